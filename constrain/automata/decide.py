@@ -1,0 +1,89 @@
+"""Questions about languages that need no vocabulary: is it empty, is this text a member, what is a shortest member?
+
+One store for the whole process answers them, so that a question asked twice is looked up. Cost: a search over the states that
+are reached; quick answers for trees that are visibly not empty. Raises LimitError where a search has no end in sight.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from constrain.automata.lower import lower
+from constrain.automata.store import Store
+from constrain.automata.syntax import Alternate, Chars, Complement, Concat, Intersect, JsonString, Literals, Node, Repeat
+from constrain.kernels import arena, expressions
+
+BUDGET = 256 << 20  # bytes; the store is made anew beyond it
+
+_store: Store | None = None
+
+
+def _shared() -> Store:
+    global _store
+    if _store is None or _store.A.size * 4 > BUDGET:
+        _store = Store()
+    return _store
+
+
+@lru_cache(maxsize=65536)
+def is_empty(node: Node) -> bool:
+    """Whether no text is in the language; exact."""
+    if isinstance(node, Chars):
+        return not node.ranges
+    if isinstance(node, Literals):
+        return not node.texts
+    if isinstance(node, Repeat):
+        return node.low > 0 and is_empty(node.node)
+    if isinstance(node, Concat):
+        return any(is_empty(part) for part in node.args)
+    if isinstance(node, Alternate):
+        return all(is_empty(part) for part in node.args)
+    if isinstance(node, JsonString):
+        return is_empty(node.args[0])
+    assert isinstance(node, Intersect | Complement)
+    store = _shared()
+    with store.lock:
+        return lower(store, node) == arena.NONE
+
+
+def matches(node: Node, text: str) -> bool:
+    """Whether the text is in the language."""
+    store = _shared()
+    with store.lock:
+        return store.is_nullable(store.run(lower(store, node), text.encode()))
+
+
+def shortest(node: Node) -> str | None:
+    """A shortest member (in bytes), the least of them; None for the empty language."""
+    store = _shared()
+    with store.lock:
+        start = lower(store, node)
+        seen = {start: b""}
+        level = [start]
+        while level:
+            for state in level:
+                if store.is_nullable(state):
+                    return seen[state].decode()
+            following: list[int] = []
+            for state in level:
+                for byte, successor in _successors(store, state):
+                    if successor not in seen:
+                        seen[successor] = seen[state] + bytes([byte])
+                        following.append(successor)
+            level = following
+    return None
+
+
+def _successors(store: Store, state: int) -> list[tuple[int, int]]:
+    """(least byte, successor) for each class of bytes that keeps the state alive."""
+    store.call(_prepare, state)
+    part = int(store.A[state + expressions.PART])
+    first = int(store.A[part + expressions.REPRESENTATIVES])
+    least = store.A[first : first + int(store.A[part + expressions.CLASSES])].tolist()
+    pairs = [(byte, store.run(state, bytes([byte]))) for byte in sorted(least)]
+    return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
+
+
+def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
+    expressions.prepare(A, H, S, e)
+    return e

@@ -1,0 +1,263 @@
+"""Syntax trees over characters -> expressions over bytes.
+
+A character is spelled either as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way RFC 8259 section 7 allows:
+itself (if it needs no escape), a short escape, `\\uXXXX` with either case of hex digits, or a surrogate pair of those. Spellings of
+different characters are different and none is a beginning of another, so concatenation, union, repetition and
+intersection of languages carry over to their spellings; a complement is taken among all well-spelled texts.
+
+Cost: one kernel call a node, remembered in the store; a set of characters once per distinct set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from constrain.automata import syntax
+from constrain.automata.store import Store
+from constrain.automata.syntax import (
+    Alternate,
+    Chars,
+    Complement,
+    Concat,
+    Intersect,
+    JsonString,
+    Literals,
+    Node,
+    Ranges,
+    Repeat,
+)
+from constrain.kernels import arena
+
+SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
+MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
+MAX_DEPTH = 200  # levels of nesting lowered by recursion
+
+Sequence = tuple[tuple[int, int], ...]  # byte ranges, one after the other
+
+
+def lower(store: Store, node: Node) -> int:
+    """The sanitized expression of a tree; `arena.NONE` if its language is empty. Raises LimitError."""
+    key = ("terminal", node)
+    known = store.lowered.get(key)
+    if known is None:
+        known = store.lowered[key] = store.sanitize(_lower(store, node, utf8))
+    return known
+
+
+Spelling = Callable[[Store, Ranges], int]
+
+
+def _lower(store: Store, node: Node, spell: Spelling) -> int:
+    key = (node, spell)
+    known = store.lowered.get(key)
+    if known is None:
+        known = store.lowered[key] = _LOWER[type(node)](store, node, spell)
+    return known
+
+
+def _chars(store: Store, node: Node, spell: Spelling) -> int:
+    assert isinstance(node, Chars)
+    return spell(store, node.ranges)
+
+
+def _literals(store: Store, node: Node, spell: Spelling) -> int:
+    assert isinstance(node, Literals)
+    characters: list[int] = []
+    starts = [0]
+    for text in node.texts:
+        characters += [_character(store, c, spell) for c in text]
+        starts.append(len(characters))
+    if len(node.texts) == 1:
+        return store.concat(characters)
+    return store.trie(characters, starts)
+
+
+def _character(store: Store, c: str, spell: Spelling) -> int:
+    key = (c, spell)
+    known = store.lowered.get(key)
+    if known is None:
+        known = store.lowered[key] = spell(store, ((ord(c), ord(c)),))
+    return known
+
+
+def _concat(store: Store, node: Node, spell: Spelling) -> int:
+    return store.concat([_lower(store, part, spell) for part in node.args])
+
+
+def _alternate(store: Store, node: Node, spell: Spelling) -> int:
+    return store.union([_lower(store, part, spell) for part in node.args])
+
+
+def _repeat(store: Store, node: Node, spell: Spelling) -> int:
+    assert isinstance(node, Repeat)
+    return store.repeat(_lower(store, node.node, spell), node.low, node.high)
+
+
+def _intersect(store: Store, node: Node, spell: Spelling) -> int:
+    """A complement among positive parts needs no restriction to well-spelled texts: the others see to it."""
+    positive = [_lower(store, part, spell) for part in node.args if not isinstance(part, Complement)]
+    negative = [store.complement(_lower(store, p.args[0], spell)) for p in node.args if isinstance(p, Complement)]
+    return store.intersection((positive or [_lower(store, syntax.ANY_TEXT, spell)]) + negative)
+
+
+def _complement(store: Store, node: Node, spell: Spelling) -> int:
+    return _intersect(store, Intersect(node), spell)
+
+
+def _json_string(store: Store, node: Node, spell: Spelling) -> int:
+    quote = utf8(store, ((0x22, 0x22),))
+    return store.concat([quote, _lower(store, node.args[0], json), quote])
+
+
+_LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
+    Chars: _chars,
+    Literals: _literals,
+    Concat: _concat,
+    Alternate: _alternate,
+    Repeat: _repeat,
+    Intersect: _intersect,
+    Complement: _complement,
+    JsonString: _json_string,
+}
+
+
+# --- spellings --------------------------------------------------------------------------------------------------------
+
+
+def utf8(store: Store, ranges: Ranges) -> int:
+    """One character of a set as UTF-8."""
+    return _sequences(store, tuple(s for low, high in ranges for s in _utf8_sequences(low, high)))
+
+
+def json(store: Store, ranges: Ranges) -> int:
+    """One character of a set in every spelling of a JSON string."""
+    raw = utf8(store, _subtract(ranges, MUST_ESCAPE))
+    short = [s for c, s in SHORT_ESCAPES.items() if _contains(ranges, c)]
+    after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
+    u = store.byte_set(_members(((0x75, 0x75),)))
+    after.append(store.concat([u, _hex(store, tuple(r for r in ranges if r[0] <= 0xFFFF))]))
+    after.append(_surrogate_pairs(store, ranges))
+    backslash = store.byte_set(_members(((0x5C, 0x5C),)))
+    return store.union([raw, store.concat([backslash, store.union(after)])])
+
+
+def _surrogate_pairs(store: Store, ranges: Ranges) -> int:
+    """`uD8xx\\uDCxx` (without the first backslash) for the characters above U+FFFF; RFC 8259, section 7."""
+    parts: list[int] = []
+    for low, high in ranges:
+        for first, second in _pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000):
+            u = store.byte_set(_members(((0x75, 0x75),)))
+            backslash = store.byte_set(_members(((0x5C, 0x5C),)))
+            parts.append(store.concat([u, _hex(store, (first,)), backslash, u, _hex(store, (second,))]))
+    return store.union(parts) if parts else arena.NONE
+
+
+def _pair_ranges(low: int, high: int) -> list[Sequence]:
+    """Split a range of 20-bit numbers into products (high surrogates) x (low surrogates)."""
+    out: list[Sequence] = []
+    while low <= high:
+        top = low >> 10
+        if low & 0x3FF == 0 and high >> 10 > top:  # as many full rows as there are
+            last = (high + 1 >> 10) - 1
+            out.append(((0xD800 + top, 0xD800 + last), (0xDC00, 0xDFFF)))
+            low = (last + 1) << 10
+        else:
+            end = min(high, (top << 10) + 0x3FF)
+            out.append(((0xD800 + top, 0xD800 + top), (0xDC00 + (low & 0x3FF), 0xDC00 + (end & 0x3FF))))
+            low = end + 1
+    return out
+
+
+def _hex(store: Store, ranges: Ranges) -> int:
+    """Four hex digits, either case, of a number in the ranges (cut at 0xFFFF)."""
+    sequences = [s for low, high in ranges for s in _digit_sequences(low, min(high, 0xFFFF), 4, 16)]
+    return _sequences(store, tuple(sequences), _hex_members)
+
+
+def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Callable[[Ranges], np.ndarray] | None = None) -> int:
+    """The union of sequences of ranges; sequences that agree from some place on share it."""
+    members = members or _members
+    if not sequences:
+        return arena.NONE
+    if sequences == ((),):
+        return arena.EPS
+    by_first: dict[tuple[int, int], list[Sequence]] = {}
+    for sequence in sequences:
+        by_first.setdefault(sequence[0], []).append(sequence[1:])
+    by_rest: dict[tuple[Sequence, ...], list[tuple[int, int]]] = {}
+    for first, rests in by_first.items():
+        by_rest.setdefault(tuple(rests), []).append(first)
+    parts = []
+    for rests, firsts in by_rest.items():
+        head = store.byte_set(members(tuple(firsts)))
+        parts.append(store.concat([head, _sequences(store, rests, members)]))
+    return store.union(parts)
+
+
+def _members(ranges: Ranges) -> np.ndarray:
+    """bool[256]: the bytes in the ranges."""
+    out = np.zeros(256, np.bool_)
+    for low, high in ranges:
+        out[low : high + 1] = True
+    return out
+
+
+def _hex_members(ranges: Ranges) -> np.ndarray:
+    """bool[256]: the hex digits whose values are in the ranges."""
+    digits = "".join("0123456789abcdef"[low : high + 1] for low, high in ranges)
+    return _members(tuple((ord(c), ord(c)) for c in digits + digits.upper()))
+
+
+_LENGTHS = ((0x00, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, 0x10FFFF))  # RFC 3629, section 3
+
+
+@lru_cache(maxsize=4096)
+def _utf8_sequences(low: int, high: int) -> tuple[Sequence, ...]:
+    """The byte ranges of the UTF-8 of a range of code points, in order."""
+    out: list[Sequence] = []
+    for length, (first, last) in enumerate(_LENGTHS, start=1):
+        start, end = max(low, first), min(high, last)
+        if start <= end:
+            lead = (0x00, 0xC0, 0xE0, 0xF0)[length - 1]
+            for digits in _digit_sequences(start, end, length, 64 if length > 1 else 128):
+                (a, b), *rest = digits
+                out.append(((lead + a, lead + b), *((0x80 + c, 0x80 + d) for c, d in rest)))
+    return tuple(out)
+
+
+def _digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequence]:
+    """Split a range of numbers into products of digit ranges (`digits` of them, most significant first)."""
+    if digits == 1:
+        return [((low, high),)] if low <= high else []
+    unit = base ** (digits - 1)
+    out: list[Sequence] = []
+    while low <= high:
+        top = low // unit
+        if low % unit == 0 and low + unit - 1 <= high:  # as many full blocks as there are
+            last = (high + 1) // unit - 1
+            out.append(((top, last), *(((0, base - 1),) * (digits - 1))))
+            low = (last + 1) * unit
+        else:
+            end = min(high, (top + 1) * unit - 1)
+            out += [((top, top), *rest) for rest in _digit_sequences(low % unit, end % unit, digits - 1, base)]
+            low = end + 1
+    return out
+
+
+def _contains(ranges: Ranges, c: int) -> bool:
+    return any(low <= c <= high for low, high in ranges)
+
+
+def _subtract(ranges: Ranges, other: Ranges) -> Ranges:
+    out = list(ranges)
+    for low, high in other:
+        out = [
+            piece
+            for a, b in out
+            for piece in ((a, min(b, low - 1)), (max(a, high + 1), b))
+            if piece[0] <= piece[1]
+        ]
+    return tuple(out)

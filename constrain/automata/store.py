@@ -1,0 +1,172 @@
+"""The owner of an arena: makes room when a kernel asks for it, and lowers syntax trees into its expressions.
+
+A store without a vocabulary serves the decisions on languages (`decide.py`); the engine's stores carry one.
+Thread-safe: kernels change the arena, so every call holds the store's lock; they release the GIL while they run.
+
+Limit: `budget` bytes. A store over budget raises `Flush` (the engine drops the tables and replays); where nobody can flush,
+the limit is an error.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain import kernels
+from constrain.errors import LimitError
+from constrain.kernels import arena, earley, expressions, masks  # noqa: F401  (masks: all kernels are declared before `load`)
+
+Int32 = NDArray[np.int32]
+MAX_WORDS = 1 << 30
+
+
+class Flush(Exception):
+    """The arena is over its budget."""
+
+
+class Store:
+    """An arena A, its hash table H and scratch S (int32 arrays), with the memo of lowered syntax trees.
+
+    budget: bytes of A at which `Flush` is raised instead of growing; None: grow up to 4 GiB.
+    """
+
+    def __init__(self, words: int = 1 << 16, budget: int | None = None) -> None:
+        kernels.load()
+        self.lock = threading.RLock()
+        self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
+        self.may_exceed = False  # set for one operation that did not fit into an empty arena either
+        self.A: Int32 = np.zeros(words, np.int32)
+        self.H: Int32 = np.zeros(1 << 12, np.int32)
+        self.S: Int32 = np.zeros(1 << 18, np.int32)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.H[:] = 0
+        self.lowered: dict[Any, int] = {}
+        arena.init(self.A, self.H)
+        expressions.init_expressions(self.A, self.H)
+        self.A[arena.UNEXPANDED] = arena.region(self.A, earley.MAX_UNEXPANDED)
+
+    def call(self, function: Callable[..., int], *args: Any) -> int:
+        """Run a kernel (A, H, S, *args), making room and calling again as often as it asks. The caller holds the lock.
+
+        Raises Flush, LimitError.
+        """
+        while True:
+            self.S[0] = 8
+            try:
+                return function(self.A, self.H, self.S, *args)
+            except arena.ArenaFull:
+                self._grow()
+            except arena.HashFull:
+                larger = np.zeros(self.H.size * 2, np.int32)
+                arena.move_hash(self.A, self.H, larger)
+                self.H = larger
+            except arena.ScratchFull:
+                self.S = np.zeros(self.S.size * 2, np.int32)
+            except earley.Unexpanded:
+                self.expand()
+            except expressions.SearchLimit:
+                limit = int(self.A[arena.SEARCH_LIMIT])
+                raise LimitError(
+                    f"deciding whether an intersection or complement is empty needs more than {limit} states",
+                    fix="simplify the pattern, or lower its counted repetitions",
+                ) from None
+
+    def _grow(self) -> None:
+        need = int(self.A[arena.TOP]) + int(self.A[arena.NEED])
+        words = min(max(self.A.size * 2, need + need // 4), MAX_WORDS)
+        if words > self.budget_words and not self.may_exceed:
+            words = self.budget_words
+        if words < need:
+            if self.budget_words < MAX_WORDS and not self.may_exceed:
+                raise Flush
+            raise LimitError(f"the automaton needs more than {MAX_WORDS * 4 >> 30} GiB")
+        larger = np.empty(words, np.int32)
+        top = int(self.A[arena.TOP])
+        larger[:top] = self.A[:top]
+        self.A = larger
+
+    def expand(self) -> None:
+        """Give the nonterminals in A[UNEXPANDED] their alternatives; the engine overrides this."""
+        raise NotImplementedError
+
+    def pending(self) -> list[int]:
+        """The nonterminals that wait for `expand`; clears the list."""
+        n = int(self.A[arena.N_UNEXPANDED])
+        self.A[arena.N_UNEXPANDED] = 0
+        start = int(self.A[arena.UNEXPANDED])
+        return sorted(set(self.A[start : start + n].tolist()))
+
+    # -- expressions ---------------------------------------------------------------------------------------------------
+
+    def _with_stack(self, words: list[int] | Int32, function: Callable[..., int], *args: Any) -> int:
+        """Call a kernel that takes its operands from the scratch stack, S[8 : 8 + len(words)]."""
+
+        def place(A: Int32, H: Int32, S: Int32, *rest: Any) -> int:
+            if 8 + len(words) > S.size - (S.size >> 2):
+                raise arena.ScratchFull
+            S[8 : 8 + len(words)] = words
+            S[0] = 8 + len(words)
+            return function(A, H, S, *rest)
+
+        return self.call(place, *args)
+
+    def byte_set(self, members: NDArray[np.bool_]) -> int:
+        """The expression of one byte out of a set; members: bool[256]."""
+        return self._with_stack(np.packbits(members, bitorder="little").view(np.int32), expressions.byte_set)
+
+    def concat(self, parts: list[int]) -> int:
+        return self._with_stack(parts, expressions.chain, 8, len(parts))
+
+    def union(self, parts: list[int]) -> int:
+        return self._with_stack(self._flat(parts, arena.ALT), expressions.alt, 8)
+
+    def intersection(self, parts: list[int]) -> int:
+        return self._with_stack(self._flat(parts, arena.AND), expressions.both, 8)
+
+    def _flat(self, parts: list[int], what: int) -> list[int]:
+        flat: list[int] = []
+        for e in parts:
+            if self.A[e] & arena.KIND_MASK == what:
+                start = e + arena.KEY
+                flat += self.A[start : start + (int(self.A[e]) >> arena.KIND_BITS)].tolist()
+            else:
+                flat.append(e)
+        return flat
+
+    def complement(self, e: int) -> int:
+        return self.call(_negate, e)
+
+    def repeat(self, e: int, low: int, high: int | None) -> int:
+        return self.call(_rep, e, low, -1 if high is None else high)
+
+    def trie(self, characters: list[int], starts: list[int]) -> int:
+        """The union of distinct literals, sorted; literal i is the run characters[starts[i] : starts[i + 1]] of expressions."""
+        table = 8 + len(characters)
+        words = characters + [8 + start for start in starts]
+        return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
+
+    def sanitize(self, e: int) -> int:
+        """The same language with every empty part removed; arena.NONE if it is empty. Raises LimitError."""
+        return self.call(expressions.sanitize, e)
+
+    def run(self, e: int, text: bytes) -> int:
+        """The state after a text; arena.NONE when no member begins so. e must be sanitized."""
+        return self.call(expressions.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
+
+    def is_nullable(self, e: int) -> bool:
+        return bool(self.A[e + expressions.FLAGS] & expressions.NULLABLE)
+
+
+def _negate(A: Int32, H: Int32, S: Int32, e: int) -> int:
+    return expressions.negate(A, H, e)
+
+
+def _rep(A: Int32, H: Int32, S: Int32, e: int, low: int, high: int) -> int:
+    return expressions.rep(A, H, e, low, high)

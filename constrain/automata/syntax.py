@@ -1,0 +1,213 @@
+"""Syntax trees of regular languages over *characters* (Unicode code points, no surrogates).
+
+The idea: a terminal, a `pattern`, a string with a length, a number in a range are all one kind of tree, closed under
+`&`, `|`, complement and counted repetition. Nothing is expanded here: `a{0,100000}` is one node, and an automaton state is
+made only when a text reaches it (`lower.py`, `kernels/expressions.py`).
+
+`JsonString(n)` stands for the JSON string literals, quotes included, whose *decoded* value is in `n`: every spelling of
+every character counts (`a`, `\\u0061`), so a language of values needs no knowledge of escapes.
+
+Build trees with the functions below (`concat`, `alternate`, ...), which keep them small, not with the classes.
+Cost: linear in the size of what is written. Trees are immutable, hashable (the hash is computed once) and shared freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+MAX_CODE_POINT = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+Ranges = tuple[tuple[int, int], ...]  # inclusive, sorted, disjoint, not adjacent, without surrogates
+
+
+class Node:
+    """A regular language of texts; compared by structure. Build one with the functions below."""
+
+    args: tuple[Any, ...]
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self).__name__, self.args))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(self) is type(other) and self._hash == other._hash and self.args == other.args  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.args))})"
+
+
+class Chars(Node):
+    """One character of a set. args: (ranges,). An empty set is the empty language."""
+
+    @property
+    def ranges(self) -> Ranges:
+        return self.args[0]
+
+
+class Literals(Node):
+    """One of finitely many texts. args: (texts,), sorted and distinct; `Literals(("",))` is the empty text."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.args[0]
+
+
+class Concat(Node):
+    """One after the other. args: the parts, at least two."""
+
+
+class Alternate(Node):
+    """Any of the parts. args: the parts, at least two."""
+
+
+class Repeat(Node):
+    """`low` to `high` copies (`high` None: no bound). args: (node, low, high)."""
+
+    @property
+    def node(self) -> Node:
+        return self.args[0]
+
+    @property
+    def low(self) -> int:
+        return self.args[1]
+
+    @property
+    def high(self) -> int | None:
+        return self.args[2]
+
+
+class Intersect(Node):
+    """All of the parts. args: the parts, at least two."""
+
+
+class Complement(Node):
+    """Every text (of characters) that is not in the part. args: (node,)."""
+
+
+class JsonString(Node):
+    """JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
+
+
+EMPTY = Chars(())  # no text at all
+EPSILON = Literals(("",))  # the empty text
+ANY_CHAR = Chars(((0, 0xD7FF), (0xE000, MAX_CODE_POINT)))
+
+
+def chars(ranges: Iterable[tuple[int, int]]) -> Node:
+    """One character of the union of inclusive code point ranges (any order, may overlap; surrogates are dropped)."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(_without_surrogates(ranges)):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return Chars(tuple(merged))
+
+
+def _without_surrogates(ranges: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+    for low, high in ranges:
+        if low <= high:
+            if low < SURROGATES[0]:
+                yield low, min(high, SURROGATES[0] - 1)
+            if high > SURROGATES[1]:
+                yield max(low, SURROGATES[1] + 1), high
+
+
+def literal(text: str) -> Node:
+    """Exactly this text."""
+    return Literals((text,))
+
+
+def literals(texts: Iterable[str]) -> Node:
+    """One of these texts."""
+    distinct = tuple(sorted(set(texts)))
+    return Literals(distinct) if distinct else EMPTY
+
+
+def concat(*parts: Node) -> Node:
+    """The parts one after the other; no part is the empty text."""
+    flat: list[Node] = []
+    for part in parts:
+        if part == EMPTY:
+            return EMPTY
+        flat += part.args if isinstance(part, Concat) else () if part == EPSILON else (part,)
+    return Concat(*flat) if len(flat) > 1 else flat[0] if flat else EPSILON
+
+
+def alternate(*parts: Node) -> Node:
+    """Any of the parts; character sets and literals are merged."""
+    flat: dict[Node, None] = {}
+    ranges: list[tuple[int, int]] = []
+    texts: set[str] = set()
+    stack = list(reversed(parts))
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Alternate):
+            stack += reversed(part.args)
+        elif isinstance(part, Chars):
+            ranges += part.ranges
+        elif isinstance(part, Literals):
+            texts.update(part.texts)
+        else:
+            flat[part] = None
+    merged = [*flat, *([chars(ranges)] if ranges else []), *([literals(texts)] if texts else [])]
+    return Alternate(*merged) if len(merged) > 1 else merged[0] if merged else EMPTY
+
+
+def repeat(node: Node, low: int = 0, high: int | None = None) -> Node:
+    """`low` to `high` copies of a node; `high=None` is unbounded."""
+    if high is not None and high < low:
+        return EMPTY
+    if high == 0 or node == EPSILON:
+        return EPSILON
+    if node == EMPTY:
+        return EPSILON if low == 0 else EMPTY
+    return node if low == high == 1 else Repeat(node, low, high)
+
+
+def optional(node: Node) -> Node:
+    """The node or nothing."""
+    return repeat(node, 0, 1)
+
+
+def intersect(*parts: Node) -> Node:
+    """All of the parts at once."""
+    flat: dict[Node, None] = {}
+    for part in parts:
+        for each in part.args if isinstance(part, Intersect) else (part,):
+            if each == EMPTY:
+                return EMPTY
+            if each != ANY_TEXT:
+                flat[each] = None
+    distinct = list(flat)
+    return Intersect(*distinct) if len(distinct) > 1 else distinct[0] if distinct else ANY_TEXT
+
+
+def complement(node: Node) -> Node:
+    """Every text of characters that is not in the node. Not defined on trees that contain `JsonString`."""
+    if isinstance(node, Complement):
+        return node.args[0]
+    return ANY_TEXT if node == EMPTY else EMPTY if node == ANY_TEXT else Complement(node)
+
+
+def difference(node: Node, other: Node) -> Node:
+    """What is in the first and not in the second."""
+    return intersect(node, complement(other))
+
+
+def json_string(node: Node) -> Node:
+    """The JSON string literals (quotes and every spelling included) whose decoded value is in the node."""
+    return EMPTY if node == EMPTY else JsonString(node)
+
+
+ANY_TEXT = Repeat(ANY_CHAR, 0, None)

@@ -1,0 +1,90 @@
+"""Rules: what a parser knows of a language. Terminals are regular languages, nonterminals are alternatives of symbols.
+
+The idea: a nonterminal is asked for its alternatives only when a text first reaches it (`expand`), so that a grammar may be
+endless — a JSON Schema with recursive references, an object that remembers the keys it has seen — and compiling costs what a
+generation visits. Nonterminals that are equal (`==`, `hash`) are one nonterminal to the engine: give equal keys to equal
+languages and lists loop back to states that exist already.
+
+Limits: a list rule is best written left-recursive. Alternatives must be *productive*: each symbol of each alternative derives
+some text (`analysis` sees to it for grammar texts, the emptiness test for schemas), else a mask could lead into a dead end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from constrain.automata.syntax import Node
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A lexeme: a regular language of texts (UTF-8 when spelled).
+
+    node: the language; may contain the empty text.
+    name: for messages only; not part of its identity.
+    priority, literal: which terminal wins under `lexer="greedy"` — higher priority, then literals before regexes.
+    excluding: terminals whose texts do not count as this one, though `node` may contain them: an additional key is "any JSON
+      string, excluding the declared ones". Cheaper than a difference of languages, since all such terminals share their
+      states. Only finite languages may be excluded, and only from a language none of whose prefixes runs out of other
+      continuations (true for "any JSON string").
+    """
+
+    node: Node
+    name: str = field(default="", compare=False)
+    priority: int = 0
+    literal: bool = False
+    excluding: frozenset[Terminal] = frozenset()
+
+
+class Nonterminal:
+    """A named set of alternatives, each a sequence of symbols. An empty sequence is the empty text.
+
+    expand: called at most once per engine, when a text first reaches the nonterminal.
+    key: equal keys, equal language; None: equal to itself only.
+    right_recursive: some alternative ends (up to nullable symbols) in a symbol that leads back here; such tails are
+      parsed in constant space (`analysis` finds them).
+    """
+
+    __slots__ = ("name", "key", "expand", "right_recursive", "__weakref__")
+
+    def __init__(
+        self,
+        name: str,
+        expand: Callable[[], Sequence[Sequence[Symbol]]],
+        key: Hashable = None,
+        right_recursive: bool = False,
+    ) -> None:
+        self.name = name
+        self.expand = expand
+        self.key = key
+        self.right_recursive = right_recursive
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Nonterminal) and self.key is not None and self.key == other.key
+
+    def __hash__(self) -> int:
+        return id(self) if self.key is None else hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Nonterminal({self.name!r})"
+
+
+Symbol = Terminal | Nonterminal
+Lexer = Literal["dynamic", "greedy"]
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A start symbol with all that it reaches.
+
+    ignore: terminals that may stand between any two lexemes, before the first and after the last (Lark's `%ignore`).
+    lexer: "dynamic" — every segmentation into lexemes counts; "greedy" — the longest lexeme that the parser admits.
+    """
+
+    start: Nonterminal
+    ignore: tuple[Terminal, ...] = ()
+    lexer: Lexer = "dynamic"

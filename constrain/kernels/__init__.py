@@ -1,0 +1,113 @@
+"""All numba code: arrays in, arrays out. Imports numpy and numba only.
+
+takes: three int32 arrays — A the arena (every record), H its hash table, S scratch — and integers
+gives: integers, and rows of token masks
+used by: automata (expressions), engine (parser states, configurations, masks)
+start reading at: arena.py, then expressions.py, earley.py, configurations.py, masks.py (each calls only those before it)
+
+Kernels are declared with `@kernel(signature)` and compiled, or loaded from numba's disk cache, all at once by `load()`:
+one signature each (numba quietly compiles a second one for every mix of int32 and int64 arguments), nothing at import.
+Numba's cache does not notice an edited callee in another file (numba issue 1833); here every cache entry is stamped with
+a hash of all kernel sources, so any edit recompiles all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_kernels: list[tuple[Any, str]] = []
+_loaded = 0
+_lock = threading.Lock()
+
+
+def _source_stamp() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_STAMP = _source_stamp()
+
+
+def kernel(signature: str) -> Callable[[Function], Function]:
+    """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64."""
+
+    def declare(function: Function) -> Function:
+        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        if not numba.config.DISABLE_JIT:
+            # PERF/SAFETY: private attribute, guarded by tests/kernels/test_cache.py, which edits a helper and sees it.
+            dispatcher._cache._cache_file._source_stamp = _STAMP
+            _kernels.append((dispatcher, _expand(signature)))
+        return dispatcher
+
+    return declare
+
+
+def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:
+    """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
+
+    Numba's own self-recursion goes through a symbol that is lost when the kernel is read from the cache (the process aborts
+    with "Symbol not found: .numba.unresolved$..."). This emits a plain call of the function being compiled.
+    itself: gives the kernel; used only when compilation is disabled.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda *arguments: itself()(*arguments)
+
+    def declare(_context: Any, *given: Any) -> tuple[Any, Callable[..., Any]]:
+        parameters = [a if isinstance(a, types.Array) else types.int64 for a in given]
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            status, result = context.call_conv.call_function(builder, builder.function, types.int64, parameters, values)
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+            return result
+
+        return types.int64(*parameters), generate
+
+    names = ", ".join(f"a{k}" for k in range(n_arguments))  # an intrinsic needs its arguments by name
+    return intrinsic(eval(f"lambda context, {names}: declare(context, {names})", {"declare": declare}))
+
+
+def _expand(signature: str) -> str:
+    names = {"arena": "int32[::1]", "row": "uint32[::1]", "rows": "uint32[:, ::1]", "i": "int64", "ids": "int64[::1]"}
+    head, _, rest = signature.partition("(")
+    arguments = ", ".join(names[a.strip()] for a in rest.rstrip(")").split(","))
+    return f"{names.get(head, head)}({arguments})"
+
+
+def load(progress: Callable[[int, int], None] | None = None) -> None:
+    """Compile every kernel, or load it from the cache; quick when done already.
+
+    progress: called with (kernels done, kernels in all) after each.
+    """
+    global _loaded
+    if _loaded == len(_kernels):
+        return
+    with _lock:
+        for done in range(_loaded, len(_kernels)):
+            dispatcher, signature = _kernels[done]
+            dispatcher.compile(signature)
+            dispatcher.disable_compile()
+            if progress is not None:
+                progress(done + 1, len(_kernels))
+        _loaded = len(_kernels)
+
+
+def is_cached() -> bool:
+    """Whether `load()` has only to read from the cache (the last kernel's entry is there)."""
+    if numba.config.DISABLE_JIT or not _kernels:
+        return True
+    dispatcher, _ = _kernels[-1]
+    return os.path.exists(dispatcher._cache._cache_file._index_path)

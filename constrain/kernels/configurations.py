@@ -1,0 +1,187 @@
+"""Configurations: all lexemes that may be in progress after some bytes, one hash-consed record.
+
+    CONFIG(grammar, (2 p + fresh, lexer state)...)     memo: byte partition, row of successors, mask, accepts
+
+A pair (p, l) is a lexeme that began in the parser state p and whose lexer is in l; a *fresh* pair has read nothing yet.
+
+* dynamic: the pairs are a set (sorted). After a byte, every lexeme that may end there leads to one common parser state
+  (`scan_all`), which joins as a fresh pair. Every segmentation counts.
+* greedy: the pairs are a list. The first is the longest lexeme in progress; what follows is where the text stands if that lexeme
+  ends at its last possible end (maximal munch falls back there when no longer match comes). A new end drops older ones.
+
+`NONE` is the dead configuration. Cost: a step is one table look-up once known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels import kernel
+from constrain.kernels.arena import (
+    CONFIG,
+    KEY,
+    N_STEPS,
+    NO_TAGS,
+    NONE,
+    PARSER,
+    TOKEN_AT,
+    TOKEN_BYTES,
+    intern_list,
+    push,
+    region,
+    size,
+    sort_groups,
+    unique_groups,
+)
+from constrain.kernels.earley import ACCEPTS, GREEDY, LEXER, close, scan, scan_all
+from constrain.kernels.expressions import CLASSES, continues, meet, partition, step, tags
+
+PART_OF, ROW_OF, MASK_OF, ACCEPTING = 1, 2, 3, 4  # memo words; ACCEPTING: 1 no, 2 yes
+
+
+@kernel("void(arena, arena, arena, i)")
+def push_fresh(A, H, S, p):
+    close(A, H, S, p)
+    push(S, 2 * p + 1)
+    push(S, A[p + LEXER])
+
+
+@kernel("i(arena, arena, arena, i)")
+def fresh(A, H, S, p):
+    """The configuration at the beginning of a lexeme in the parser state p."""
+    start = np.int64(S[0])
+    push(S, A[p + KEY])
+    push_fresh(A, H, S, p)
+    return intern_list(A, H, S, CONFIG, start)
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def start_configuration(A, H, S, grammar, lhs, suffix):
+    """The configuration before the first byte; `lhs` is a nonterminal that stands for the whole text."""
+    start = np.int64(S[0])
+    for word in (grammar, 0, lhs, suffix, 0):
+        push(S, word)
+    return fresh(A, H, S, intern_list(A, H, S, PARSER, start))
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def step_dynamic(A, H, S, c, b):
+    start = np.int64(S[0])
+    last = c + KEY + size(A, c)
+    for i in range(c + KEY + 1, last, 2):
+        t = tags(A, H, S, step(A, H, S, A[i + 1], b))
+        if t != NO_TAGS:
+            push(S, A[i] >> 1)
+            push(S, t)
+    p = scan_all(A, H, S, start) if S[0] > start else 0
+    push(S, A[c + KEY])
+    for i in range(c + KEY + 1, last, 2):
+        e = step(A, H, S, A[i + 1], b)
+        if continues(A, e):
+            push(S, A[i] & ~1)
+            push(S, e)
+    if p != 0:
+        push_fresh(A, H, S, p)
+    if S[0] == start + 1:
+        S[0] = start
+        return NONE
+    sort_groups(S, start + 1, S[0], 2)
+    S[0] = unique_groups(S, start + 1, S[0], 2)
+    return intern_list(A, H, S, CONFIG, start)
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def step_greedy(A, H, S, c, b):
+    start = np.int64(S[0])
+    push(S, A[c + KEY])
+    for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
+        e = step(A, H, S, A[i + 1], b)
+        if e == NONE:
+            continue  # the lexeme cannot go on: fall back to the next
+        if continues(A, e):
+            push(S, A[i] & ~1)
+            push(S, e)
+        t = tags(A, H, S, e)
+        p = scan(A, H, S, A[i] >> 1, t) if t != NO_TAGS else 0
+        if p != 0:
+            push_fresh(A, H, S, p)
+            break  # a longer match than any fallback
+    if S[0] == start + 1:
+        S[0] = start
+        return NONE
+    return intern_list(A, H, S, CONFIG, start)
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def step_configuration(A, H, S, c, b):
+    """The configuration after byte b; NONE if no member of the language begins so."""
+    if A[c + ROW_OF] == 0:
+        p = partition(A, H, S, A[c + KEY + 2])
+        for i in range(c + KEY + 4, c + KEY + size(A, c), 2):
+            p = meet(A, H, S, p, partition(A, H, S, A[i]))
+        A[c + PART_OF] = p
+        A[c + ROW_OF] = region(A, A[p + CLASSES])
+    cell = A[c + ROW_OF] + A[A[c + PART_OF] + KEY + b]
+    d = np.int64(A[cell])
+    if d == 0:
+        if A[A[c + KEY] + GREEDY]:
+            d = step_greedy(A, H, S, c, b)
+        else:
+            d = step_dynamic(A, H, S, c, b)
+        A[cell] = d
+        A[N_STEPS] += 1
+    return d
+
+
+@kernel("i(arena, i)")
+def accepts(A, c):
+    """Whether the text so far is a member."""
+    if A[c + ACCEPTING] == 0:
+        found = 1
+        last = c + KEY + size(A, c)
+        first = last - 2 if A[A[c + KEY] + GREEDY] else c + KEY + 1
+        for i in range(first, last, 2):
+            if A[i] & 1 and A[(A[i] >> 1) + ACCEPTS] == 2:
+                found = 2
+        A[c + ACCEPTING] = found
+    return A[c + ACCEPTING] - 1
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def advance(A, H, S, c, token):
+    """The configuration after the bytes of a token; NONE if it is not allowed (or has no bytes)."""
+    start = np.int64(A[A[TOKEN_AT] + token])
+    stop = np.int64(A[A[TOKEN_AT] + token + 1])
+    if start == stop:
+        return NONE
+    for i in range(start, stop):
+        c = step_configuration(A, H, S, c, (A[A[TOKEN_BYTES] + (i >> 2)] >> ((i & 3) << 3)) & 255)
+        if c == NONE:
+            break
+    return c
+
+
+@kernel("i(arena, arena, arena, i, arena)")
+def advance_bytes(A, H, S, c, text):
+    """The configuration after the bytes (one a word) of `text`, or NONE; S[1] = bytes that were read before it died."""
+    for i in range(text.size):
+        c = step_configuration(A, H, S, c, text[i])
+        if c == NONE:
+            S[1] = i
+            return NONE
+    S[1] = text.size
+    return c
+
+
+@kernel("i(arena, arena, arena, i)")
+def forced_byte(A, H, S, c):
+    """The only byte that may follow, when the text is no member yet; else -1."""
+    if accepts(A, c):
+        return -1
+    found = -1
+    for b in range(256):
+        if step_configuration(A, H, S, c, b) != NONE:
+            if found >= 0:
+                return -1
+            found = b
+    return found

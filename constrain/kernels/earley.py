@@ -1,0 +1,343 @@
+"""Parser states: hash-consed Earley sets over lexemes.
+
+The idea (Earley, "An efficient context-free parsing algorithm", CACM 1970): an *item* (lhs, suffix, origin) says that `lhs`
+was begun in the parser state `origin` and that `suffix` — a list of symbols, so that rules with equal ends share it — is
+still to come. A parser state is the set of items after a lexeme, finished items already carried back to their origins
+(*completed*). Since an origin is itself such a state, equal situations are one record: the second element of a list
+leads to the same state as the first, and `scan` is remembered.
+
+    NONTERMINAL(index)        memo: alternatives [n, suffix...] (0: ask the owner, Unexpanded), right-recursive?
+    TERMINAL(expression, excluded TAGSET or 0, rank)
+    SUFFIX(symbol, next)      next = 0: the last symbol. The empty suffix is 0.
+    GRAMMAR(index)            memo: ignored terminals [n, TERMINAL...], greedy?
+    PARSER(grammar, accepting, items...)   memo: closure, lexer state, accepts
+    closure                   [n, m, n items that wait for a nonterminal, m items that wait for a terminal]
+
+An item whose last symbol is a right-recursive nonterminal is replaced by that nonterminal's alternatives under its own lhs
+and origin: a tail call. So lists written right-recursively need constant space, as with Leo's rule ("A general
+context-free parsing algorithm running in linear time on every LR(k) grammar without using lookahead", TCS 1991).
+
+Cost: linear in the items of a state, once a state. Twin: tests/naive_grammar.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels import kernel
+from constrain.kernels.arena import (
+    KEY,
+    N_UNEXPANDED,
+    NONTERMINAL,
+    PARSER,
+    SCAN,
+    UNEXPANDED,
+    ScratchFull,
+    intern2,
+    intern_list,
+    kind,
+    push,
+    region,
+    room,
+    size,
+    sort_groups,
+    unique_groups,
+)
+from constrain.kernels.expressions import lexer_state
+
+ALTERNATIVES, RIGHT_RECURSIVE = 1, 2  # memo words of nonterminals
+IGNORED, GREEDY = 1, 2  # of grammars
+CLOSURE, LEXER, ACCEPTS = 1, 2, 3  # of parser states; ACCEPTS: 1 no, 2 yes
+TARGET = 1  # of SCAN records; 1 = dead
+MAX_UNEXPANDED = 1024
+
+
+class Unexpanded(Exception):
+    """Nonterminals without alternatives were reached; they stand in the region A[UNEXPANDED]."""
+
+
+# --- a set of items on the scratch stack ------------------------------------------------------------------------------
+# Rows of four words (lhs, suffix, origin, slot) from `base` to S[0]. The table in the last quarter of S maps a slot to a row and
+# is never cleared: an entry counts only if it points at a row of this set that names the slot (Briggs and Torczon 1993).
+
+
+@kernel("i(arena, i, i, i, i)")
+def find_item(S, base, lhs, suffix, origin):
+    """The free slot of an item that is not in the set, or -1 if it is."""
+    table = S.size - (S.size >> 2)
+    mask = (S.size >> 2) - 1
+    h = (lhs * 0x9E3779B1 + suffix * 0x85EBCA6B + origin * 0x27D4EB2F) & 0x7FFFFFFFFFFF
+    slot = (h ^ (h >> 15)) & mask
+    while True:
+        row = np.int64(S[table + slot])
+        if row < base or row >= S[0] or (row - base) & 3 != 0 or S[row + 3] != slot:
+            return slot
+        if S[row] == lhs and S[row + 1] == suffix and S[row + 2] == origin:
+            return -1
+        slot = (slot + 1) & mask
+
+
+@kernel("void(arena, i, i, i, i)")
+def add_item(S, base, lhs, suffix, origin):
+    slot = find_item(S, base, lhs, suffix, origin)
+    if slot < 0:
+        return
+    row = np.int64(S[0])
+    room(S, 4)
+    if (row - base) >> 1 > S.size >> 2:  # rows are four words: the table is half full
+        raise ScratchFull()
+    S[row] = lhs
+    S[row + 1] = suffix
+    S[row + 2] = origin
+    S[row + 3] = slot
+    S[S.size - (S.size >> 2) + slot] = row
+    S[0] = row + 4
+
+
+@kernel("void(arena, arena, i, i, i)")
+def add_completed(A, S, base, lhs, origin):
+    """Add the items of the closed state `origin` that wait for lhs, one symbol further."""
+    closure = np.int64(A[origin + CLOSURE])
+    for i in range(closure + 2, closure + 2 + 3 * A[closure], 3):
+        suffix = np.int64(A[i + 1])
+        if A[suffix + KEY] == lhs:
+            add_item(S, base, A[i], A[suffix + KEY + 1], A[i + 2])
+
+
+@kernel("void(arena, arena, i, i, i, i)")
+def add_alternatives(A, S, base, symbol, lhs, origin):
+    """Add an item (lhs, alternative, origin) for each alternative of the nonterminal `symbol`."""
+    alternatives = np.int64(A[symbol + ALTERNATIVES])
+    if alternatives == 0:
+        n = np.int64(A[N_UNEXPANDED])
+        if n == MAX_UNEXPANDED:
+            raise Unexpanded()
+        A[A[UNEXPANDED] + n] = symbol
+        A[N_UNEXPANDED] = n + 1
+        return
+    n = np.int64(A[alternatives])
+    if n > 0 and find_item(S, base, lhs, A[alternatives + 1], origin) < 0:
+        return  # alternatives are added together
+    for i in range(alternatives + 1, alternatives + 1 + n):
+        add_item(S, base, lhs, A[i], origin)
+
+
+@kernel("i(arena, arena, i, i)")
+def close_items(A, S, base, p):
+    """Predict and complete until nothing is new in the set at `base`, the items of p; whether p accepts."""
+    accepts = np.int64(A[p + KEY + 1])
+    i = base
+    while i < S[0]:
+        lhs = np.int64(S[i])
+        suffix = np.int64(S[i + 1])
+        origin = np.int64(S[i + 2])
+        i += 4
+        if suffix == 0:
+            if origin == 0:
+                accepts = 1
+            elif origin == p:  # lhs derives the empty text here; items that come later look for this one
+                j = base
+                while j < S[0]:
+                    waiting = np.int64(S[j + 1])
+                    if waiting != 0 and A[waiting + KEY] == lhs:
+                        add_item(S, base, S[j], A[waiting + KEY + 1], S[j + 2])
+                    j += 4
+            else:
+                add_completed(A, S, base, lhs, origin)
+            continue
+        symbol = np.int64(A[suffix + KEY])
+        if kind(A, symbol) == NONTERMINAL:
+            rest = np.int64(A[suffix + KEY + 1])
+            if rest == 0 and A[symbol + RIGHT_RECURSIVE]:
+                add_alternatives(A, S, base, symbol, lhs, origin)
+            else:
+                add_alternatives(A, S, base, symbol, symbol, p)
+                if find_item(S, base, symbol, 0, p) < 0:
+                    add_item(S, base, lhs, rest, origin)
+    return accepts
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def lexer_of_items(A, H, S, grammar, base, stop):
+    """The lexer state that looks for every terminal the items S[base:stop] wait for, what they exclude, and the ignored."""
+    start = np.int64(S[0])
+    for i in range(base, stop, 4):
+        if S[i + 1] != 0:
+            push_terminal(A, S, A[S[i + 1] + KEY])
+    ignored = np.int64(A[grammar + IGNORED])
+    for i in range(ignored + 1, ignored + 1 + A[ignored]):
+        push_terminal(A, S, A[i])
+    sort_groups(S, start, S[0], 1)
+    S[0] = unique_groups(S, start, S[0], 1)
+    return lexer_state(A, H, S, start)
+
+
+@kernel("void(arena, arena, i)")
+def push_terminal(A, S, symbol):
+    if kind(A, symbol) == NONTERMINAL:
+        return
+    push(S, A[symbol + KEY])
+    excluded = np.int64(A[symbol + KEY + 1])
+    if excluded != 0:
+        for i in range(excluded + KEY, excluded + KEY + size(A, excluded)):
+            push(S, A[i])
+
+
+@kernel("i(arena, arena, arena, i)")
+def close(A, H, S, p):
+    """The closure of a parser state; also finds its lexer state and whether it accepts."""
+    if A[p + CLOSURE] != 0:
+        return np.int64(A[p + CLOSURE])
+    base = np.int64(S[0])
+    for i in range(p + KEY + 2, p + KEY + size(A, p), 3):
+        add_item(S, base, A[i], A[i + 1], A[i + 2])
+    accepts = close_items(A, S, base, p)
+    if A[N_UNEXPANDED] > 0:
+        raise Unexpanded()
+    stop = np.int64(S[0])
+    lexer = lexer_of_items(A, H, S, A[p + KEY], base, stop)
+    waiting = 0
+    scanning = 0
+    for i in range(base, stop, 4):
+        if S[i + 1] != 0:
+            if kind(A, A[S[i + 1] + KEY]) == NONTERMINAL:
+                waiting += 1
+            else:
+                scanning += 1
+    closure = region(A, 2 + 3 * (waiting + scanning))
+    A[closure] = waiting
+    A[closure + 1] = scanning
+    wait = closure + 2
+    scan_at = wait + 3 * waiting
+    for i in range(base, stop, 4):
+        if S[i + 1] != 0:
+            if kind(A, A[S[i + 1] + KEY]) == NONTERMINAL:
+                out = wait
+                wait += 3
+            else:
+                out = scan_at
+                scan_at += 3
+            for k in range(3):
+                A[out + k] = S[i + k]
+    S[0] = base
+    A[p + LEXER] = lexer
+    A[p + ACCEPTS] = 1 + accepts
+    A[p + CLOSURE] = closure
+    return closure
+
+
+@kernel("i(arena, i, i)")
+def admits(A, tagset, terminal):
+    """Whether a lexeme that ended as every terminal of the TAGSET counts as this terminal."""
+    found = False
+    excluded = np.int64(A[terminal + KEY + 1])
+    for i in range(tagset + KEY, tagset + KEY + size(A, tagset)):
+        if A[i] == A[terminal + KEY]:
+            found = True
+        elif excluded != 0:
+            for j in range(excluded + KEY, excluded + KEY + size(A, excluded)):
+                if A[j] == A[i]:
+                    return 0
+    return 1 if found else 0
+
+
+@kernel("i(arena, i, i)")
+def best_rank(A, p, tagset):
+    """Under maximal munch, the highest rank of the terminals of p that a lexeme ended as."""
+    best = -(1 << 30)
+    closure = np.int64(A[p + CLOSURE])
+    start = closure + 2 + 3 * A[closure]
+    for i in range(start, start + 3 * A[closure + 1], 3):
+        terminal = np.int64(A[A[i + 1] + KEY])
+        if A[terminal + KEY + 2] > best and admits(A, tagset, terminal):
+            best = np.int64(A[terminal + KEY + 2])
+    ignored = np.int64(A[A[p + KEY] + IGNORED])
+    for i in range(ignored + 1, ignored + 1 + A[ignored]):
+        if A[A[i] + KEY + 2] > best and admits(A, tagset, A[i]):
+            best = np.int64(A[A[i] + KEY + 2])
+    return best
+
+
+@kernel("i(arena, arena, i, i, i)")
+def add_scanned(A, S, base, p, tagset):
+    """Add the items of p after a lexeme that ended as the tagset; 1 if p itself accepts and the lexeme is ignored."""
+    lowest = -(1 << 30)
+    if A[A[p + KEY] + GREEDY]:
+        lowest = best_rank(A, p, tagset)
+    closure = np.int64(A[p + CLOSURE])
+    start = closure + 2 + 3 * A[closure]
+    for i in range(start, start + 3 * A[closure + 1], 3):
+        suffix = np.int64(A[i + 1])
+        terminal = np.int64(A[suffix + KEY])
+        if A[terminal + KEY + 2] >= lowest and admits(A, tagset, terminal):
+            add_item(S, base, A[i], A[suffix + KEY + 1], A[i + 2])
+    ignored = np.int64(A[A[p + KEY] + IGNORED])
+    for i in range(ignored + 1, ignored + 1 + A[ignored]):
+        if A[A[i] + KEY + 2] >= lowest and admits(A, tagset, A[i]):
+            for k in range(p + KEY + 2, p + KEY + size(A, p), 3):
+                add_item(S, base, A[k], A[k + 1], A[k + 2])
+            return np.int64(A[p + KEY + 1])
+    return 0
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def finish_items(A, H, S, grammar, accepts, base):
+    """Complete the set at `base`, pop it and two words below it; its parser state, or 0 if it is empty and not accepting."""
+    i = base
+    while i < S[0]:
+        if S[i + 1] == 0:
+            if S[i + 2] == 0:
+                accepts = 1
+            else:
+                add_completed(A, S, base, S[i], S[i + 2])
+        i += 4
+    out = base
+    for i in range(base, S[0], 4):
+        if S[i + 1] != 0:
+            for k in range(3):
+                S[out + k] = S[i + k]
+            out += 3
+    start = base - 2
+    if out == base and accepts == 0:
+        S[0] = start
+        return 0
+    sort_groups(S, base, out, 3)
+    S[start] = grammar
+    S[start + 1] = accepts
+    S[0] = out
+    return intern_list(A, H, S, PARSER, start)
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def scan(A, H, S, p, tagset):
+    """The parser state after a lexeme of the closed state p that ended as the tagset; 0 if there is none."""
+    memo = intern2(A, H, SCAN, p, tagset)
+    if A[memo + TARGET] == 0:
+        push(S, 0)
+        push(S, 0)
+        base = np.int64(S[0])
+        accepts = add_scanned(A, S, base, p, tagset)
+        target = finish_items(A, H, S, A[p + KEY], accepts, base)
+        A[memo + TARGET] = target if target != 0 else 1
+    return np.int64(A[memo + TARGET]) if A[memo + TARGET] != 1 else 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def scan_all(A, H, S, start):
+    """The one parser state after lexemes that end at the same place, S[start : S[0]] = (p, tagset)...; pops them.
+
+    The union of what each leads to: segmentations of one text share a state from here on, so their number never matters.
+    """
+    stop = np.int64(S[0])
+    if stop - start == 2:
+        S[0] = start
+        return scan(A, H, S, S[start], S[start + 1])
+    push(S, 0)
+    push(S, 0)
+    base = np.int64(S[0])
+    accepts = 0
+    for i in range(start, stop, 2):
+        accepts |= add_scanned(A, S, base, S[i], S[i + 1])
+    target = finish_items(A, H, S, A[S[start] + KEY], accepts, base)
+    S[0] = start
+    return target

@@ -1,0 +1,701 @@
+"""Regular expressions over bytes as records, and their derivatives: the lazy automaton under every lexeme.
+
+The idea: the state of an automaton *is* the expression of what may still come. Reading byte b turns e into its derivative
+(Brzozowski, "Derivatives of regular expressions", JACM 1964); hash-consing makes equal states equal ids, and each
+state remembers its row of successors, one word for each class of bytes that it cannot tell apart (Owens, Reppy and Turon,
+"Regular-expression derivatives re-examined", JFP 2009, section 4.2). Intersection, complement and counters cost nothing
+special: the derivative of `x{0,1000}` is `x' x{0,999}`.
+
+    EMPTY                no text (the record NONE)       ALT(e...)      union, sorted, distinct
+    EPSILON              the empty text (EPS)            AND(e...)      intersection, sorted, distinct
+    BYTES(8 words)       one byte of a set               NOT(e)         every other byte string
+    CAT(e, f)            one after the other             REP(e, m, n)   m to n copies, n = -1: no bound
+    TAG(t)               the empty text, marked t: a lexeme of terminal t ends here
+
+A *lexer state* is an ALT of CAT(terminal, TAG(terminal)); `tags(e)` are the lexemes that may end now.
+
+An expression without AND or NOT is the empty language only as NONE. With them, `prune` decides: a part from which no
+acceptance can be reached becomes NONE (`is_alive`, a search over derivatives that is remembered).
+
+Cost: a derivative visits the parts that can begin now. Limit: A[SEARCH_LIMIT] states a liveness search.
+Twin: tests/naive_regex.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels import kernel, recursion
+from constrain.kernels.arena import (
+    ALL,
+    ALT,
+    AND,
+    BYTES,
+    CAT,
+    EMPTY,
+    EPS,
+    EPSILON,
+    KEY,
+    MEET,
+    NO_TAGS,
+    NONE,
+    NOT,
+    PARTITION,
+    REP,
+    SEARCH,
+    SEARCH_LIMIT,
+    TAG,
+    TAGSET,
+    intern,
+    intern1,
+    intern2,
+    intern3,
+    intern_list,
+    kind,
+    push,
+    region,
+    reserve,
+    room,
+    size,
+    sort_groups,
+    unique_groups,
+)
+
+# memo words of expressions (offsets from the record)
+FLAGS, PART, ROW, TAGS, INSIDE, LIFE, CLAMPED, COVERS = 1, 2, 3, 4, 5, 6, 7, 8
+NULLABLE, NEGATIVE, KNOWN = 1, 2, 4  # FLAGS
+ALIVE, DEAD, FIRST_SERIAL = 1, 2, 3  # LIFE; a larger value marks a visit of the search with that number
+
+# memo words of partitions
+CLASSES, REPRESENTATIVES = 1, 2
+
+
+class SearchLimit(Exception):
+    """A liveness search visited A[SEARCH_LIMIT] states."""
+
+
+# --- construction -----------------------------------------------------------------------------------------------------
+
+
+@kernel("i(arena, i)")
+def flags(A, e):
+    """NULLABLE and NEGATIVE (contains AND or NOT) of an expression whose parts have theirs."""
+    known = np.int64(A[e + FLAGS])
+    if known != 0:
+        return known
+    k = kind(A, e)
+    f = KNOWN
+    if k == EPSILON or k == TAG:
+        f |= NULLABLE
+    elif k == CAT:
+        f |= A[A[e + KEY] + FLAGS] & A[A[e + KEY + 1] + FLAGS] & NULLABLE
+        f |= (A[A[e + KEY] + FLAGS] | A[A[e + KEY + 1] + FLAGS]) & NEGATIVE
+    elif k == ALT:
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            f |= A[A[i] + FLAGS]
+    elif k == AND:
+        f |= NULLABLE | NEGATIVE
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            if A[A[i] + FLAGS] & NULLABLE == 0:
+                f &= ~NULLABLE
+    elif k == NOT:
+        f |= NEGATIVE
+        if A[A[e + KEY] + FLAGS] & NULLABLE == 0:
+            f |= NULLABLE
+    elif k == REP:
+        f |= A[A[e + KEY] + FLAGS] & NEGATIVE
+        if A[e + KEY + 1] == 0:
+            f |= NULLABLE
+    A[e + FLAGS] = f
+    return f
+
+
+@kernel("i(arena, i)")
+def is_nullable(A, e):
+    return A[e + FLAGS] & NULLABLE
+
+
+@kernel("i(arena, i)")
+def is_negative(A, e):
+    return A[e + FLAGS] & NEGATIVE
+
+
+@kernel("void(arena, arena)")
+def init_expressions(A, H):
+    for e in (NONE, EPS, ALL):
+        flags(A, e)
+
+
+@kernel("i(arena, arena, arena)")
+def byte_set(A, H, S):
+    """The expression of one byte of the set whose 8 words are on top of the stack; pops them."""
+    S[0] -= 8
+    start = np.int64(S[0])
+    top = reserve(A, KEY + 8)
+    some = 0
+    for i in range(8):
+        A[top + KEY + i] = S[start + i]
+        some |= S[start + i]
+    if some == 0:
+        return NONE
+    e = intern(A, H, BYTES, 8)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, i, i)")
+def cat(A, H, a, b):
+    if a == NONE or b == NONE:
+        return NONE
+    if a == EPS:
+        return b
+    if b == EPS:
+        return a
+    e = intern2(A, H, CAT, a, b)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, i, i, i)")
+def rep(A, H, a, low, high):
+    if high == 0 or a == EPS:
+        return EPS
+    if a == NONE:
+        return EPS if low == 0 else NONE
+    if is_nullable(A, a):
+        low = 0
+    if low == 1 and high == 1:
+        return a
+    if kind(A, a) == REP and A[a + KEY + 1] == 0 and A[a + KEY + 2] == -1:
+        return a  # copies of a star
+    e = intern3(A, H, REP, a, low, high)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, i)")
+def negate(A, H, a):
+    if kind(A, a) == NOT:
+        return np.int64(A[a + KEY])
+    e = intern1(A, H, NOT, a)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, i)")
+def tag(A, H, t):
+    e = intern1(A, H, TAG, t)
+    flags(A, e)
+    return e
+
+
+@kernel("void(arena, arena, i, i)")
+def push_flat(A, S, e, what):
+    """Push e, or its parts when it is itself an ALT/AND (`what`)."""
+    if kind(A, e) == what:
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            push(S, A[i])
+    else:
+        push(S, e)
+
+
+@kernel("i(arena, arena, arena, i)")
+def alt(A, H, S, start):
+    """The union of the expressions S[start : S[0]] (as `push_flat` pushed them); pops them."""
+    out = start
+    merged = False  # of the byte sets
+    nullable = False
+    for i in range(start, S[0]):
+        e = np.int64(S[i])
+        k = kind(A, e)
+        if k == EMPTY:
+            continue
+        if e == ALL:
+            S[0] = start
+            return ALL
+        if k == BYTES:
+            if merged:
+                for w in range(8):
+                    S[S[0] + w] |= A[e + KEY + w]
+                continue
+            merged = True
+            room(S, 16)
+            for w in range(8):
+                S[S[0] + w] = A[e + KEY + w]
+        elif k != EPSILON and is_nullable(A, e):
+            nullable = True
+        S[out] = e
+        out += 1
+    if merged:
+        for i in range(start, out):
+            if kind(A, S[i]) == BYTES:
+                stop = np.int64(S[0])
+                S[0] = stop + 8
+                S[i] = byte_set(A, H, S)
+    n = 0
+    for i in range(start, out):
+        if not (S[i] == EPS and nullable):
+            S[start + n] = S[i]
+            n += 1
+    sort_groups(S, start, start + n, 1)
+    S[0] = unique_groups(S, start, start + n, 1)
+    n = S[0] - start
+    if n <= 1:
+        S[0] = start
+        return NONE if n == 0 else np.int64(S[start])
+    e = intern_list(A, H, S, ALT, start)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, arena, i)")
+def both(A, H, S, start):
+    """The intersection of the expressions S[start : S[0]] (as `push_flat` pushed them); pops them."""
+    out = start
+    for i in range(start, S[0]):
+        e = np.int64(S[i])
+        if e == NONE:
+            S[0] = start
+            return NONE
+        if e != ALL:
+            S[out] = e
+            out += 1
+    sort_groups(S, start, out, 1)
+    out = unique_groups(S, start, out, 1)
+    S[0] = start
+    for i in range(start, out):  # x & ~x, and anything with the empty text
+        e = np.int64(S[i])
+        for j in range(start, out):
+            if kind(A, S[j]) == NOT and A[S[j] + KEY] == e:
+                return NONE
+        if e == EPS:
+            for j in range(start, out):
+                if not is_nullable(A, S[j]):
+                    return NONE
+            return EPS
+    if out - start <= 1:
+        return ALL if out == start else np.int64(S[start])
+    S[0] = out
+    e = intern_list(A, H, S, AND, start)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def alt2(A, H, S, a, b):
+    if a == NONE:
+        return b
+    if b == NONE or a == b:
+        return a
+    start = np.int64(S[0])
+    push_flat(A, S, a, ALT)
+    push_flat(A, S, b, ALT)
+    return alt(A, H, S, start)
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def chain(A, H, S, start, n):
+    """CAT of the n expressions S[start : start + n]."""
+    e = EPS
+    for i in range(start + n - 1, start - 1, -1):
+        e = cat(A, H, S[i], e)
+    return e
+
+
+literal_trie_again = recursion(lambda: literal_trie, 7)
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def literal_trie(A, H, S, table, low, high, depth):
+    """The union of the distinct literals low..high-1, sorted, that agree on their first `depth` characters.
+
+    Literal i is the run S[S[table + i] : S[table + i + 1]] of one-character expressions.
+    """
+    if high - low == 1:
+        begin = S[table + low] + depth
+        return chain(A, H, S, begin, S[table + low + 1] - begin)
+    start = np.int64(S[0])
+    if S[table + low] + depth == S[table + low + 1]:
+        push(S, EPS)
+        low += 1
+    while low < high:
+        first = np.int64(S[S[table + low] + depth])
+        stop = low + 1
+        while stop < high and S[S[table + stop] + depth] == first:
+            stop += 1
+        push_flat(A, S, cat(A, H, first, literal_trie_again(A, H, S, table, low, stop, depth + 1)), ALT)
+        low = stop
+    return alt(A, H, S, start)
+
+
+# --- partitions of the bytes ------------------------------------------------------------------------------------------
+
+
+@kernel("i(arena, arena, arena)")
+def partition_of_map(A, H, S):
+    """The partition whose map byte -> class (any numbers below 65,536) is the 256 words on top of the stack; pops them."""
+    S[0] -= 256
+    start = np.int64(S[0])
+    top = reserve(A, KEY + 256)
+    room(S, 512 + 65536)
+    number = start + 512
+    for b in range(256):
+        S[number + S[start + b]] = -1
+    n = 0
+    for b in range(256):
+        c = np.int64(S[start + b])
+        if S[number + c] < 0:
+            S[number + c] = n
+            n += 1
+        A[top + KEY + b] = S[number + c]
+    p = intern(A, H, PARTITION, 256)
+    if A[p + REPRESENTATIVES] == 0:
+        r = region(A, n)
+        for b in range(255, -1, -1):
+            A[r + A[p + KEY + b]] = b
+        A[p + CLASSES] = n
+        A[p + REPRESENTATIVES] = r
+    return p
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def meet(A, H, S, p, q):
+    """The coarsest partition finer than both."""
+    if p == q or A[q + CLASSES] == 1:
+        return p
+    if A[p + CLASSES] == 1:
+        return q
+    m = intern2(A, H, MEET, min(p, q), max(p, q))
+    if A[m + 1] == 0:
+        room(S, 256)
+        start = np.int64(S[0])
+        for b in range(256):
+            S[start + b] = A[p + KEY + b] * 256 + A[q + KEY + b]
+        S[0] = start + 256
+        A[m + 1] = partition_of_map(A, H, S)
+    return np.int64(A[m + 1])
+
+
+partition_again = recursion(lambda: partition, 4)
+
+
+@kernel("i(arena, arena, arena, i)")
+def partition(A, H, S, e):
+    """Bytes of one class have the same derivative of e (Owens et al., section 4.2)."""
+    known = np.int64(A[e + PART])
+    if known != 0:
+        return known
+    k = kind(A, e)
+    p = 0
+    if k == CAT:
+        p = partition_again(A, H, S, A[e + KEY])
+        if is_nullable(A, A[e + KEY]):
+            p = meet(A, H, S, p, partition_again(A, H, S, A[e + KEY + 1]))
+    elif k == ALT or k == AND:
+        p = partition_again(A, H, S, A[e + KEY])
+        for i in range(e + KEY + 1, e + KEY + size(A, e)):
+            p = meet(A, H, S, p, partition_again(A, H, S, A[i]))
+    elif k == NOT or k == REP:
+        p = partition_again(A, H, S, A[e + KEY])
+    else:
+        start = np.int64(S[0])
+        room(S, 256)
+        for b in range(256):
+            S[start + b] = (A[e + KEY + (b >> 5)] >> (b & 31)) & 1 if k == BYTES else 0
+        S[0] = start + 256
+        p = partition_of_map(A, H, S)
+    A[e + PART] = p
+    return p
+
+
+@kernel("void(arena, arena, arena, i)")
+def prepare(A, H, S, e):
+    """Give e its row of successors, all unknown."""
+    if A[e + ROW] == 0:
+        p = partition(A, H, S, e)
+        A[e + ROW] = region(A, A[p + CLASSES])
+
+
+# --- derivatives ------------------------------------------------------------------------------------------------------
+
+
+derive_again = recursion(lambda: derive, 5)
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def derive(A, H, S, e, b):
+    """What may follow byte b in e. Not pruned."""
+    k = kind(A, e)
+    if k == BYTES:
+        return EPS if (A[e + KEY + (b >> 5)] >> (b & 31)) & 1 else NONE
+    cell = 0
+    if A[e + ROW] != 0:
+        cell = A[e + ROW] + A[A[e + PART] + KEY + b]
+        if A[cell] != 0:
+            return np.int64(A[cell])
+    d = NONE
+    if k == CAT:
+        head = np.int64(A[e + KEY])
+        tail = np.int64(A[e + KEY + 1])
+        d = cat(A, H, derive_again(A, H, S, head, b), tail)
+        if is_nullable(A, head):
+            d = alt2(A, H, S, d, derive_again(A, H, S, tail, b))
+    elif k == REP:
+        high = np.int64(A[e + KEY + 2])
+        low = max(0, A[e + KEY + 1] - 1)
+        d = derive_again(A, H, S, A[e + KEY], b)
+        if d != NONE:
+            d = cat(A, H, d, rep(A, H, A[e + KEY], low, high - 1 if high > 0 else -1))
+    elif k == NOT:
+        prepare(A, H, S, A[e + KEY])
+        d = negate(A, H, derive_again(A, H, S, A[e + KEY], b))
+    elif k == ALT:
+        start = np.int64(S[0])
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            push_flat(A, S, derive_again(A, H, S, A[i], b), ALT)
+        d = alt(A, H, S, start)
+    elif k == AND:
+        start = np.int64(S[0])
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            prepare(A, H, S, A[i])  # each part is an automaton of its own: the product shares their rows
+            push_flat(A, S, derive_again(A, H, S, A[i], b), AND)
+            if S[S[0] - 1] == NONE:
+                break
+        d = both(A, H, S, start)
+    if cell != 0:
+        A[cell] = d
+    return d
+
+
+@kernel("i(arena, arena, arena, i)")
+def is_alive(A, H, S, e):
+    """Whether e contains any text: a breadth-first search for a nullable derivative. Raises SearchLimit."""
+    if e == NONE:
+        return 0
+    if is_nullable(A, e) or not is_negative(A, e):
+        return 1
+    if A[e + LIFE] == ALIVE or A[e + LIFE] == DEAD:
+        return 1 if A[e + LIFE] == ALIVE else 0
+    A[SEARCH] += 1
+    serial = A[SEARCH] + FIRST_SERIAL
+    start = np.int64(S[0])  # the queue: (state, index of the state that led to it)
+    push(S, e)
+    push(S, -1)
+    A[e + LIFE] = serial
+    head = start
+    visited = 0
+    found = -1
+    while found < 0 and head < S[0]:
+        x = np.int64(S[head])
+        visited += 1
+        if visited > A[SEARCH_LIMIT]:
+            S[0] = start
+            raise SearchLimit()
+        prepare(A, H, S, x)
+        p = np.int64(A[x + PART])
+        for c in range(A[p + CLASSES]):
+            d = derive(A, H, S, x, A[A[p + REPRESENTATIVES] + c])
+            if d == NONE or A[d + LIFE] == DEAD or A[d + LIFE] == serial:
+                continue
+            if is_nullable(A, d) or not is_negative(A, d) or A[d + LIFE] == ALIVE:
+                found = head
+                break
+            A[d + LIFE] = serial
+            push(S, d)
+            push(S, head)
+        head += 2
+    if found < 0:
+        for i in range(start, S[0], 2):
+            A[S[i] + LIFE] = DEAD
+    while found >= 0:
+        A[S[found] + LIFE] = ALIVE
+        found = np.int64(S[found + 1])
+    S[0] = start
+    return 1 if A[e + LIFE] == ALIVE else 0
+
+
+prune_again = recursion(lambda: prune, 4)
+
+
+@kernel("i(arena, arena, arena, i)")
+def prune(A, H, S, e):
+    """e without the parts, among those that may begin now, from which nothing can be accepted."""
+    if not is_negative(A, e):
+        return e
+    k = kind(A, e)
+    if k == ALT:
+        start = np.int64(S[0])
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            push_flat(A, S, prune_again(A, H, S, A[i]), ALT)
+        return alt(A, H, S, start)
+    if k == CAT:
+        head = np.int64(A[e + KEY])
+        pruned = prune_again(A, H, S, head)
+        return e if pruned == head else cat(A, H, pruned, A[e + KEY + 1])
+    if k == REP:
+        return e  # its body was pruned by `sanitize`
+    return e if is_alive(A, H, S, e) else NONE
+
+
+sanitize_again = recursion(lambda: sanitize, 4)
+
+
+@kernel("i(arena, arena, arena, i)")
+def sanitize(A, H, S, e):
+    """e with every empty part removed, wherever it stands; after it, pruning heads of derivatives is enough."""
+    if not is_negative(A, e):
+        return e
+    k = kind(A, e)
+    if k == ALT:
+        start = np.int64(S[0])
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            push_flat(A, S, sanitize_again(A, H, S, A[i]), ALT)
+        return alt(A, H, S, start)
+    if k == CAT:
+        return cat(A, H, sanitize_again(A, H, S, A[e + KEY]), sanitize_again(A, H, S, A[e + KEY + 1]))
+    if k == REP:
+        return rep(A, H, sanitize_again(A, H, S, A[e + KEY]), A[e + KEY + 1], A[e + KEY + 2])
+    return e if is_alive(A, H, S, e) else NONE
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def step(A, H, S, e, b):
+    """The state after byte b; NONE when no text of e begins so. e is pruned (`sanitize` at first)."""
+    if A[e + ROW] == 0:
+        prepare(A, H, S, e)
+    cell = A[e + ROW] + A[A[e + PART] + KEY + b]
+    d = np.int64(A[cell])
+    if d == 0:
+        d = derive(A, H, S, e, b)
+    if is_negative(A, d):
+        d = prune(A, H, S, d)
+    A[cell] = d
+    return d
+
+
+@kernel("i(arena, arena, arena, arena, i)")
+def run(A, H, S, text, e):
+    """The state of e after the bytes (one a word) of `text`."""
+    for i in range(text.size):
+        e = step(A, H, S, e, text[i])
+        if e == NONE:
+            break
+    return e
+
+
+# --- tags -------------------------------------------------------------------------------------------------------------
+
+
+push_tags_again = recursion(lambda: push_tags, 3)
+
+
+@kernel("i(arena, arena, i)")
+def push_tags(A, S, e):
+    if not is_nullable(A, e):
+        return 0
+    k = kind(A, e)
+    if k == TAG:
+        push(S, A[e + KEY])
+    elif k == CAT:
+        push_tags_again(A, S, A[e + KEY + 1])
+    elif k == ALT:
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            push_tags_again(A, S, A[i])
+    return 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def tags(A, H, S, e):
+    """The set (a TAGSET record) of terminals whose lexeme may end in e; NO_TAGS when none."""
+    known = np.int64(A[e + TAGS])
+    if known != 0:
+        return known
+    start = np.int64(S[0])
+    push_tags(A, S, e)
+    sort_groups(S, start, S[0], 1)
+    S[0] = unique_groups(S, start, S[0], 1)
+    t = intern_list(A, H, S, TAGSET, start)
+    A[e + TAGS] = t
+    return t
+
+
+@kernel("i(arena, i)")
+def continues(A, e):
+    """Whether any byte can follow in e (in a lexer state: whether it is more than tags)."""
+    k = kind(A, e)
+    if k == TAG or k == EPSILON or k == EMPTY:
+        return 0
+    if k == ALT:
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            if kind(A, A[i]) != TAG:
+                return 1
+        return 0
+    return 1
+
+
+# --- lexer states -----------------------------------------------------------------------------------------------------
+
+
+@kernel("i(arena, arena, arena, i)")
+def lexer_state(A, H, S, start):
+    """The union of CAT(t, TAG(t)) for the terminals S[start : S[0]] (expressions); pops them.
+
+    Common beginnings are kept together, so that a set of keys that open with the same quote is one part, not many.
+    """
+    stop = np.int64(S[0])
+    for i in range(start, stop):  # (head, what follows it)
+        e = np.int64(S[i])
+        rest = tag(A, H, e)
+        if kind(A, e) == CAT and kind(A, A[e + KEY]) == BYTES:
+            head = np.int64(A[e + KEY])
+            rest = cat(A, H, A[e + KEY + 1], rest)
+        else:
+            head = EPS
+            rest = cat(A, H, e, rest)
+        push(S, head)
+        push(S, rest)
+    sort_groups(S, stop, S[0], 2)
+    end = np.int64(S[0])
+    i = stop
+    while i < end:  # pushed above `end`: one expression a head
+        head = np.int64(S[i])
+        parts = np.int64(S[0])
+        while i < end and S[i] == head:
+            push_flat(A, S, S[i + 1], ALT)
+            i += 2
+        push_flat(A, S, cat(A, H, head, alt(A, H, S, parts)), ALT)
+    e = alt(A, H, S, end)
+    S[0] = start
+    return e
+
+
+clamp_again = recursion(lambda: clamp, 5)
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def clamp(A, H, S, e, longest):
+    """An expression that no text of at most `longest` bytes can tell from e: large counters are cut.
+
+    So what is known of one position in a long bounded string serves for all. A counter counts units of at least a byte, and
+    only counters that stand before the first fixed part matter. Not inside AND and NOT, whose parts depend on each other.
+    """
+    if A[e + CLAMPED] != 0:
+        return np.int64(A[e + CLAMPED])
+    k = kind(A, e)
+    out = e
+    if k == CAT:
+        tail = np.int64(A[e + KEY + 1])
+        soon = kind(A, tail) == REP or (kind(A, tail) == CAT and kind(A, A[tail + KEY]) == REP)
+        if soon or is_nullable(A, A[e + KEY]):
+            tail = clamp_again(A, H, S, tail, longest)
+        out = cat(A, H, clamp_again(A, H, S, A[e + KEY], longest), tail)
+    elif k == REP:
+        high = np.int64(A[e + KEY + 2])
+        out = rep(A, H, A[e + KEY], min(A[e + KEY + 1], longest + 1), -1 if high > longest + 1 else high)
+    elif k == ALT:
+        start = np.int64(S[0])
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            push_flat(A, S, clamp_again(A, H, S, A[i], longest), ALT)
+        out = alt(A, H, S, start)
+    A[e + CLAMPED] = out
+    return out

@@ -1,0 +1,423 @@
+"""Token masks: which tokens keep a configuration alive.
+
+The idea: most tokens never leave the lexeme in progress, and for those the parser does not matter. `inside(l)` walks the
+vocabulary's trie once for a lexer state l and is shared by all grammars on that vocabulary:
+
+* the tokens that stay inside the lexeme;
+* for each set t of terminals that the lexeme may end as (TAGSET): the nodes where a token *ends* with it, the *exits* — the
+  children, sorted by byte, where the lexeme cannot go on, so that the next lexeme begins there — and the bytes with
+  which a lexeme that may end goes on all the same (*survivors*).
+
+A mask is then the union of inside sets, plus, for each t, a walk of the few exit subtrees from `scan(p, t)`. Only when a next
+lexeme can begin with a survivor (two segmentations within a token) is the whole trie walked with whole configurations.
+
+    inside   [n, where, blocks, m]     n tokens at `where` (n = -1: a bitmap of all tokens), m blocks of BLOCK words
+    block    [t, ends, n, survivors (8 words), runs, m]       runs: m times [byte, n, nodes at]
+    mask     [n, bitmaps..., m, tokens...]                    their union; tokens are distinct and in no bitmap
+
+The trie is in the arena: node i is A[TRIE + 3 i ...] = byte | depth << 8, end of its subtree, first token or -1; tokens with
+the same bytes are chained by A[NEXT_SAME + token].
+
+Cost: a few microseconds when the lexer states are known, a walk (about 5 ns a node) when not.
+Twin: tests/naive_mask.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels import kernel
+from constrain.kernels.arena import (
+    DEPTH,
+    EOS,
+    KEY,
+    N_EOS,
+    N_INSIDE,
+    N_MASKS,
+    N_NODES,
+    N_TOKENS,
+    N_VISITED,
+    N_WALKS,
+    NEXT_SAME,
+    NO_TAGS,
+    NONE,
+    SEEN,
+    SERIAL,
+    TRIE,
+    push,
+    region,
+    room,
+    size,
+    sort_groups,
+)
+from constrain.kernels.configurations import MASK_OF, accepts, fresh, step_configuration
+from constrain.kernels.earley import GREEDY, scan
+from constrain.kernels.expressions import INSIDE, clamp, continues, step, tags
+
+BLOCK = 13
+T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
+MARK, NUMBER, BITS = 1, 2, 3  # memo words of TAGSET records: serial of the walk that saw it, number in it, survivors
+
+
+# --- inside -----------------------------------------------------------------------------------------------------------
+
+
+@kernel("i(arena, arena, i, i)")
+def number_tagset(A, S, t, n):
+    """The number of a tagset in this walk; a new one gets number n and a triple (n, -2, t)."""
+    if A[t + MARK] != A[SERIAL]:
+        A[t + BITS] = region(A, 8)
+        A[t + MARK] = A[SERIAL]
+        A[t + NUMBER] = n
+        push(S, n)
+        push(S, -2)
+        push(S, t)
+        return n + 1
+    return n
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def walk_lexer(A, H, S, lexer, bitmap):
+    """Walk the trie from a lexer state; set the bits of the tokens inside, push triples (tagset number, byte or mark, node).
+
+    Marks: -2 the tagset itself, -1 a token ends here. The stack of states lies above the bitmap. Returns tokens set.
+    """
+    states = bitmap + ((A[N_TOKENS] + 31) >> 5)  # S[states + 2 d], ... + 1: lexer state and tagset at depth d
+    S[states] = lexer
+    S[states + 1] = NO_TAGS
+    trie = np.int64(A[TRIE])
+    n = np.int64(A[N_NODES])
+    count = 0
+    tagsets = 0
+    i = 0
+    while i < n:
+        word = A[trie + 3 * i]
+        b = word & 255
+        here = states + 2 * (word >> 8)
+        e = step(A, H, S, S[here - 2], b)
+        before = np.int64(S[here - 1])
+        A[N_VISITED] += 1
+        if e == NONE:
+            if before != NO_TAGS:
+                push(S, A[before + NUMBER])
+                push(S, b)
+                push(S, i)
+            i = np.int64(A[trie + 3 * i + 1])
+            continue
+        if before != NO_TAGS:
+            A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
+        t = tags(A, H, S, e)
+        if t != NO_TAGS:
+            tagsets = number_tagset(A, S, t, tagsets)
+        S[here] = e
+        S[here + 1] = t
+        token = np.int64(A[trie + 3 * i + 2])
+        if token >= 0:
+            if continues(A, e):
+                while token >= 0:
+                    S[bitmap + (token >> 5)] |= np.int32(np.uint32(1) << np.uint32(token & 31))
+                    count += 1
+                    token = np.int64(A[A[NEXT_SAME] + token])
+            else:
+                push(S, A[t + NUMBER])
+                push(S, -1)
+                push(S, i)
+        i += 1
+    return count
+
+
+@kernel("i(arena, arena, i, i)")
+def store_tokens(A, S, bitmap, count):
+    """A region [n, where] for the bitmap: a list of tokens if that is shorter, else the bitmap (n = -1)."""
+    words = (A[N_TOKENS] + 31) >> 5
+    if count >= words:
+        where = region(A, words)
+        for w in range(words):
+            A[where + w] = S[bitmap + w]
+        head = region(A, 4)
+        A[head] = -1
+        A[head + 1] = where
+        return head
+    where = region(A, count)
+    head = region(A, 4)
+    A[head] = count
+    A[head + 1] = where
+    for w in range(words):
+        bits = np.int64(S[bitmap + w]) & 0xFFFFFFFF
+        token = w * 32
+        while bits != 0:
+            if bits & 1:
+                A[where] = token
+                where += 1
+            bits >>= 1
+            token += 1
+    return head
+
+
+@kernel("i(arena, arena, i, i, i)")
+def store_block(A, S, block, start, stop):
+    """Write the block for the sorted triples S[start:stop] of one tagset; the first names it."""
+    t = np.int64(S[start + 2])
+    A[block + T] = t
+    for w in range(8):
+        A[block + SURVIVORS + w] = A[A[t + BITS] + w]
+    i = start + 3
+    nodes = region(A, (stop - i) // 3)
+    A[block + ENDS] = nodes
+    while i < stop and S[i + 1] == -1:
+        A[nodes] = S[i + 2]
+        nodes += 1
+        A[block + N_ENDS] += 1
+        i += 3
+    runs = 0
+    for j in range(i, stop, 3):
+        if j == i or S[j + 1] != S[j - 2]:
+            runs += 1
+    run = region(A, 3 * runs) - 3
+    A[block + RUNS] = run + 3
+    A[block + N_RUNS] = runs
+    for j in range(i, stop, 3):
+        if j == i or S[j + 1] != S[j - 2]:
+            run += 3
+            A[run] = S[j + 1]
+            A[run + 2] = nodes
+        A[run + 1] += 1
+        A[nodes] = S[j + 2]
+        nodes += 1
+    return 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def inside(A, H, S, lexer):
+    lexer = clamp(A, H, S, lexer, A[DEPTH])
+    if A[lexer + INSIDE] != 0:
+        return np.int64(A[lexer + INSIDE])
+    A[SERIAL] += 1
+    A[N_INSIDE] += 1
+    bitmap = np.int64(S[0])
+    above = ((A[N_TOKENS] + 31) >> 5) + 2 * (A[DEPTH] + 2)
+    room(S, above)
+    for w in range(bitmap, bitmap + above):
+        S[w] = 0
+    triples = bitmap + above
+    S[0] = triples
+    count = walk_lexer(A, H, S, lexer, bitmap)
+    stop = np.int64(S[0])
+    sort_groups(S, triples, stop, 3)
+    blocks = 0
+    for i in range(triples, stop, 3):
+        if S[i + 1] == -2:
+            blocks += 1
+    head = store_tokens(A, S, bitmap, count)
+    A[head + 2] = region(A, BLOCK * blocks)
+    A[head + 3] = blocks
+    i = triples
+    for n in range(blocks):
+        j = i + 3
+        while j < stop and S[j] == S[i]:
+            j += 3
+        store_block(A, S, A[head + 2] + BLOCK * n, i, j)
+        i = j
+    S[0] = bitmap
+    A[lexer + INSIDE] = head
+    return head
+
+
+# --- masks ------------------------------------------------------------------------------------------------------------
+
+
+@kernel("void(arena, arena, i)")
+def push_tokens(A, S, token):
+    """Push a token and those with the same bytes, each once a mask."""
+    while token >= 0:
+        if A[A[SEEN] + token] != A[SERIAL]:
+            A[A[SEEN] + token] = A[SERIAL]
+            push(S, token)
+        token = np.int64(A[A[NEXT_SAME] + token])
+
+
+@kernel("void(arena, arena, arena, i, i, i, i)")
+def walk_configuration(A, H, S, states, first, stop, c):
+    """Push the tokens of nodes first..stop-1, a subtree's children (or the whole trie), that keep c alive."""
+    trie = np.int64(A[TRIE])
+    i = first
+    if i < stop:
+        S[states + (A[trie + 3 * i] >> 8) - 1] = c
+    while i < stop:
+        word = A[trie + 3 * i]
+        here = states + (word >> 8)
+        d = step_configuration(A, H, S, S[here - 1], word & 255)
+        A[N_VISITED] += 1
+        if d == NONE:
+            i = np.int64(A[trie + 3 * i + 1])
+            continue
+        S[here] = d
+        push_tokens(A, S, A[trie + 3 * i + 2])
+        i += 1
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def meets_survivors(A, H, S, c, block):
+    """Whether c can begin with a byte with which the lexeme of the block could also go on."""
+    for w in range(8):
+        bits = np.int64(A[block + SURVIVORS + w]) & 0xFFFFFFFF
+        b = w * 32
+        while bits != 0:
+            if bits & 1 and step_configuration(A, H, S, c, b) != NONE:
+                return 1
+            bits >>= 1
+            b += 1
+    return 0
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def cross(A, H, S, states, p, head):
+    """Push the tokens that end the lexeme of the inside set `head` and go on from p; 0 if the whole trie must be walked."""
+    trie = np.int64(A[TRIE])
+    for n in range(A[head + 3]):
+        block = A[head + 2] + BLOCK * n
+        q = scan(A, H, S, p, A[block + T])
+        if q == 0:
+            continue
+        for i in range(A[block + ENDS], A[block + ENDS] + A[block + N_ENDS]):
+            push_tokens(A, S, A[trie + 3 * A[i] + 2])
+        c = fresh(A, H, S, q)
+        if meets_survivors(A, H, S, c, block):
+            return 0
+        for run in range(A[block + RUNS], A[block + RUNS] + 3 * A[block + N_RUNS], 3):
+            d = step_configuration(A, H, S, c, A[run])
+            if d == NONE:
+                continue
+            for i in range(A[run + 2], A[run + 2] + A[run + 1]):
+                node = np.int64(A[i])
+                push_tokens(A, S, A[trie + 3 * node + 2])
+                walk_configuration(A, H, S, states, node + 1, A[trie + 3 * node + 1], d)
+    return 1
+
+
+@kernel("i(arena, arena, arena, i)")
+def mask(A, H, S, c):
+    """The mask record of a configuration."""
+    if A[c + MASK_OF] != 0:
+        return np.int64(A[c + MASK_OF])
+    A[N_MASKS] += 1
+    bottom = np.int64(S[0])
+    room(S, A[DEPTH] + 4)
+    states = bottom + 1
+    S[0] = bottom + A[DEPTH] + 4
+    bitmaps = np.int64(S[0])
+    exact = A[A[c + KEY] + GREEDY] == 0
+    if exact:  # bitmaps of the inside sets first: their walks use the serial number too
+        for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
+            head = inside(A, H, S, A[i])
+            if A[head] < 0:
+                push(S, A[head + 1])
+    tokens = np.int64(S[0])
+    A[SERIAL] += 1
+    if exact:
+        for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
+            head = inside(A, H, S, A[i])
+            if A[head] > 0:
+                for k in range(A[head + 1], A[head + 1] + A[head]):
+                    push_tokens(A, S, A[k])
+        for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
+            if not cross(A, H, S, states, A[i] >> 1, inside(A, H, S, A[i + 1])):
+                exact = False
+                break
+    if not exact:
+        A[N_WALKS] += 1
+        A[SERIAL] += 1
+        tokens = bitmaps
+        S[0] = tokens
+        walk_configuration(A, H, S, states, 0, A[N_NODES], c)
+    if accepts(A, c):
+        for i in range(A[EOS], A[EOS] + A[N_EOS]):
+            push(S, A[i])
+    record = store_mask(A, S, bitmaps, tokens)
+    S[0] = bottom
+    A[c + MASK_OF] = record
+    return record
+
+
+@kernel("i(arena, arena, i, i)")
+def store_mask(A, S, bitmaps, tokens):
+    """The mask record of the union of the bitmaps S[bitmaps:tokens] and the tokens S[tokens : S[0]]."""
+    words = np.int64((A[N_TOKENS] + 31) >> 5)
+    stop = np.int64(S[0])
+    out = tokens
+    for i in range(tokens, stop):  # drop what a bitmap has
+        token = np.int64(S[i])
+        found = False
+        for k in range(bitmaps, tokens):
+            found = found or (A[S[k] + (token >> 5)] >> (token & 31)) & 1 != 0
+        if not found:
+            S[out] = token
+            out += 1
+    if out - tokens <= words:
+        record = region(A, 2 + out - bitmaps)
+        A[record] = tokens - bitmaps
+        for i in range(bitmaps, tokens):
+            A[record + 1 + i - bitmaps] = S[i]
+        A[record + 1 + tokens - bitmaps] = out - tokens
+        for i in range(tokens, out):
+            A[record + 2 + i - bitmaps] = S[i]
+        return record
+    union = region(A, words)
+    for k in range(bitmaps, tokens):
+        for w in range(words):
+            A[union + w] |= A[S[k] + w]
+    for i in range(tokens, out):
+        A[union + (S[i] >> 5)] |= np.int32(np.uint32(1) << np.uint32(S[i] & 31))
+    record = region(A, 3)
+    A[record] = 1
+    A[record + 1] = union
+    return record
+
+
+@kernel("void(arena, i, row)")
+def write_mask(A, record, row):
+    """Write a mask record into a row of uint32 words; words beyond the vocabulary become 0."""
+    n = np.int64(A[record])
+    words = (A[N_TOKENS] + 31) >> 5
+    if n == 0:
+        for w in range(row.size):
+            row[w] = 0
+    else:
+        first = np.int64(A[record + 1])
+        for w in range(words):
+            row[w] = np.uint32(A[first + w])
+        for w in range(words, row.size):
+            row[w] = 0
+        for k in range(1, n):
+            other = np.int64(A[record + 1 + k])
+            for w in range(words):
+                row[w] |= np.uint32(A[other + w])
+    tokens = record + 2 + n
+    for i in range(tokens, tokens + A[tokens - 1]):
+        row[A[i] >> 5] |= np.uint32(1) << np.uint32(A[i] & 31)
+
+
+@kernel("i(arena, arena, arena, i, row)")
+def fill_mask(A, H, S, c, row):
+    """Write the mask of a configuration; 1 if it allows anything."""
+    record = mask(A, H, S, c)
+    write_mask(A, record, row)
+    return A[record] + A[record + 1 + A[record]]
+
+
+@kernel("i(arena, arena, arena, ids, rows, i)")
+def fill_masks(A, H, S, configurations, rows, first):
+    """`fill_mask` for configurations[first:], row by row; S[1] is the row in progress, to go on from after an exception."""
+    for i in range(first, configurations.size):
+        S[1] = i
+        fill_mask(A, H, S, configurations[i], rows[i])
+    return configurations.size
+
+
+@kernel("i(arena, arena, arena, i)")
+def forced_token(A, H, S, c):
+    """The only token that the mask of c allows, or -1."""
+    record = mask(A, H, S, c)
+    if A[record] == 0 and A[record + 1] == 1:
+        return np.int64(A[record + 2])
+    return -1
