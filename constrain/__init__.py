@@ -1,0 +1,73 @@
+"""Make a language model's output obey a JSON Schema, a regex or a context-free grammar: always, fast, and faithfully.
+
+    >>> import constrain
+    >>> vocabulary = constrain.Vocabulary([b"t", b"tr", b"ue", b"rue", b"fa", b"lse", b"x", None], eos_ids=[7])
+    >>> matcher = constrain.compile(constrain.json_schema({"type": "boolean"}), vocabulary).matcher()
+    >>> [token for token in range(8) if matcher.allows(token)]
+    [0, 1, 4]
+    >>> matcher.advance(1), matcher.forced_bytes(), matcher.is_accepting()
+    (True, b'ue', False)
+
+Everything public is here, and loaded when first used; torch only for `generate` and what lies behind it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, compile, fill_masks
+    from constrain.errors import (
+        ConstrainError,
+        GrammarError,
+        LimitError,
+        RegexError,
+        SchemaError,
+        UnsatisfiableError,
+        VocabularyError,
+    )
+    from constrain.generation import generate
+    from constrain.grammar.source import Source, choices, grammar, regex
+    from constrain.schema import json_schema
+    from constrain.vocab.vocabulary import Vocabulary
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CompiledConstraint": "constrain.engine",
+    "ConstrainError": "constrain.errors",
+    "GrammarError": "constrain.errors",
+    "LimitError": "constrain.errors",
+    "Matcher": "constrain.engine",
+    "RegexError": "constrain.errors",
+    "SchemaError": "constrain.errors",
+    "Source": "constrain.grammar.source",
+    "TokenAutomaton": "constrain.engine",
+    "UnsatisfiableError": "constrain.errors",
+    "Vocabulary": "constrain.vocab.vocabulary",
+    "VocabularyError": "constrain.errors",
+    "choices": "constrain.grammar.source",
+    "compile": "constrain.engine",
+    "fill_masks": "constrain.engine",
+    "generate": "constrain.generation",
+    "grammar": "constrain.grammar.source",
+    "json_schema": "constrain.schema",
+    "regex": "constrain.grammar.source",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in ("hf", "reference", "sampling"):
+        return import_module(f"constrain.{name}")
+    raise AttributeError(f"module 'constrain' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

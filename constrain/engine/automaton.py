@@ -1,0 +1,213 @@
+"""One arena a vocabulary: every constraint compiled for it shares lexer states, inside sets and equal nonterminals.
+
+The idea: `step(state, byte)` on integers answers everything (kernels/configurations.py); this room lays out the trie in the
+arena, turns symbols into records when a text first reaches them, and keeps memory bounded: over budget it forgets
+everything (`flush`, as RE2's lazy DFA does), `epoch` goes up, and each matcher finds its place again from its own bytes.
+
+Cost: 5 MB for a vocabulary of 128k tokens, then what is visited. Limit: `budget` bytes (default 512 MiB); a single
+operation that does not fit into an empty arena may exceed it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from constrain.automata.lower import lower
+from constrain.automata.store import Flush, Int32, Store
+from constrain.errors import LimitError
+from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.kernels import arena, configurations, earley
+from constrain.vocab.vocabulary import Vocabulary
+
+DEFAULT_BUDGET = 512 << 20
+MAX_RANK = 1 << 20
+
+_automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
+
+
+class TokenAutomaton(Store):
+    """The automaton of everything that is compiled for one vocabulary."""
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> TokenAutomaton:
+        """The one shared automaton of a vocabulary, with the default budget."""
+        known = _automata.get(vocabulary)
+        if known is None:
+            known = _automata[vocabulary] = cls(vocabulary)
+        return known
+
+    def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET) -> None:
+        self.eos_ids = vocabulary.eos_ids
+        self.size = vocabulary.size
+        self.epoch = 0
+        self._layout = _layout(vocabulary)
+        super().__init__(words=self._layout.size + (1 << 20), budget=max(budget, 4 * self._layout.size + (1 << 20)))
+
+    def reset(self) -> None:
+        super().reset()
+        self._symbols: dict[Symbol, int] = {}
+        self._nonterminals: list[Nonterminal] = []
+        self._suffixes: dict[tuple[int, int], int] = {}
+        base = self.call(_region, self._layout.size)
+        self.A[base : base + self._layout.size] = self._layout
+        offsets = self._layout[: len(_TABLES)]
+        for header, offset in zip(_TABLES, offsets.tolist(), strict=True):
+            self.A[header] = base + offset
+        self.A[arena.N_NODES], self.A[arena.DEPTH] = self._layout[len(_TABLES) : len(_TABLES) + 2]
+        self.A[arena.N_TOKENS], self.A[arena.N_EOS] = self.size, len(self.eos_ids)
+
+    def flush(self) -> None:
+        """Forget every state; matchers rebuild theirs when they are next asked."""
+        self.epoch += 1
+        self.reset()
+
+    def attempt(self, operation: Callable[[], Any]) -> Any:
+        """Run an operation under the lock. If memory runs out: flush, and run it again with leave to exceed the budget."""
+        with self.lock:
+            try:
+                return operation()
+            except Flush:
+                self.flush()
+                self.may_exceed = True
+                try:
+                    return operation()
+                finally:
+                    self.may_exceed = False
+
+    def start(self, grammar: Grammar) -> int:
+        """The configuration before the first byte. The caller holds the lock."""
+        whole = self._nonterminal(_WHOLE)
+        suffix = self._suffix(self.symbol(grammar.start), 0)
+        return self.call(configurations.start_configuration, self._grammar(grammar), whole, suffix)
+
+    def _grammar(self, grammar: Grammar) -> int:
+        """Grammars with the same ignored terminals and lexer share one record."""
+        key = (grammar.ignore, grammar.lexer)
+        known: int | None = self.lowered.get(key)
+        if known is None:
+            known = self.call(_intern1, arena.GRAMMAR, len(self.lowered))
+            ignored = [self._terminal(t) for t in grammar.ignore]
+            self.A[known + earley.IGNORED] = self._list([t for t in ignored if t])
+            self.A[known + earley.GREEDY] = grammar.lexer == "greedy"
+            self.lowered[key] = known
+        return known
+
+    # -- symbols -> records --------------------------------------------------------------------------------------------
+
+    def symbol(self, symbol: Symbol) -> int:
+        """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes optional."""
+        known = self._symbols.get(symbol)
+        if known is None:
+            if isinstance(symbol, Nonterminal):
+                known = self._nonterminal(symbol)
+            else:
+                known = self._terminal(symbol)
+                expression = lower(self, symbol.node)
+                if self.is_nullable(expression):
+                    terminal, known = known, self._nonterminal(Nonterminal(symbol.name, list))
+                    alternatives = [0] if expression == arena.EPS else [self._suffix(terminal, 0), 0]
+                    self.A[known + earley.ALTERNATIVES] = self._list(alternatives)
+            self._symbols[symbol] = known
+        return known
+
+    def _terminal(self, terminal: Terminal) -> int:
+        expression = lower(self, terminal.node)
+        if expression == arena.NONE:
+            return 0
+        excluded = 0
+        if terminal.excluding:
+            excluded = self._with_stack(
+                sorted({lower(self, t.node) for t in terminal.excluding}), _intern_list, arena.TAGSET, 8
+            )
+        if not -MAX_RANK < terminal.priority < MAX_RANK:
+            raise LimitError(f"terminal {terminal.name}: the priority {terminal.priority} is not within ±{MAX_RANK}")
+        return self.call(_intern3, arena.TERMINAL, expression, excluded, 2 * terminal.priority + terminal.literal)
+
+    def _nonterminal(self, nonterminal: Nonterminal) -> int:
+        known = self._symbols.get(nonterminal)
+        if known is None:
+            known = self.call(_intern1, arena.NONTERMINAL, len(self._nonterminals))
+            self._nonterminals.append(nonterminal)
+            self.A[known + earley.RIGHT_RECURSIVE] = nonterminal.right_recursive
+            self._symbols[nonterminal] = known
+        return known
+
+    def _suffix(self, symbol: int, following: int) -> int:
+        key = (symbol, following)
+        known = self._suffixes.get(key)
+        if known is None:
+            known = self._suffixes[key] = self.call(_intern2, arena.SUFFIX, symbol, following)
+        return known
+
+    def _list(self, items: Sequence[int]) -> int:
+        """A region [n, items...]."""
+        at = self.call(_region, 1 + len(items))
+        self.A[at] = len(items)
+        self.A[at + 1 : at + 1 + len(items)] = items
+        return at
+
+    def expand(self) -> None:
+        for record in self.pending():
+            if self.A[record + earley.ALTERNATIVES] != 0:
+                continue
+            nonterminal = self._nonterminals[int(self.A[record + arena.KEY])]
+            suffixes: dict[int, None] = {}
+            for alternative in nonterminal.expand():
+                symbols = [self.symbol(symbol) for symbol in alternative]
+                if 0 in symbols:
+                    continue  # a terminal without any text: the alternative derives nothing
+                suffix = 0
+                for symbol in reversed(symbols):
+                    suffix = self._suffix(symbol, suffix)
+                suffixes[suffix] = None
+            self.A[record + earley.ALTERNATIVES] = self._list(list(suffixes))
+
+
+_WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol
+_TABLES = (arena.TRIE, arena.NEXT_SAME, arena.TOKEN_AT, arena.TOKEN_BYTES, arena.SEEN, arena.EOS)
+
+
+def _layout(vocabulary: Vocabulary) -> Int32:
+    """int32 words: offsets of the _TABLES, number of nodes, depth, then the tables (kernels/masks.py says what is where)."""
+    trie = vocabulary.trie
+    nodes = np.empty((len(trie), 3), np.int32)
+    nodes[:, 0] = trie.byte.astype(np.int32) | trie.depth << 8
+    nodes[:, 1] = trie.end
+    nodes[:, 2] = trie.token
+    tokens = [token or b"" for token in vocabulary.tokens]
+    token_at = np.zeros(vocabulary.size + 1, np.int32)
+    token_at[1:] = np.cumsum(np.fromiter(map(len, tokens), np.int32, len(tokens)))
+    text = b"".join(tokens)
+    token_bytes = np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32)
+    next_same = np.full(vocabulary.size, -1, np.int32)
+    next_same[: len(trie.next_same)] = trie.next_same
+    seen = np.zeros(vocabulary.size, np.int32)
+    tables = [nodes.ravel(), next_same, token_at, token_bytes, seen, np.array(vocabulary.eos_ids, np.int32)]
+    head = len(tables) + 2
+    offsets = head + np.cumsum([0, *(len(table) for table in tables[:-1])])
+    return np.concatenate([offsets, [len(trie), trie.max_depth], *tables]).astype(np.int32)
+
+
+# kernels that take no scratch, with the arguments that `Store.call` passes
+def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:
+    return arena.region(A, n)
+
+
+def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
+    return arena.intern1(A, H, kind, a)
+
+
+def _intern2(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int) -> int:
+    return arena.intern2(A, H, kind, a, b)
+
+
+def _intern3(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int, c: int) -> int:
+    return arena.intern3(A, H, kind, a, b, c)
+
+
+def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:
+    return arena.intern_list(A, H, S, kind, start)

@@ -1,0 +1,69 @@
+"""A constraint made ready for a vocabulary. Compiling is lazy: it costs the start of the grammar, the rest when visited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.matcher import Matcher
+from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.grammar.source import Source
+from constrain.kernels import arena
+from constrain.vocab.vocabulary import Vocabulary
+
+
+class CompiledConstraint:
+    """A source compiled for a vocabulary; immutable, shared between threads and requests.
+
+    source, vocabulary: what it was compiled from.
+    report: one entry for each keyword of a schema — enforced, annotation or residual; empty for other sources.
+    """
+
+    def __init__(self, source: Source, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
+        self.source = source
+        self.vocabulary = vocabulary
+        self.automaton = automaton
+        self._grammar = source.to_grammar()
+        self._start = (-1, 0)  # (epoch, configuration)
+        if automaton.attempt(self.start) == arena.NONE:
+            raise UnsatisfiableError("no text fulfils the constraint", place=repr(source))
+
+    @property
+    def report(self) -> list[Any]:
+        return self.source.report
+
+    def start(self) -> int:
+        """The configuration before the first byte, in the automaton's present epoch. The caller holds the lock."""
+        epoch, configuration = self._start
+        if epoch != self.automaton.epoch:
+            configuration = self.automaton.start(self._grammar)
+            self._start = (self.automaton.epoch, configuration)
+        return configuration
+
+    def matcher(self) -> Matcher:
+        """A matcher at the beginning of the text."""
+        return Matcher(self)
+
+    def __repr__(self) -> str:
+        return f"CompiledConstraint({self.source!r}, {self.vocabulary!r})"
+
+
+def compile(source: Source, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None) -> CompiledConstraint:
+    """Compile a source for a vocabulary.
+
+    automaton: where states are kept; by default the one shared by all constraints on the vocabulary (512 MiB at most). Give
+        `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
+
+    Raises UnsatisfiableError if no text fulfils the source, LimitError, and what the source raises.
+    """
+    if not isinstance(source, Source):
+        raise ConstrainError(
+            f"compile() takes a source, not {type(source).__name__}",
+            fix="wrap it: constrain.json_schema(...), constrain.regex(...), constrain.grammar(...), constrain.choices([...])",
+        )
+    if not isinstance(vocabulary, Vocabulary):
+        raise ConstrainError(
+            f"compile() takes a Vocabulary, not {type(vocabulary).__name__}",
+            fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
+        )
+    return CompiledConstraint(source, vocabulary, automaton or TokenAutomaton.of(vocabulary))

@@ -1,0 +1,277 @@
+"""A matcher follows one sequence: which tokens may come next, and whether the text so far is complete.
+
+The idea: its whole state is one integer, a configuration of the automaton; the history of those integers is all that
+`rollback` and `fork` need. Cost: `advance` a table look-up a byte; `fork` copies the history list.
+A matcher belongs to one thread at a time; any number of matchers may run in parallel on one compiled constraint.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.errors import ConstrainError
+from constrain.kernels import arena, configurations, masks
+
+if TYPE_CHECKING:
+    from constrain.engine.automaton import TokenAutomaton
+    from constrain.engine.compiled import CompiledConstraint
+
+MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` give at most
+Row = NDArray[np.uint32]
+
+
+class Matcher:
+    """One sequence under a compiled constraint. Steps (`advance`, `advance_bytes`) can be taken back one by one."""
+
+    __slots__ = ("compiled", "_automaton", "_epoch", "_steps", "_states", "_finished")
+
+    def __init__(self, compiled: CompiledConstraint) -> None:
+        self.compiled = compiled
+        self._automaton: TokenAutomaton = compiled.automaton
+        self._epoch = -1
+        self._steps: list[int | bytes] = []  # what was read: token ids, or bytes
+        self._states: list[int] = [0]  # the configuration before each step and after the last
+        self._finished = False  # the last step was an EOS
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def advance(self, token_id: SupportsIndex) -> bool:
+        """Read a token. False, and no change, if it is not allowed here; an EOS is allowed iff the text is complete.
+
+        Raises ConstrainError for an id outside the vocabulary.
+        """
+        token = self._token(token_id)
+        if self._finished:
+            return False
+        if token in self._automaton.eos_ids:
+            if not self.is_accepting():
+                return False
+            self._states.append(self._states[-1])
+            self._finished = True
+        else:
+            state = self._ask(configurations.advance, token)
+            if state == arena.NONE:
+                return False
+            self._states.append(state)
+        self._steps.append(token)
+        return True
+
+    def advance_bytes(self, text: bytes) -> bool:
+        """Read bytes, as one step. False, and no change, if no member begins so."""
+        if not isinstance(text, bytes | bytearray):
+            raise ConstrainError(f"advance_bytes() takes bytes, not {type(text).__name__}", fix="text.encode()")
+        if self._finished:
+            return False
+        state = self._ask(configurations.advance_bytes, _words(text))
+        if state == arena.NONE:
+            return False
+        self._states.append(state)
+        self._steps.append(bytes(text))
+        return True
+
+    def rollback(self, n_tokens: int) -> None:
+        """Take back the last n steps. Raises ConstrainError, and changes nothing, if there are fewer."""
+        if not 0 <= n_tokens <= len(self._steps):
+            raise ConstrainError(f"cannot take back {n_tokens} of {len(self._steps)} steps")
+        if n_tokens:
+            del self._steps[-n_tokens:]
+            del self._states[-n_tokens:]
+            self._finished = False
+
+    def fork(self) -> Matcher:
+        """An independent matcher at the same place."""
+        copy = Matcher(self.compiled)
+        copy._epoch = self._epoch
+        copy._steps = self._steps.copy()
+        copy._states = self._states.copy()
+        copy._finished = self._finished
+        return copy
+
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def fill_mask(self, row: Row) -> None:
+        """Write the mask of the next token.
+
+        row: uint32[>= ceil(V / 32)], contiguous, writable (int32 is taken too); low bit first, 1 = allowed. The EOS bits are set
+        iff the text is complete; after an EOS nothing is allowed. Raises ConstrainError for another shape or dtype.
+        """
+        words = _row(row, self._automaton.size)
+        if self._finished:
+            words[:] = 0
+        else:
+            self._ask(masks.fill_mask, words)
+
+    def allows(self, token_id: SupportsIndex) -> bool:
+        """Whether the token may come next; computes no mask. Raises ConstrainError for an id outside the vocabulary."""
+        token = self._token(token_id)
+        if self._finished:
+            return False
+        if token in self._automaton.eos_ids:
+            return self.is_accepting()
+        return self._ask(configurations.advance, token) != arena.NONE
+
+    def is_accepting(self) -> bool:
+        """Whether the text so far is a member of the language."""
+        return bool(self._ask(_accepts))
+
+    def is_finished(self) -> bool:
+        """Whether an EOS was read, or nothing but an EOS can follow."""
+        return self._finished or bool(self._ask(_is_complete))
+
+    def forced_tokens(self) -> list[int]:
+        """The tokens that must follow: as long as exactly one is allowed, and it is not an EOS."""
+        if self._finished:
+            return []
+        forced: list[int] = []
+        fork = self.fork()
+        while len(forced) < MAX_FORCED:
+            token = fork._ask(masks.forced_token)
+            if token < 0 or token in self._automaton.eos_ids:
+                break
+            forced.append(token)
+            fork.advance(token)
+        return forced
+
+    def forced_bytes(self) -> bytes:
+        """The bytes that must follow: as long as exactly one may, and the text is not complete."""
+        if self._finished:
+            return b""
+        forced = bytearray()
+        fork = self.fork()
+        while len(forced) < MAX_FORCED:
+            byte = fork._ask(configurations.forced_byte)
+            if byte < 0:
+                break
+            forced.append(byte)
+            fork.advance_bytes(bytes([byte]))
+        return bytes(forced)
+
+    @property
+    def state(self) -> int:
+        """Where the matcher is, as a hashable int: equal states of one compiled constraint allow the same texts.
+
+        A state is good until the automaton runs out of memory and forgets (`TokenAutomaton.flush`).
+        """
+        with self._automaton.lock:
+            self._follow()
+            state = self._epoch << 32 | self._states[-1]
+        return ~state if self._finished else state
+
+    @property
+    def text(self) -> bytes:
+        """The bytes read so far."""
+        tokens = self.compiled.vocabulary.tokens
+        return b"".join(step if isinstance(step, bytes) else tokens[step] or b"" for step in self._steps)
+
+    def __repr__(self) -> str:
+        return f"Matcher({len(self._steps)} steps, {self.text[-40:]!r})"
+
+    # -- how -----------------------------------------------------------------------------------------------------------
+
+    def _ask(self, kernel: Any, *arguments: Any) -> int:
+        """Run a kernel on the present configuration."""
+        automaton = self._automaton
+
+        def operation() -> int:
+            self._follow()
+            return automaton.call(kernel, self._states[-1], *arguments)
+
+        result: int = automaton.attempt(operation)
+        return result
+
+    def _follow(self) -> None:
+        """After a flush: find the states again by reading the steps from the start. The caller holds the lock."""
+        automaton = self._automaton
+        if self._epoch == automaton.epoch:
+            return
+        states = [self.compiled.start()]
+        for step in self._steps:
+            if isinstance(step, bytes):
+                states.append(automaton.call(configurations.advance_bytes, states[-1], _words(step)))
+            elif step in automaton.eos_ids:
+                states.append(states[-1])
+            else:
+                states.append(automaton.call(configurations.advance, states[-1], step))
+        self._states = states
+        self._epoch = automaton.epoch
+
+    def _token(self, token_id: SupportsIndex) -> int:
+        try:
+            token = operator.index(token_id)
+        except TypeError:
+            raise ConstrainError(f"a token id is an int, not {type(token_id).__name__}") from None
+        if not 0 <= token < self._automaton.size:
+            raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.size} tokens")
+        return token
+
+
+def fill_masks(matchers: Sequence[Matcher], out: Row) -> None:
+    """`fill_mask` for a batch: row i of out is the mask of matchers[i]. One call, which releases the GIL.
+
+    out: uint32[B, >= ceil(V / 32)], C-contiguous, writable (int32 is taken too).
+    Raises ConstrainError for another shape or dtype, or matchers of different vocabularies.
+    """
+    if out.ndim != 2 or len(out) != len(matchers):
+        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not shape {out.shape}")
+    if not matchers:
+        return
+    automaton = matchers[0]._automaton
+    if any(m._automaton is not automaton for m in matchers):
+        raise ConstrainError("the matchers of one fill_masks() call must share a vocabulary")
+    if not out.flags.c_contiguous:
+        raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
+    rows = _row(out.reshape(-1), automaton.size * len(matchers) if len(matchers) == 1 else 0).reshape(out.shape)
+    _row(out[0], automaton.size)
+
+    def operation() -> None:
+        for matcher in matchers:
+            matcher._follow()
+        states = np.array([matcher._states[-1] for matcher in matchers], np.int64)
+        done = 0
+
+        def resume(A: Any, H: Any, S: Any) -> int:
+            nonlocal done
+            try:
+                return masks.fill_masks(A, H, S, states, rows, done)
+            finally:
+                done = int(S[1])
+
+        automaton.call(resume)
+
+    automaton.attempt(operation)
+    for row, matcher in zip(rows, matchers, strict=True):
+        if matcher._finished:
+            row[:] = 0
+
+
+def _row(row: Row, size: int) -> Row:
+    """A mask row, checked, as uint32 words."""
+    need = (size + 31) // 32
+    if not isinstance(row, np.ndarray) or row.dtype not in (np.uint32, np.int32):
+        found = row.dtype if isinstance(row, np.ndarray) else type(row).__name__
+        raise ConstrainError(f"a mask is an array of uint32, not {found}", fix="np.zeros(vocabulary.words, np.uint32)")
+    if row.ndim != 1 or row.size < need:
+        raise ConstrainError(
+            f"a mask row for {size} tokens has {need} words, not shape {row.shape}",
+            fix="np.zeros(vocabulary.words, np.uint32)",
+        )
+    if not row.flags.c_contiguous or not row.flags.writeable:
+        raise ConstrainError("a mask row must be contiguous and writable", fix="np.ascontiguousarray(row)")
+    return row.view(np.uint32)
+
+
+def _words(text: bytes) -> NDArray[np.int32]:
+    return np.frombuffer(text, np.uint8).astype(np.int32)
+
+
+def _accepts(A: Any, H: Any, S: Any, c: int) -> int:
+    return configurations.accepts(A, c)
+
+
+def _is_complete(A: Any, H: Any, S: Any, c: int) -> int:
+    return configurations.is_complete(A, c)
