@@ -147,6 +147,15 @@ def accepts(A, c):
     return A[c + ACCEPTING] - 1
 
 
+@kernel("i(arena, i)")
+def is_complete(A, c):
+    """Whether the text so far is a member and nothing can follow."""
+    for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
+        if A[i] != NONE:
+            return 0
+    return accepts(A, c)
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def advance(A, H, S, c, token):
     """The configuration after the bytes of a token; NONE if it is not allowed (or has no bytes)."""

@@ -115,10 +115,7 @@ def add_alternatives(A, S, base, symbol, lhs, origin):
         A[A[UNEXPANDED] + n] = symbol
         A[N_UNEXPANDED] = n + 1
         return
-    n = np.int64(A[alternatives])
-    if n > 0 and find_item(S, base, lhs, A[alternatives + 1], origin) < 0:
-        return  # alternatives are added together
-    for i in range(alternatives + 1, alternatives + 1 + n):
+    for i in range(alternatives + 1, alternatives + 1 + A[alternatives]):
         add_item(S, base, lhs, A[i], origin)
 
 
@@ -151,7 +148,9 @@ def close_items(A, S, base, p):
             if rest == 0 and A[symbol + RIGHT_RECURSIVE]:
                 add_alternatives(A, S, base, symbol, lhs, origin)
             else:
-                add_alternatives(A, S, base, symbol, symbol, p)
+                first = A[symbol + ALTERNATIVES] + 1
+                if first == 1 or find_item(S, base, symbol, A[first], p) >= 0:  # not predicted before
+                    add_alternatives(A, S, base, symbol, symbol, p)
                 if find_item(S, base, symbol, 0, p) < 0:
                     add_item(S, base, lhs, rest, origin)
     return accepts

@@ -1,0 +1,178 @@
+"""What the shape of a tree tells about its language, without an automaton: lengths, first characters, mirror image.
+
+Cost: linear in the tree. Limit: intersections and complements are not looked through, so their lengths and first characters
+are bounds; `nullable` and `mirror` are exact on every tree without `JsonString`.
+"""
+
+from __future__ import annotations
+
+from constrain.automata import intervals
+from constrain.automata.syntax import (
+    ANY_CHAR,
+    ANY_TEXT,
+    EPSILON,
+    Alternate,
+    Chars,
+    Complement,
+    Concat,
+    Intersect,
+    Literals,
+    Node,
+    Ranges,
+    Repeat,
+    alternate,
+    complement,
+    concat,
+    intersect,
+    literal,
+    literals,
+    repeat,
+)
+
+
+def nullable(node: Node) -> bool:
+    """Does the language contain the empty text?"""
+    if isinstance(node, Literals):
+        return "" in node.texts
+    if isinstance(node, Repeat):
+        return node.low == 0 or nullable(node.node)
+    if isinstance(node, Complement):
+        return not nullable(node.args[0])
+    if isinstance(node, Alternate):
+        return any(map(nullable, node.args))
+    return isinstance(node, Concat | Intersect) and all(map(nullable, node.args))
+
+
+def min_length(node: Node) -> int:
+    """A lower bound on the characters of a text of the language."""
+    if isinstance(node, Chars):
+        return 1
+    if isinstance(node, Literals):
+        return min(map(len, node.texts))
+    if isinstance(node, Concat):
+        return sum(map(min_length, node.args))
+    if isinstance(node, Alternate):
+        return min(map(min_length, node.args))
+    if isinstance(node, Repeat):
+        return node.low * min_length(node.node)
+    if isinstance(node, Intersect):
+        return max(map(min_length, node.args))
+    return 0 if nullable(node) else 1
+
+
+def max_length(node: Node) -> int | None:
+    """An upper bound on the characters of a text of the language; None: no bound known."""
+    if isinstance(node, Chars):
+        return 1
+    if isinstance(node, Literals):
+        return max(map(len, node.texts))
+    if isinstance(node, Repeat):
+        each = max_length(node.node)
+        return None if each is None or node.high is None else each * node.high
+    if isinstance(node, Concat | Alternate | Intersect):
+        lengths = [max_length(part) for part in node.args]
+        known = [length for length in lengths if length is not None]
+        if isinstance(node, Intersect):
+            return min(known, default=None)
+        if len(known) == len(lengths):
+            return sum(known) if isinstance(node, Concat) else max(known)
+    return None
+
+
+def first_characters(node: Node) -> Ranges:
+    """A set that contains the first character of every text of the language."""
+    if isinstance(node, Chars):
+        return node.ranges
+    if isinstance(node, Literals):
+        return intervals.union((ord(text[0]), ord(text[0])) for text in node.texts if text)
+    if isinstance(node, Alternate):
+        return intervals.union(*map(first_characters, node.args))
+    if isinstance(node, Repeat):
+        return first_characters(node.node)
+    if isinstance(node, Concat):
+        found: Ranges = ()
+        for part in node.args:
+            found = intervals.union(found, first_characters(part))
+            if not nullable(part):
+                break
+        return found
+    return intervals.ANY
+
+
+def reach(node: Node) -> int | None:
+    """How many characters decide whether a text is in the language; None: no bound known.
+
+    `B·ANY_TEXT` is decided by as many characters as the longest text of B has; a finite language by one more, since the text
+    must also end.
+    """
+    if node == ANY_TEXT:
+        return 0
+    if isinstance(node, Concat) and node.args[-1] == ANY_TEXT:
+        return max_length(concat(*node.args[:-1]))
+    if isinstance(node, Complement):
+        return reach(node.args[0])
+    if isinstance(node, Alternate | Intersect):
+        reaches = [reach(part) for part in node.args]
+        known = [each for each in reaches if each is not None]
+        return max(known) if len(known) == len(reaches) else None
+    longest = max_length(node)
+    return None if longest is None else longest + 1
+
+
+def mirror(node: Node) -> Node:
+    """The texts of the language read backwards."""
+    if isinstance(node, Literals):
+        return literals(text[::-1] for text in node.texts)
+    if isinstance(node, Concat):
+        return concat(*map(mirror, reversed(node.args)))
+    if isinstance(node, Alternate):
+        return alternate(*map(mirror, node.args))
+    if isinstance(node, Intersect):
+        return intersect(*map(mirror, node.args))
+    if isinstance(node, Repeat):
+        return repeat(mirror(node.node), node.low, node.high)
+    if isinstance(node, Complement):
+        return complement(mirror(node.args[0]))
+    return node
+
+
+def not_empty(node: Node) -> Node:
+    """The texts of the language but the empty one."""
+    if not nullable(node):
+        return node
+    if isinstance(node, Repeat) and not nullable(node.node):
+        return repeat(node.node, 1, node.high)
+    if isinstance(node, Literals):
+        return literals(text for text in node.texts if text)
+    return intersect(node, repeat(ANY_CHAR, 1, None))
+
+
+def times(node: Node, low: int, high: int | None) -> Node:
+    """`low` to `high` copies. Nested repeats with a plain product are joined: `(x?){500}` is `x{0,500}`, `(x*)*` is `x*`."""
+    if isinstance(node, Repeat) and (high is None or high >= 1):
+        if node.low == 0 and node.high in (1, None):
+            return repeat(node.node, 0, high if node.high == 1 else None)
+        if node.low == 1 and node.high is None and low <= 1:
+            return repeat(node.node, low, None)
+    return repeat(node, low, high)
+
+
+def in_sequence(parts: list[Node]) -> Node:
+    """The parts one after the other; neighbouring single texts are joined, so that `abc` is one `Literals`."""
+    joined: list[Node] = []
+    run: list[str] = []
+    for part in parts:
+        text = _only_text(part)
+        if text is not None:
+            run.append(text)
+        else:
+            joined += [literal("".join(run)), part] if run else [part]
+            run = []
+    return concat(*joined, literal("".join(run)))
+
+
+def _only_text(node: Node) -> str | None:
+    if isinstance(node, Literals):
+        return node.texts[0] if len(node.texts) == 1 else None
+    only = intervals.single(node.ranges) if isinstance(node, Chars) else None
+    return None if only is None else chr(only)

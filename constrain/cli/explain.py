@@ -1,0 +1,87 @@
+"""`constrain explain`: why is this token refused? Which of its bytes dies, and what was expected there instead.
+
+A token is the bytes behind it, so the answer needs a vocabulary only to look up an id. A mask allows a token if and
+only if its bytes lead to a state from which the text can be completed, hence the first byte without such a state is
+the reason.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from constrain.cli.check import advance_far
+from constrain.cli.console import NOT_A_MEMBER, UsageError
+from constrain.cli.sources import SourceOptions, with_source
+
+
+@with_source
+def command(
+    options: SourceOptions,
+    prefix: Annotated[str, typer.Option(help="The text so far.")] = "",
+    text: Annotated[str | None, typer.Option(help="The token, by its text.")] = None,
+    token: Annotated[int | None, typer.Option(help="The token, by its id in --vocab.")] = None,
+    vocab: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A Hugging Face tokenizer, a tiktoken or SentencePiece file; the embedded model's by default.",
+        ),
+    ] = None,
+) -> None:
+    """Why is this token refused? Show which of its bytes has no continuation, and what is expected there."""
+    if (text is None) == (token is None):
+        raise UsageError("give exactly one of --text and --token")
+    source = options.source()
+    spelled: bytes | None
+    if text is not None:
+        spelled, name = text.encode("utf-8"), repr(text)
+    else:
+        from constrain.cli.vocabularies import token_bytes
+
+        assert token is not None
+        spelled, ends_text = token_bytes(vocab, token)
+        name = f"token {token}" + (f" = {spelled!r}" if spelled is not None else "")
+        if spelled is None and not ends_text:
+            typer.echo(f"refused: {name} is a special token, which is never allowed")
+            raise typer.Exit(NOT_A_MEMBER)
+    allowed, lines = explanation(source, prefix.encode("utf-8"), spelled, name)
+    typer.echo("\n".join(lines))
+    if not allowed:
+        raise typer.Exit(NOT_A_MEMBER)
+
+
+def explanation(source: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
+    """(allowed, lines that say why). token: its bytes; None stands for the end of the text."""
+    import constrain
+    from constrain.cli.expected import byte_vocabulary, expectation
+
+    matcher = constrain.compile(source, byte_vocabulary()).matcher()
+    good = advance_far(matcher, prefix)
+    after = f" after {_short(prefix)}" if prefix else " at the start"
+    if good < len(prefix):
+        lines = [f"refused: --prefix is no prefix of a member: it fails at byte {good + 1}, {_byte(prefix[good])}"]
+        return False, lines + [f"  {line}" for line in expectation(matcher)]
+    if token is None:
+        if matcher.is_accepting():
+            return True, [f"allowed: {name} ends the text{after}, which is complete"]
+        lines = [f"refused: {name} would end the text{after}, which is not complete"]
+        return False, lines + [f"  {line}" for line in expectation(matcher)]
+    good = advance_far(matcher, token)
+    if good == len(token):
+        return True, [f"allowed: {name}{after}", *(f"  then {line}" for line in expectation(matcher)[:1])]
+    lines = [f"refused: {name}{after}", f"  byte {good + 1} of {len(token)}, {_byte(token[good])}, has no continuation"]
+    if good:
+        lines.append(f"  up to there: {_short(prefix + token[:good])}")
+    return False, lines + [f"  {line}" for line in expectation(matcher)]
+
+
+def _short(text: bytes, length: int = 40) -> str:
+    """The end of a text, quoted."""
+    shown = text.decode("utf-8", errors="backslashreplace")
+    return repr(shown) if len(shown) <= length else "…" + repr(shown[-length:])
+
+
+def _byte(byte: int) -> str:
+    return f"0x{byte:02x} {chr(byte)!r}" if 0x20 <= byte < 0x7F else f"0x{byte:02x}"

@@ -1,0 +1,97 @@
+"""`constrain generate`: constrained text from a model, to standard output.
+
+The text goes to standard output as it is, one text a line (or one JSON object a line with `--json`); what a person
+should know besides — that a text was cut off — goes to standard error and into the exit code.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from constrain.cli.console import UNFINISHED, UsageError, fail
+from constrain.cli.sources import SourceOptions, with_source
+
+
+@with_source
+def command(
+    options: SourceOptions,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A Hugging Face model; the embedded reference model by default.")
+    ] = None,
+    prompt: Annotated[str, typer.Option(help="What the model reads first.")] = "",
+    max_tokens: Annotated[int, typer.Option(help="End after this many tokens.", min=1)] = 512,
+    temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.", min=0.0)] = 1.0,
+    top_k: Annotated[int | None, typer.Option(help="Only the k likeliest allowed tokens.", min=1)] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Only the likeliest allowed tokens of this mass.", min=0.0, max=1.0)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed writes the same text.")] = None,
+    n: Annotated[int, typer.Option("--n", "-n", help="How many texts.", min=1)] = 1,
+    stream: Annotated[bool, typer.Option("--stream", help="Show the text as it is written (one text only).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line: text, finish_reason, logprob, log_weight.")
+    ] = False,
+) -> None:
+    """Write text that obeys the constraint."""
+    if stream and (n > 1 or as_json):
+        raise UsageError("--stream shows one text as it is written: leave out -n and --json")
+    source = options.source()
+    loaded, tokenizer = load_model(model)
+    import constrain
+
+    given = {"constraint": source, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
+    given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    if stream:
+        results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given))]
+    else:
+        results = constrain.generate(loaded, prompt, n=n, **given)
+        results = results if isinstance(results, list) else [results]
+        for result in results:
+            typer.echo(as_line(result) if as_json else result.text)
+    unfinished = sorted({result.finish_reason for result in results} - {"stop"})
+    if unfinished:
+        fail(f"{_count(results)} did not finish: {', '.join(map(_reason, unfinished))}", UNFINISHED)
+
+
+def load_model(name: str | None) -> tuple[Any, Any]:
+    """(model, tokenizer) by name; the embedded reference model where there is none. Raises UsageError."""
+    if name is None:
+        from constrain import reference
+
+        loaded = reference.load()
+        return loaded.model, loaded.tokenizer
+    from transformers import AutoModelForCausalLM
+
+    from constrain.cli.vocabularies import first_line, load_tokenizer
+
+    tokenizer = load_tokenizer(name)
+    try:
+        return AutoModelForCausalLM.from_pretrained(name), tokenizer
+    except Exception as error:  # what is raised for a name that is nothing differs between versions
+        raise UsageError(f"{name}: no model of that name or folder ({first_line(error)})") from None
+
+
+def as_line(result: Any) -> str:
+    """A result as one line of JSON."""
+    shown = {name: getattr(result, name) for name in ("text", "finish_reason", "logprob", "log_weight")}
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _streamed(chunks: Any) -> Any:
+    """Print pieces of text as they come; the whole result at the end."""
+    for piece in chunks:
+        typer.echo(piece, nl=False)
+    typer.echo()
+    return chunks.result
+
+
+def _count(results: list[Any]) -> str:
+    unfinished = sum(result.finish_reason != "stop" for result in results)
+    return "the text" if len(results) == 1 else f"{unfinished} of {len(results)} texts"
+
+
+def _reason(reason: str) -> str:
+    return {"length": "it reached --max-tokens", "dead_end": "no token could follow"}.get(reason, reason)

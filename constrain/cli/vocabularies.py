@@ -1,0 +1,70 @@
+"""Tokens by name or file: the embedded model's, a tiktoken, SentencePiece or Tekken file, a Hugging Face tokenizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from constrain.cli.console import UsageError
+
+
+def token_bytes(name: str | None, token: int) -> tuple[bytes | None, bool]:
+    """(bytes of a token or None for a special one, does it end the text).
+
+    name: as `--vocab` takes it; None: the embedded reference model's. Raises UsageError: no such vocabulary or id.
+    """
+    tokens, eos_ids = _read(name)
+    if not 0 <= token < len(tokens):
+        raise UsageError(f"token {token} is out of range: the vocabulary has the ids 0 to {len(tokens) - 1}")
+    return tokens[token], token in eos_ids
+
+
+def _read(name: str | None) -> tuple[list[bytes | None], list[int]]:
+    """(bytes of every id, ids that end a text). A bare file of ranks does not tell which those are."""
+    from constrain.vocab import readers
+    from constrain.vocab.vocabulary import Vocabulary
+
+    if name is None:
+        from constrain import reference
+
+        name = str(reference.path())
+    path = Path(name)
+    if not path.is_file():
+        vocabulary = Vocabulary.from_huggingface(load_tokenizer(name))
+        return vocabulary.tokens, list(vocabulary.eos_ids)
+    if path.suffix == ".json":
+        vocabulary = (
+            Vocabulary.from_tekken(path) if _is_tekken(path) else Vocabulary.from_huggingface(load_tokenizer(name))
+        )
+        return vocabulary.tokens, list(vocabulary.eos_ids)
+    read = readers.read_tiktoken(path) if _is_tiktoken(path) else readers.read_sentencepiece(str(path))
+    return read.tokens, read.eos_ids
+
+
+def load_tokenizer(name: str) -> Any:
+    """A Hugging Face tokenizer by name, folder or `tokenizer.json`. Raises UsageError."""
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    try:
+        if Path(name).is_file():
+            return PreTrainedTokenizerFast(tokenizer_file=name)
+        return AutoTokenizer.from_pretrained(name)
+    except Exception as error:  # what is raised for a name that is nothing differs between versions and back ends
+        raise UsageError(f"{name}: no tokenizer of that name, folder or file ({first_line(error)})") from None
+
+
+def first_line(error: Exception) -> str:
+    """What an error says first; its name where it says nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _is_tekken(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b'"default_num_special_tokens"' in file.read(2000)
+
+
+def _is_tiktoken(path: Path) -> bool:
+    """Lines of `base64 rank`; SentencePiece models are binary."""
+    with path.open("rb") as file:
+        first = file.readline(200).split()
+    return len(first) == 2 and first[1].isdigit()

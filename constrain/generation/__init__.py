@@ -1,0 +1,12 @@
+"""Generation: from a model, a prompt and a constraint to text. The function of this room is `constrain.generate`.
+
+takes: a model (object, name or `constrain.reference.load()`), prompts, a constraint, settings
+gives: `Generation`s, or a `Stream` that ends in one
+used by: the package's front door, cli
+start reading at: front.py
+"""
+
+from constrain.generation.front import generate
+from constrain.generation.result import Generation, Stats, Stream
+
+__all__ = ["Generation", "Stats", "Stream", "generate"]

@@ -1,0 +1,126 @@
+"""The arguments of `generate`, checked: each fault is named before a model is loaded."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from constrain.errors import ConstrainError, VocabularyError
+from constrain.hf.model import HFModel
+from constrain.sampling.job import Settings
+
+CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint")
+
+
+def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) -> Settings:
+    """Settings, or ConstrainError naming the argument and its value."""
+    _check_count("max_tokens", max_tokens)
+    if not _is_number(temperature) or not math.isfinite(temperature) or temperature < 0:
+        raise ConstrainError(
+            f"temperature must be a finite number of at least 0, not {temperature!r}", fix="0 is greedy, 1 the model"
+        )
+    if top_k is not None:
+        _check_count("top_k", top_k, fix="leave it out to keep all tokens")
+    if top_p is not None and not (_is_number(top_p) and 0 < top_p <= 1):
+        raise ConstrainError(
+            f"top_p must be a number above 0 and at most 1, not {top_p!r}", fix="leave it out to keep all tokens"
+        )
+    return Settings(max_tokens, float(temperature), top_k, None if top_p is None else float(top_p))
+
+
+def check_request(n: Any, seed: Any, draft: Any, stream: Any) -> None:
+    """The arguments that say how often and how; ConstrainError naming the argument and its value."""
+    _check_count("n", n)
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+        raise ConstrainError(f"seed must be an int or None, not {seed!r}")
+    if draft is not None:
+        raise ConstrainError(
+            f"draft={str(draft)[:60]!r}: this version has no drafters",
+            fix="leave draft out; the output is the same, at one token per forward where nothing is forced",
+        )
+    if stream and n != 1:
+        raise ConstrainError(
+            f"stream=True gives one output, not n={n}", fix="call generate n times, or leave stream out"
+        )
+
+
+def the_source(given: dict[str, Any]) -> Any:
+    """The source, or compiled constraint, that one of `CONSTRAINTS` describes; None if none is given.
+
+    Raises ConstrainError when several are given, and what the source's own reader raises.
+    """
+    named = [name for name in CONSTRAINTS if given[name] is not None]
+    if len(named) > 1:
+        raise ConstrainError(
+            f"generate takes one constraint, not {len(named)}: {', '.join(named)}",
+            fix="combine sources with & or |, and pass the result as constraint=",
+        )
+    if not named:
+        return None
+    value = given[named[0]]
+    from constrain.grammar import source as sources
+
+    match named[0]:
+        case "regex":
+            return sources.regex(value)
+        case "grammar":
+            return sources.grammar(value)
+        case "choices":
+            return sources.choices(value)
+        case "constraint":
+            return _checked(value)
+        case _:  # schema, type
+            from constrain.schema import json_schema
+
+            return json_schema(value)
+
+
+def _checked(value: Any) -> Any:
+    if not hasattr(value, "matcher") and not hasattr(value, "to_grammar"):
+        raise ConstrainError(
+            f"constraint is {type(value).__name__}, neither a source nor a compiled constraint",
+            fix="pass a dict as schema=, a pattern as regex=, or what constrain.compile(...) returned as constraint=",
+        )
+    return value
+
+
+def compile_for(source: Any, handle: HFModel) -> Any:
+    """The compiled constraint for a model. Raises ConstrainError: compiled for another vocabulary."""
+    if not hasattr(source, "matcher"):
+        from constrain.engine import compile as compile_source
+
+        return compile_source(source, handle.vocabulary)
+    size = source.vocabulary.size
+    if size > handle.width:
+        raise ConstrainError(
+            f"the model gives {handle.width} logits for a vocabulary of {size} tokens",
+            fix="compile the constraint for a Vocabulary of the model's own tokenizer",
+        )
+    _check_same_tokens(source.vocabulary, handle)
+    return source
+
+
+def _check_same_tokens(vocabulary: Any, handle: HFModel) -> None:
+    """Refuse a constraint whose tokens spell something else than the model's."""
+    try:
+        own = handle.vocabulary
+    except VocabularyError:  # a tokenizer that only the given vocabulary knows how to read
+        return
+    if own is vocabulary or own.tokens[: vocabulary.size] == vocabulary.tokens:
+        return
+    for token_id, (theirs, ours) in enumerate(zip(vocabulary.tokens, own.tokens, strict=False)):
+        if theirs is not None and ours is not None and theirs != ours:
+            raise ConstrainError(
+                "the constraint is compiled for the vocabulary of another model",
+                place=f"token id {token_id}: {theirs!r} in the constraint, {ours!r} in the model",
+                fix="compile it for Vocabulary.from_huggingface(tokenizer) of this model",
+            )
+
+
+def _check_count(name: str, value: Any, fix: str | None = None) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConstrainError(f"{name} must be an int of at least 1, not {value!r}", fix=fix)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,89 @@
+"""`generate`: the front door. It checks what it is given (arguments.py, prompts.py) and runs it (run.py)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from constrain.errors import ConstrainError
+from constrain.generation.arguments import check_request, check_settings, compile_for, the_source
+from constrain.generation.prompts import read_prompts
+from constrain.generation.result import Stream
+from constrain.generation.run import Run
+from constrain.hf.model import HFModel
+from constrain.sampling.job import Clock
+from constrain.sampling.methods import method_named
+
+
+def generate(
+    model: Any,
+    prompt: Any,
+    *,
+    schema: Any = None,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    type: Any = None,  # noqa: A002  (the public name)
+    constraint: Any = None,
+    tokenizer: Any = None,
+    method: str = "lcd",
+    n: int = 1,
+    max_tokens: int = 512,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int | None = None,
+    draft: Any = None,
+    stream: bool = False,
+) -> Any:
+    """Text of a model that obeys a constraint.
+
+    model: a causal model of transformers, or its name (loaded once, then kept), or `constrain.reference.load()`.
+    prompt: a str, chat messages (list of dicts; rendered by the tokenizer's template), token ids, or a list of such.
+    schema, regex, grammar, choices, type, constraint: at most one. `schema` and `type` take whatever
+      `constrain.json_schema` takes, `constraint` a source or what `constrain.compile` returned. With none of them the
+      model is sampled as it is, for comparison.
+    tokenizer: of transformers; found by the model's name when left out.
+    method: what is sampled, by name; see `constrain.sampling`. "lcd" is masked decoding.
+    n: outputs for each prompt, independent of each other.
+    max_tokens: at most so many tokens for an output, EOS included; less where the model's context ends.
+    temperature: 0 takes the likeliest allowed token. top_k, top_p: truncate what the mask has left, renormalised.
+    seed: makes the outputs repeatable: output j of prompt i draws from stream i·n + j of the seed, whatever its batch.
+      By default a seed is drawn from torch's own generator; `stats.seed` tells it.
+    draft: reserved for speculative decoding; must be None in this version.
+    stream: give a `Stream`: an iterator over pieces of text, whose `result` is the Generation. One prompt, n = 1. An
+      output that fails a residual check cannot be taken back: it ends as "dead_end" at once.
+
+    Returns one `Generation` for one prompt and n = 1; a list of n for one prompt and n > 1; for a list of prompts a
+    list with one such entry for each prompt. Raises ConstrainError (or a kind of it) for whatever is wrong with the
+    arguments, and for logits that are no numbers.
+    """
+    start = time.perf_counter()
+    settings = check_settings(max_tokens, temperature, top_k, top_p)
+    check_request(n, seed, draft, stream)
+    chosen = method_named(method)
+    names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
+    source = the_source({**names, "constraint": constraint})
+    handle = HFModel.of(model, tokenizer)
+    prompts, single = read_prompts(prompt, handle)
+    if stream and not single:
+        raise ConstrainError(
+            f"stream=True takes one prompt, not a list of {len(prompts)}", fix="call generate once for each prompt"
+        )
+    clock = Clock()
+    with clock.stage("compile"):
+        compiled = None if source is None else compile_for(source, handle)
+    if seed is None:
+        seed = int(torch.randint(2**62, ()))
+    rows = [ids for ids in prompts for _ in range(n)]
+    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start)
+    if stream:
+        return Stream(run.stream())
+    outputs = run.complete()
+    if n == 1:
+        return outputs[0] if single else outputs
+    groups = [outputs[i : i + n] for i in range(0, len(outputs), n)]
+    return groups[0] if single else groups

@@ -1,0 +1,90 @@
+"""What `generate` returns: a `Generation`, or a `Stream` of text that ends in one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from constrain.sampling.job import FinishReason, TokenRecord
+
+
+@dataclass
+class Stats:
+    """What a generation cost.
+
+    tokens: tokens of the output, EOS included. forced: those that the constraint left no choice about.
+    forwards: model forwards that the output took part in; its batch shares them. masks: masks filled for it.
+    retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
+    seed: the seed that gives this output again.
+    seconds: wall-clock time of the whole batch by stage — "compile", "model", "mask", "sample", "total".
+    """
+
+    tokens: int = 0
+    forced: int = 0
+    forwards: int = 0
+    masks: int = 0
+    retries: int = 0
+    seed: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Generation:
+    """One output.
+
+    text: without EOS and other special tokens. tokens: their ids, EOS included when it was taken.
+    value: the parsed JSON, or an instance of the given type; None unless finish_reason is "stop" and the constraint is
+      a schema.
+    logprob: log p(tokens) of the raw model at this temperature (at 1 where the temperature is 0), EOS included.
+    log_weight: log importance weight against the model conditioned on the constraint, as the method defines it; for
+      "lcd" log p − log q of the output.
+    finish_reason: "stop" — complete; "length" — cut off at max_tokens or at the model's context, so the text is a
+      prefix; "dead_end" — nothing valid could be completed: no allowed token had any probability, or the output failed
+      a residual check as often as allowed.
+    trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.step`).
+    """
+
+    text: str
+    tokens: list[int]
+    value: Any
+    logprob: float
+    log_weight: float
+    finish_reason: FinishReason
+    stats: Stats
+    trace: list[TokenRecord] = field(default_factory=list, repr=False)
+
+
+class Stream:
+    """Pieces of text as they are written; `result` is the whole, once the pieces have been read.
+
+    Asking for `result` earlier runs to the end. Pieces never split a character.
+    """
+
+    def __init__(self, pieces: Generator[str, None, Generation]) -> None:
+        self._pieces = pieces
+        self._result: Generation | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            return next(self._pieces)
+        except StopIteration as stop:
+            if self._result is None:
+                self._result = stop.value
+            raise StopIteration from None
+
+    @property
+    def result(self) -> Generation:
+        """The generation that the pieces add up to."""
+        for _ in self:
+            pass
+        if self._result is None:
+            raise RuntimeError("the stream was broken off by an error: it has no result")
+        return self._result
+
+    def close(self) -> None:
+        """Stop generating; there is no result then."""
+        self._pieces.close()

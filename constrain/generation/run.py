@@ -1,0 +1,160 @@
+"""Running a checked request: samples from the method, then text, value and the last check.
+
+What the mask cannot enforce — a residual keyword of a schema, a validator of a pydantic model — is checked on every
+complete output. One that fails is thrown away and sampled anew, up to `RETRIES` times (not at temperature 0, where it
+would come out the same, nor in a stream, which cannot be taken back); then its finish_reason is "dead_end" and it has
+no value. So nothing invalid is ever returned as "stop". Throwing away divides the law of the method by the share that
+passes: the weights of outputs keep their ratios, but their mean no longer estimates the mass of the language
+(`stats.retries` tells).
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from constrain.generation.result import Generation, Stats
+from constrain.hf.model import HFModel
+from constrain.sampling.draw import TorchDraw
+from constrain.sampling.job import Clock, Job, Sample, Settings, fill_one_by_one
+from constrain.sampling.methods import Method
+
+RETRIES = 8
+
+
+@dataclass
+class Run:
+    """A checked request, one row for each output.
+
+    compiled, source: None when unconstrained; `source` may be the compiled constraint itself.
+    clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
+    """
+
+    handle: HFModel
+    prompts: Sequence[list[int]]
+    compiled: Any
+    source: Any
+    settings: Settings
+    method: Method
+    seed: int
+    clock: Clock
+    start: float
+    stats: list[Stats] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.vocabulary = self.handle.vocabulary if self.compiled is None else self.compiled.vocabulary
+        self.source = getattr(self.source, "source", self.source)  # a compiled constraint knows what it came from
+        self.draw = TorchDraw(self.seed)
+        self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
+
+    def complete(self) -> list[Generation]:
+        """Run all rows, and again those whose output failed the last check."""
+        outputs: dict[int, Generation] = {}
+        pending = list(range(len(self.prompts)))
+        attempts = 1 if self.settings.temperature == 0 else 1 + RETRIES
+        for attempt in range(attempts):
+            samples = _result_of(self.method(self._job(pending, attempt)))
+            failed = []
+            for row, sample in zip(pending, samples, strict=True):
+                outputs[row] = self._finish(row, sample)
+                if sample.finish_reason != outputs[row].finish_reason:
+                    failed.append(row)
+            pending = failed
+            if not pending:
+                break
+            if attempt + 1 < attempts:
+                for row in pending:
+                    self.stats[row].retries += 1
+        self._stop()
+        return [outputs[row] for row in range(len(self.prompts))]
+
+    def stream(self) -> Generator[str, None, Generation]:
+        """The text of the only row, as it is written."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        method = self.method(self._job([0], 0))
+        written = 0
+        while True:
+            try:
+                _, tokens = next(method)
+            except StopIteration as stop:
+                (sample,) = stop.value
+                break
+            if piece := decoder.decode(self.vocabulary.to_bytes(tokens)):
+                written += len(piece)
+                yield piece
+        output = self._finish(0, sample)
+        if rest := output.text[written:]:  # a character that was cut off, or everything, if the method does not stream
+            yield rest
+        self._stop()
+        return output
+
+    def _job(self, rows: Sequence[int], attempt: int) -> Job:
+        return Job(
+            model=self.handle,
+            prompts=[self.prompts[row] for row in rows],
+            matchers=None if self.compiled is None else [self.compiled.matcher() for _ in rows],
+            size=self.vocabulary.size,
+            eos_ids=self.vocabulary.eos_ids,
+            settings=self.settings,
+            draw=self.draw,
+            streams=[attempt * len(self.prompts) + row for row in rows],
+            fill_masks=_mask_filler(self.compiled),
+            clock=self.clock,
+        )
+
+    def _finish(self, row: int, sample: Sample) -> Generation:
+        """The generation of a sample; finish_reason turns from "stop" to "dead_end" when the last check fails."""
+        stats = self.stats[row]
+        stats.tokens = len(sample.tokens)
+        stats.forced = sum(record.forced for record in sample.trace)
+        stats.forwards += sample.forwards
+        stats.masks += sample.masks
+        text = self.vocabulary.to_bytes(sample.tokens).decode("utf-8", "replace")
+        output = Generation(
+            text=text,
+            tokens=sample.tokens,
+            value=None,
+            logprob=sample.log_prob,
+            log_weight=sample.log_weight,
+            finish_reason=sample.finish_reason,
+            stats=stats,
+            trace=sample.trace,
+        )
+        if sample.finish_reason != "stop":
+            return output
+        try:
+            return replace(output, value=checked_value(self.source, text))
+        except ValueError:  # ConstrainError, pydantic's ValidationError, json's JSONDecodeError
+            return replace(output, finish_reason="dead_end", log_weight=-math.inf)
+
+    def _stop(self) -> None:
+        self.clock.seconds["total"] = time.perf_counter() - self.start
+
+
+def checked_value(source: Any, text: str) -> Any:
+    """The value of a complete text: parsed JSON or an instance; None for sources that have no values.
+
+    Raises ValueError: the text fails a check that the mask could not make.
+    """
+    if hasattr(source, "check"):
+        source.check(text)
+    return source.parse(text) if hasattr(source, "parse") else None
+
+
+def _mask_filler(compiled: Any) -> Any:
+    """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
+    from constrain.engine import CompiledConstraint, fill_masks
+
+    return fill_masks if isinstance(compiled, CompiledConstraint) else fill_one_by_one
+
+
+def _result_of(method: Generator[tuple[int, list[int]], None, list[Sample]]) -> list[Sample]:
+    while True:
+        try:
+            next(method)
+        except StopIteration as stop:
+            return stop.value

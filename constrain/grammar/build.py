@@ -1,0 +1,84 @@
+"""From a reader's rules to a `Grammar`: the checks and rewrites that all formats share.
+
+In order: lower to a table, drop what derives nothing, refuse a start that derives nothing, drop what is not
+reachable, find the right-recursive rules, find the terminals that cannot meet under `lexer="greedy"`. What is dropped
+and what is doubtful is told in `Reading.findings`: nothing vanishes silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from constrain.errors import UnsatisfiableError
+from constrain.grammar import analysis
+from constrain.grammar.ebnf import Expression, Table, to_nonterminals, to_table
+from constrain.grammar.rules import Grammar, Lexer, Terminal
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A grammar text, read.
+
+    grammar: for the engine. rules, start: what was written, for those who want to rewrite it (`fold`).
+    findings: sentences about what was dropped or is doubtful.
+    """
+
+    grammar: Grammar
+    rules: Mapping[str, Expression]
+    start: str
+    findings: tuple[str, ...]
+
+
+def build(
+    rules: Mapping[str, Expression],
+    start: str,
+    *,
+    ignore: tuple[Terminal, ...] = (),
+    lexer: Lexer = "dynamic",
+    place: Callable[[str], str | None],
+) -> Reading:
+    """Check the rules and make the grammar.
+
+    rules: every `Ref` names one of them. place: where a rule is defined, drawn for an error.
+    Raises UnsatisfiableError if no text is a member.
+    """
+    written = to_table(rules)
+    table = analysis.without_unproductive(written)
+    if start not in table:
+        raise UnsatisfiableError(
+            f"the start rule {start!r} derives no text: {_culprit(written, table, start)}",
+            place=place(start),
+            fix="give the rule an alternative that ends the recursion",
+        )
+    findings = [*_unproductive(written, table, rules), *_unreachable(written, start, rules)]
+    reachable = analysis.reachable_rules(table, start)
+    table = {name: alternatives for name, alternatives in table.items() if name in reachable}
+    ignore = tuple(terminal for terminal in ignore if not analysis.empty_node(terminal.node))
+    if lexer == "greedy":
+        findings += [
+            f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
+            for a, b in analysis.swallowed_pairs(table, ignore)
+        ]
+    symbol = to_nonterminals(table, start, analysis.right_recursive_rules(table))
+    return Reading(Grammar(symbol, ignore, lexer), rules, start, tuple(findings))
+
+
+def _culprit(written: Table, table: Table, start: str) -> str:
+    names = [name for name in analysis.reachable_rules(written, start) if name not in table and "." not in name]
+    if names == [start]:
+        return "every alternative contains the rule itself, or a terminal that matches nothing"
+    return f"its alternatives all need one of {', '.join(sorted(names))}, and each of these needs another of them"
+
+
+def _unproductive(written: Table, table: Table, rules: Mapping[str, Expression]) -> list[str]:
+    gone = [name for name in rules if name not in table]
+    fewer = [name for name in rules if name in table and len(table[name]) < len(written[name])]
+    return [f"rule {name} derives no text; alternatives that use it were dropped" for name in gone] + [
+        f"rule {name}: an alternative that derives no text was dropped" for name in fewer
+    ]
+
+
+def _unreachable(written: Table, start: str, rules: Mapping[str, Expression]) -> list[str]:
+    reachable = analysis.reachable_rules(written, start)
+    return [f"rule {name} is not reachable from {start}" for name in rules if name not in reachable]

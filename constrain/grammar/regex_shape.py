@@ -1,0 +1,111 @@
+"""What a terminal's regex asks of its surroundings: lazy quantifiers, look-around, and whether they reach beyond its
+edges.
+
+Two views: `_PIECE` steps over the text of a regex (any regex, also a fragment), and the functions on whole terminals
+walk the tree that Python's own `re` makes of it. Cost: linear. When `re` cannot read a pattern, the answer is the
+cautious one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+try:
+    from re import _parser
+except ImportError:  # Python 3.10
+    import sre_parse as _parser
+
+# One step: an escaped character, a character class, a group's opening, a quantifier, or anything else.
+_PIECE = re.compile(
+    r"(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<open>\((?:\?(?:<?[=!]|[^()]*?[:>)])?)?)"
+    r"|(?P<quantifier>(?:[*+?]|\{\d*,?\d*\})(?P<lazy>\?)?)|(?P<other>.)",
+    re.DOTALL,
+)
+_ASSERTIONS = {"(?=", "(?!", "(?<=", "(?<!", r"\b", r"\B", r"\A", r"\Z", "^", "$"}
+
+
+def is_lazy(pattern: str) -> bool:
+    """Does the regex have a lazy quantifier?"""
+    return any(piece["lazy"] for piece in _PIECE.finditer(pattern))
+
+
+def needs_neighbours(pattern: str) -> bool:
+    """Does the regex have an assertion, so that its meaning depends on what stands around it?"""
+    return any(piece[0] in _ASSERTIONS for piece in _PIECE.finditer(pattern))
+
+
+def sees_outside(pattern: str) -> bool:
+    """Can an assertion of the terminal depend on text before its first or after its last character?
+
+    A look-ahead from inside that may run over the end, as in `(?!if\\b)\\w+`, does not count: it sees the end of the
+    terminal.
+    """
+    parsed = _parse(pattern)
+    return parsed is None or _asserts(parsed, leading=True) or _asserts(parsed, leading=False)
+
+
+def has_greedy_after_lazy(pattern: str) -> bool:
+    """Is a lazy quantifier followed by a part that is neither lazy nor of fixed length?"""
+    parsed = _parse(pattern)
+    return parsed is None or _mixes(parsed, False)[1]
+
+
+def _parse(pattern: str) -> Any:
+    try:
+        return _parser.parse(pattern)
+    except re.error:
+        return None
+
+
+def _asserts(parsed: Any, *, leading: bool) -> bool:
+    """Is there an assertion at the edge that looks over it?"""
+    for operation, argument in parsed if leading else reversed(list(parsed)):
+        name = str(operation)
+        if name == "AT":
+            return True
+        if name in ("ASSERT", "ASSERT_NOT"):
+            if argument[0] == (-1 if leading else 1):
+                return True
+            continue
+        inner = list(_inside(name, argument))
+        if any(_asserts(part, leading=leading) for part in inner):
+            return True
+        least = min((part.getwidth()[0] for part in inner), default=1)
+        if least * (argument[0] if "REPEAT" in name else 1) > 0:
+            return False
+    return False
+
+
+def _inside(name: str, argument: Any) -> Iterable[Any]:
+    """The parts of a group, a choice or a repetition of `re`'s tree."""
+    if name == "BRANCH":
+        return argument[1]
+    if name == "SUBPATTERN":
+        return [argument[-1]]
+    if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        return [argument[2]]
+    return [argument] if name == "ATOMIC_GROUP" else []
+
+
+def _mixes(parsed: Any, lazy: bool) -> tuple[bool, bool]:
+    """lazy: was a lazy quantifier passed? Returns (was one passed afterwards, does a part of variable length follow
+    one)."""
+    for operation, argument in parsed:
+        name = str(operation)
+        inner = list(_inside(name, argument))
+        if name == "BRANCH" and lazy and len({part.getwidth() for part in inner}) > 1:
+            return lazy, True
+        if name in ("MAX_REPEAT", "POSSESSIVE_REPEAT") and argument[0] != argument[1]:
+            if lazy or _mixes(inner[0], False)[0]:
+                return lazy, True
+        if name == "MIN_REPEAT":
+            lazy = True
+        if name == "ATOMIC_GROUP":
+            return lazy, True
+        after = [_mixes(part, lazy) for part in inner]
+        if any(mixed for _, mixed in after):
+            return lazy, True
+        lazy = lazy or any(passed for passed, _ in after)
+    return lazy, False

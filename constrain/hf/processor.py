@@ -1,0 +1,200 @@
+"""`ConstraintProcessor`: a constraint inside the generation loops of transformers.
+
+The idea: the processor is *addressed by prefix*. Each call shows the rows of token ids so far; a row's state is found
+from the longest prefix that it shares with a row of the call before, by rolling a matcher back and advancing it.
+Nothing is assumed about how rows follow each other, so it holds under
+
+* sampling and greedy search: a row grows by a token;
+* beam search: rows are permuted, dropped and repeated (a repeated row forks the matcher);
+* prompt lookup and assistant models: drafts are shown token by token, by the drafter and again by the verifier, then
+  cut back to what was accepted, and the scores passed in may be the caller's to keep (never written to).
+
+A row that has left the language — a draft that is about to be rejected, padding after the end — is passed on as it is.
+Cost: a call advances and rolls back only what changed; comparing prefixes is linear, at the speed of comparing lists.
+
+Limit: what a row may hide. In every loop of transformers a row is one token longer than some row seen before (or no
+longer). A row that is longer by several tokens *and* illegal is hence another text, not a draft: with prompt lengths
+learnt from the first call that is an error. Give `prompt_lengths` to have any row judged as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import LogitsProcessor
+
+from constrain.errors import ConstrainError
+from constrain.sampling.apply import apply_bitmask_, bitmask_words
+
+
+class ConstraintProcessor(LogitsProcessor):
+    """Masks the scores of every row to what a constraint allows.
+
+    compiled: a compiled constraint for all rows, or one for each prompt; with B rows for N prompts, row i belongs to
+      prompt i // (B // N), as transformers lays out beams and returned sequences.
+    prompt_lengths: the length of the prompts in tokens, padding included — one number, or one for each prompt; learnt
+      from the first call by default, and learnt anew when rows appear that do not start with the known prompts.
+
+    One processor serves one `model.generate` call at a time; call `reset()` before the next when prompt lengths are
+    learnt and the next prompt continues the last output.
+    """
+
+    def __init__(self, compiled: Any, prompt_lengths: int | Sequence[int] | None = None) -> None:
+        self.compiled: list[Any] = list(compiled) if isinstance(compiled, (list, tuple)) else [compiled]
+        if not self.compiled or not all(hasattr(each, "matcher") for each in self.compiled):
+            raise ConstrainError(
+                "ConstraintProcessor takes a compiled constraint, or a list with one for each prompt",
+                fix="compile the source first: constrain.compile(source, vocabulary)",
+            )
+        sizes = {each.vocabulary.size for each in self.compiled}
+        if len(sizes) > 1:
+            raise ConstrainError(f"the constraints are compiled for vocabularies of different sizes: {sorted(sizes)}")
+        self.size: int = sizes.pop()
+        self.eos_ids = frozenset(self.compiled[0].vocabulary.eos_ids)
+        self._given = None if prompt_lengths is None else np.atleast_1d(np.asarray(prompt_lengths)).tolist()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows, and prompts that were learnt."""
+        self._prompts: torch.Tensor | None = None  # int64[B, P], learnt
+        self._cursors: list[_Cursor] = []  # row i of the last call
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores, float[B, W], with -inf for what is not allowed after rows input_ids, int64[B, T]; a new tensor.
+
+        raises: ConstrainError when no token is allowed, or a row cannot belong to the generation seen so far
+        """
+        if scores.shape[-1] < self.size:
+            raise ConstrainError(
+                f"the model gives {scores.shape[-1]} logits for a vocabulary of {self.size} tokens",
+                fix="compile the constraint for a Vocabulary of the model's own tokenizer",
+            )
+        if self._given is None:
+            self._learn(input_ids)
+        rows = len(input_ids)
+        known, self._cursors = self._cursors, []
+        for row, tokens in enumerate(self._outputs(input_ids)):
+            self._cursors.append(self._follow(row, rows, tokens, known))
+        masked = [row for row, cursor in enumerate(self._cursors) if cursor.is_open(self.eos_ids)]
+        result = scores.clone()
+        if masked:
+            bitmask = np.zeros((len(masked), bitmask_words(self.size)), dtype=np.uint32)
+            for place, row in enumerate(masked):
+                self._cursors[row].matcher.fill_mask(bitmask[place])
+                if not bitmask[place].any():
+                    raise ConstrainError(
+                        "the constraint allows no token, not even the end of the text",
+                        place=f"row {row}, token {len(self._cursors[row].ids)} of the output",
+                        fix="this is a dead end: relax the constraint, or generate again",
+                    )
+            index = torch.tensor(masked, device=scores.device)
+            result[index] = apply_bitmask_(result[index], bitmask, self.size)
+        return result
+
+    def _learn(self, input_ids: torch.Tensor) -> None:
+        """The first call shows the prompts; rows that do not start with them start another generation."""
+        prompts = self._prompts
+        if prompts is not None:
+            length = prompts.shape[1]
+            same = input_ids.shape[0] == prompts.shape[0] and input_ids.shape[1] >= length
+            if same and torch.equal(input_ids[:, :length], prompts.to(input_ids.device)):
+                return
+            self.reset()
+        self._prompts = input_ids.clone()
+
+    def _outputs(self, input_ids: torch.Tensor) -> list[list[int]]:
+        """The generated part of every row."""
+        if self._prompts is not None:
+            return input_ids[:, self._prompts.shape[1] :].tolist()
+        given = self._given or [0]
+        lengths = [given[self._group(row, len(input_ids), len(given))] for row in range(len(input_ids))]
+        return [tokens[length:] for tokens, length in zip(input_ids.tolist(), lengths, strict=True)]
+
+    def _group(self, row: int, rows: int, groups: int) -> int:
+        """The prompt that a row belongs to, or the only one."""
+        if rows % groups:
+            raise ConstrainError(
+                f"{rows} rows cannot be shared out among {groups} prompts",
+                fix="give one constraint (and one prompt length), or one for each prompt of the batch",
+            )
+        return row // (rows // groups)
+
+    def _follow(self, row: int, rows: int, tokens: list[int], known: list[_Cursor]) -> _Cursor:
+        """A cursor at the end of a row, made from the known one that shares the longest prefix with it."""
+        group = self._group(row, rows, len(self.compiled))
+        best, shared = None, -1
+        nearby = known[row : row + 1]
+        for cursor in [*nearby, *known]:
+            if cursor.group == group and (common := cursor.common(tokens)) > shared:
+                best, shared = cursor, common
+                if shared >= len(tokens) - 1:
+                    break
+        if best is None:
+            best = _Cursor(self.compiled[group].matcher(), group, self.size)
+            shared = 0
+        elif best in self._cursors:  # another row of this call has moved it
+            best = best.fork()
+        best.move(tokens)
+        if best.refused and len(tokens) - shared > 1 and self._given is None:
+            raise ConstrainError(
+                f"row {row} goes on by {len(tokens) - shared} tokens that were never shown, and leaves the constraint",
+                place=f"row {row}, token {len(best.ids)} of the output",
+                fix="use a new ConstraintProcessor for each generate call, or call reset(), or give prompt_lengths",
+            )
+        return best
+
+
+class _Cursor:
+    """A matcher that has read `ids`; `refused` are the row's tokens from the first that it would not take.
+
+    group: the constraint it belongs to. size: tokens of its vocabulary; the padding ids of a model are beyond it.
+    """
+
+    def __init__(self, matcher: Any, group: int, size: int) -> None:
+        self.matcher = matcher
+        self.group = group
+        self.size = size
+        self.ids: list[int] = []
+        self.refused: list[int] = []
+
+    def common(self, tokens: list[int]) -> int:
+        """Length of the longest common prefix of what was seen and a row."""
+        return _common_prefix([*self.ids, *self.refused] if self.refused else self.ids, tokens)
+
+    def fork(self) -> _Cursor:
+        twin = _Cursor(self.matcher.fork(), self.group, self.size)
+        twin.ids, twin.refused = list(self.ids), list(self.refused)
+        return twin
+
+    def move(self, tokens: list[int]) -> None:
+        """Read a row instead."""
+        shared = _common_prefix(self.ids, tokens)
+        if shared < len(self.ids):
+            self.matcher.rollback(len(self.ids) - shared)
+            del self.ids[shared:]
+        for place in range(shared, len(tokens)):
+            if not (0 <= tokens[place] < self.size and self.matcher.advance(tokens[place])):
+                break
+            self.ids.append(tokens[place])
+        self.refused = tokens[len(self.ids) :]
+
+    def is_open(self, eos_ids: frozenset[int]) -> bool:
+        """The row is in the language so far and has not ended: its scores are to be masked."""
+        return not self.refused and not (self.ids and self.ids[-1] in eos_ids)
+
+
+def _common_prefix(left: list[int], right: list[int]) -> int:
+    limit = min(len(left), len(right))
+    if left[:limit] == right[:limit]:
+        return limit
+    low, high = 0, limit  # the answer is in [low, high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,121 @@
+"""The one seam of randomness: `draw(probabilities, streams)`.
+
+The idea: a sampler never calls a random number generator, it asks for an outcome of a distribution that it states. In
+production `TorchDraw` answers at random. In tests `enumerate_draws` answers with every outcome in turn, so that the
+law of a whole sampler — not a sample of it — is known, and can be compared with the exact one to rounding error.
+
+A *stream* is the number of an independent sequence of random numbers. Row i of `probabilities` is answered from
+`streams[i]`, so what one sequence draws does not depend on which others share its batch, nor on when those end.
+
+Cost: one cumulative sum over the distribution a draw. Limit: distributions are explicit; a bit of noise for each token
+(Gumbel keys) can be built from draws of two outcomes only at a price, and methods that need it should draw an order
+instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+import torch
+
+Result = TypeVar("Result")
+
+
+class Draw(Protocol):
+    """Chooses an outcome from each row of a batch of distributions."""
+
+    def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
+        """One outcome a row.
+
+        probabilities: float[B, N], rows are non-negative and sum to 1
+        streams: B stream numbers, distinct
+        returns: int64[B], on the device of `probabilities`
+        """
+
+
+class TorchDraw:
+    """Random draws: inversion of the cumulative sum in float64, one `torch.Generator` a stream.
+
+    Inversion never returns an outcome of probability zero, as `torch.multinomial` on a CPU has been seen to do.
+
+    seed: any integer. Equal seeds give equal draws for the same stream, on every device.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._generators: dict[int, torch.Generator] = {}
+
+    def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
+        """See `Draw`."""
+        cumulative = probabilities.double().cumsum(-1)  # float64[B, N]
+        total = cumulative[:, -1:].contiguous()
+        uniform = torch.cat([torch.rand(1, generator=self._generator(s), dtype=torch.float64) for s in streams])
+        target = uniform.to(cumulative.device).unsqueeze(1) * total
+        # The first outcome whose cumulative sum exceeds the target; should rounding push the target up to the total,
+        # the last outcome of positive probability, which is the first to reach the total.
+        chosen = torch.searchsorted(cumulative, target, right=True)
+        return torch.minimum(chosen, torch.searchsorted(cumulative, total)).squeeze(1)
+
+    def _generator(self, stream: int) -> torch.Generator:
+        generator = self._generators.get(stream)
+        if generator is None:
+            # SeedSequence mixes (seed, stream), so that neighbouring numbers give unrelated sequences.
+            mixed = np.random.SeedSequence([self.seed & (2**64 - 1), stream]).generate_state(1, np.uint64)
+            generator = self._generators[stream] = torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
+        return generator
+
+
+def enumerate_draws(run: Callable[[Draw], Result]) -> Iterator[tuple[float, Result]]:
+    """Walk the decision tree of a sampler: every way its draws can turn out, with its exact probability.
+
+    run: called once for each leaf of the tree with a `Draw` to use; must be deterministic but for its draws.
+    yields: (probability, what `run` returned); the probabilities sum to 1.
+    """
+    path: list[tuple[list[float], int]] = []  # one entry a decision: the distribution, the outcome taken
+    while True:
+        walk = _Walk(path)
+        result = run(walk)
+        path = walk.path
+        probability = 1.0
+        for distribution, outcome in path:
+            probability *= distribution[outcome]
+        yield probability, result
+        while path:
+            distribution, outcome = path.pop()
+            following = _next_positive(distribution, outcome + 1)
+            if following is not None:
+                path.append((distribution, following))
+                break
+        else:
+            return
+
+
+class _Walk:
+    """Replays a path of decisions, then takes the first possible outcome of every decision."""
+
+    def __init__(self, path: list[tuple[list[float], int]]) -> None:
+        self.path = list(path)
+        self._replayed = 0
+
+    def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
+        outcomes = []
+        for distribution in probabilities.double().tolist():
+            if self._replayed < len(self.path):
+                expected, outcome = self.path[self._replayed]
+                if expected != distribution:
+                    raise RuntimeError("the sampler is not deterministic: a replayed decision has another distribution")
+            else:
+                first = _next_positive(distribution, 0)
+                if first is None:
+                    raise RuntimeError("a draw from a distribution without positive probabilities")
+                outcome = first
+                self.path.append((distribution, outcome))
+            self._replayed += 1
+            outcomes.append(outcome)
+        return torch.tensor(outcomes, dtype=torch.int64, device=probabilities.device)
+
+
+def _next_positive(distribution: list[float], start: int) -> int | None:
+    return next((i for i in range(start, len(distribution)) if distribution[i] > 0), None)

@@ -1,0 +1,34 @@
+"""Truncation of a distribution: top-k and top-p.
+
+They act on what the mask has left, renormalised (masked first, then truncated): the other order may leave nothing.
+Both renormalise, both keep ties whole, so that equal tokens are treated equally whatever their ids.
+In place, on float[B, N] rows that sum to 1.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def top_k_(probabilities: torch.Tensor, k: int) -> torch.Tensor:
+    """Keep the k likeliest outcomes of each row, and those as likely as the k-th."""
+    if k < probabilities.shape[-1]:
+        least = probabilities.topk(k, dim=-1).values[:, -1:]
+        _keep_(probabilities, probabilities >= least)
+    return probabilities
+
+
+def top_p_(probabilities: torch.Tensor, p: float) -> torch.Tensor:
+    """Keep the smallest set of likeliest outcomes whose mass reaches p (nucleus: Holtzman et al. 2020, section 3.1)."""
+    if p < 1:
+        ordered = probabilities.sort(dim=-1, descending=True).values
+        before = ordered.cumsum(-1) - ordered  # mass of all likelier outcomes
+        kept = (before < p).sum(-1, keepdim=True)
+        least = ordered.gather(-1, kept - 1)
+        _keep_(probabilities, probabilities >= least)
+    return probabilities
+
+
+def _keep_(probabilities: torch.Tensor, kept: torch.Tensor) -> None:
+    probabilities.masked_fill_(~kept, 0)
+    probabilities.div_(probabilities.sum(-1, keepdim=True))

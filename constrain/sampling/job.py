@@ -1,0 +1,124 @@
+"""What goes into a sampling method, and what comes out of it.
+
+A `Job` is a batch of rows: row i continues `prompts[i]`, may say what its matcher allows, and draws from stream
+`streams[i]`. A method (methods.py) turns it into one `Sample` a row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from constrain.sampling.apply import bitmask_words
+from constrain.sampling.draw import Draw
+from constrain.sampling.model import LanguageModel
+
+FinishReason = Literal["stop", "length", "dead_end"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the model's distribution is shaped, and when to give up. Validated where it enters (`generation`)."""
+
+    max_tokens: int = 512  # EOS counts
+    temperature: float = 1.0  # 0: the likeliest allowed token
+    top_k: int | None = None
+    top_p: float | None = None
+
+    @property
+    def truncates(self) -> bool:
+        """Some allowed tokens may get no probability."""
+        return self.top_k is not None or self.top_p is not None
+
+
+class TokenMatcher(Protocol):
+    """The part of a matcher that samplers use; see `constrain.engine`."""
+
+    def fill_mask(self, row: np.ndarray) -> None: ...
+    def advance(self, token_id: int) -> bool: ...
+    def forced_tokens(self) -> Sequence[int]: ...
+    def is_finished(self) -> bool: ...
+
+
+class TokenRecord(NamedTuple):
+    """One token of an output; see step.py for the four numbers."""
+
+    token: int
+    log_prob_raw: float
+    log_prob_sampled: float
+    log_z: float
+    forced: bool = False  # the constraint allowed nothing else: appended, not drawn
+
+
+@dataclass
+class Sample:
+    """One output.
+
+    tokens: EOS included, when it was taken
+    log_prob: log p(tokens) of the raw model
+    log_weight: log importance weight, see the method
+    finish_reason: "stop" — EOS was taken; "length" — no room for more; "dead_end" — no allowed token had any mass
+    trace: the numbers of every token
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    log_prob: float = 0.0
+    log_weight: float = 0.0
+    finish_reason: FinishReason = "length"
+    trace: list[TokenRecord] = field(default_factory=list)
+    forwards: int = 0  # model forwards that this row took part in
+    masks: int = 0  # masks filled for this row
+
+
+class Clock:
+    """Seconds by stage, for the batch as a whole."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def fill_one_by_one(matchers: Sequence[TokenMatcher], out: np.ndarray) -> None:
+    """Fill uint32[B, ceil(V / 32)], a row a matcher. The engine has a batched twin."""
+    for matcher, row in zip(matchers, out, strict=True):
+        matcher.fill_mask(row)
+
+
+@dataclass
+class Job:
+    """A batch of rows to complete.
+
+    matchers: one a row, fresh (the method advances them); or None: no constraint
+    size: tokens of the vocabulary
+    eos_ids: the ids that end an output
+    fill_masks: fills the bitmasks of several matchers
+    """
+
+    model: LanguageModel
+    prompts: Sequence[Sequence[int]]
+    matchers: Sequence[TokenMatcher] | None
+    size: int
+    eos_ids: Collection[int]
+    settings: Settings
+    draw: Draw
+    streams: Sequence[int]
+    fill_masks: Callable[[Sequence[Any], np.ndarray], None] = fill_one_by_one
+    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def words(self) -> int:
+        """Words of a row of bitmasks."""
+        return bitmask_words(self.size)

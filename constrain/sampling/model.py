@@ -1,0 +1,45 @@
+"""What a sampler asks of a model: logits after a prefix, for a batch of sequences that grow, fork and end.
+
+The two protocols say no more than the methods need, so that a table of numbers in a test, a Hugging Face model or a
+remote engine can stand behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+
+
+class LanguageModel(Protocol):
+    """Logits after a prefix."""
+
+    @property
+    def width(self) -> int:
+        """Logits per position: the size of the vocabulary, or more where the model is padded."""
+
+    @property
+    def context(self) -> int | None:
+        """Positions that the model has, None when unlimited."""
+
+    @property
+    def ragged(self) -> bool:
+        """A batch may grow by different lengths at once (`Session.feed`)."""
+
+    def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
+        """Read B prefixes, each with at least one token.
+
+        keep: B numbers; how many of the last positions' logits are wanted
+        returns: the session, and logits float[keep[i], width] for each row
+        """
+
+
+class Session(Protocol):
+    """A batch of sequences with what the model remembers of them."""
+
+    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
+        """Append at least one token to each row (equally many unless the model is `ragged`); see `start`."""
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows, in this order; a row may be dropped, or repeated to fork it."""

@@ -1,0 +1,256 @@
+"""From formulas to normal forms, and which sets are empty.
+
+The idea: `normal(conj)` intersects what its atoms say; complements are pushed inwards by De Morgan's laws until they meet a box
+(`complement.py`). A container does not look inside its parts, so only a schema that combines itself with itself *without* passing
+through a property or item can run in circles, and that is an error.
+
+`inhabited(conj)` is the least fixed point of "some part is inhabited": a conjunction that is being decided counts as empty until shown
+otherwise; what was found empty under such an assumption is decided again when the assumption is gone.
+
+Cost: each conjunction is computed once, when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import combinations
+
+from constrain.automata.syntax import Literals, Node
+from constrain.errors import ConstrainError, LimitError
+from constrain.schema.algebra import EVERYTHING, FALSE, NOTHING, TRUE, ArrayBox, Conj, Normal, ObjectBox, intersection, union
+from constrain.schema.complement import complement_of
+from constrain.schema.document import Document, Site
+from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, Not, OneOf
+from constrain.schema.numbers import has_numbers
+from constrain.schema.shapes import ArrayShape, ObjectShape, array_shape, has_arrays, has_objects, object_shapes
+from constrain.schema.strings import is_void
+
+MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
+
+
+class _Loop(Exception):
+    """An atom is needed while it is being computed."""
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+
+
+class Computation:
+    """Normal forms, shapes and emptiness of one document, all memoised."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self._normals: dict[Conj, Normal] = {TRUE: EVERYTHING, FALSE: NOTHING}
+        self._atoms: dict[tuple[int, bool], Normal] = {}
+        self._open: set[tuple[int, bool]] = set()
+        self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}
+        self._deciding: dict[Conj, int] = {}
+        self._lowest = 1 << 30
+
+    # ------------------------------------------------------------------------------------------------------- normal forms
+
+    def normal(self, conj: Conj) -> Normal:
+        """The set of values that fulfil a conjunction. Raises SchemaError for references in a circle, LimitError."""
+        known = self._normals.get(conj)
+        if known is None:
+            with self._located(conj):
+                known = EVERYTHING
+                for serial in conj:
+                    known = intersection(known, self._atom(serial, True))
+            self._normals[conj] = known
+        return known
+
+    def _atom(self, serial: int, positive: bool) -> Normal:
+        """The set of an atom, or its complement."""
+        key = (serial, positive)
+        known = self._atoms.get(key)
+        if known is None:
+            if key in self._open:
+                raise _Loop(serial)
+            self._open.add(key)
+            try:
+                formula = self.document.formulas[serial]
+                assert formula is not None
+                known = self._value(formula) if positive else self._outside(formula)
+            finally:
+                self._open.discard(key)
+            self._atoms[key] = known
+        return known
+
+    @contextmanager
+    def _located(self, conj: Conj) -> Iterator[None]:
+        """Give errors from inside the algebra their place."""
+        try:
+            yield
+        except _Loop as loop:
+            if self._open:
+                raise
+            site = self.document.atoms[loop.serial]
+            where = site if isinstance(site, Site) else self.document.site_of(conj)
+            raise where.error(
+                "this schema refers to itself without passing through a property or an item", "remove the loop"
+            ) from None
+        except ConstrainError as error:
+            if error.place is not None:
+                raise
+            raise self.document.site_of(conj).error(error.message, error.fix, kind=type(error)) from error
+
+    def _value(self, formula: Formula) -> Normal:
+        """The set of a formula."""
+        if isinstance(formula, Is):
+            return formula.normal
+        if isinstance(formula, Fulfils):
+            return self._conjunction(formula.conj)
+        if isinstance(formula, AllOf):
+            result = EVERYTHING
+            for part in formula.parts:
+                result = intersection(result, self._value(part))
+            return result
+        if isinstance(formula, AnyOf):
+            return union(self._value(part) for part in formula.parts)
+        if isinstance(formula, OneOf):
+            return self._exactly_one(formula.parts)
+        return self._outside(formula.part)
+
+    def _conjunction(self, conj: Conj) -> Normal:
+        known = self._normals.get(conj)
+        if known is None:
+            known = EVERYTHING
+            for serial in conj:
+                known = intersection(known, self._atom(serial, True))
+            self._normals[conj] = known
+        return known
+
+    def _outside(self, formula: Formula) -> Normal:
+        """The complement of a formula."""
+        if isinstance(formula, Is):
+            return complement_of(formula.normal, self.document.negation)
+        if isinstance(formula, Fulfils):
+            return union(self._atom(serial, False) for serial in formula.conj) if formula.conj else NOTHING
+        if isinstance(formula, AllOf):
+            return union(self._outside(part) for part in formula.parts)
+        if isinstance(formula, AnyOf):
+            result = EVERYTHING
+            for part in formula.parts:
+                result = intersection(result, self._outside(part))
+            return result
+        if isinstance(formula, OneOf):
+            pairs = (self._value(AllOf(pair)) for pair in combinations(formula.parts, 2))
+            return union([self._outside(AnyOf(formula.parts)), *pairs])
+        return self._value(formula.part)
+
+    # -------------------------------------------------------------------------------------------------------------- oneOf
+
+    def _exactly_one(self, parts: tuple[Formula, ...]) -> Normal:
+        """Each branch less the branches that it overlaps; disjoint branches (the usual case) need no complement."""
+        sets = [self._value(part) for part in parts]
+        if _tell_apart(sets):
+            return union(sets)
+        if len(parts) > MAX_BRANCHES:
+            raise LimitError(
+                f"oneOf has {len(parts)} branches that no property tells apart, more than {MAX_BRANCHES}",
+                fix="give every branch a required property with its own const, or use anyOf",
+            )
+        overlaps: dict[int, list[int]] = {i: [] for i in range(len(parts))}
+        for i, j in combinations(range(len(parts)), 2):
+            if self._may_overlap(sets[i], sets[j]):
+                overlaps[i].append(j)
+                overlaps[j].append(i)
+        branches = []
+        for i, others in overlaps.items():
+            branch = sets[i]
+            for j in others:
+                if branch == NOTHING:
+                    break
+                branch = intersection(branch, self._outside(parts[j]))
+            branches.append(branch)
+        return union(branches)
+
+    def _may_overlap(self, a: Normal, b: Normal) -> bool:
+        """False only if the intersection is provably empty."""
+        common = intersection(a, b)
+        if common == NOTHING:
+            return False
+        try:
+            return self._is_inhabited(common)
+        except _Loop:  # the answer depends on what is being computed: leave it to the complement
+            return True
+
+    # ---------------------------------------------------------------------------------------------------------- emptiness
+
+    def inhabited(self, conj: Conj) -> bool:
+        """Does any finite value fulfil the conjunction? Exact: the least fixed point through references."""
+        known = self._inhabited.get(conj)
+        if known is not None:
+            return known
+        if conj in self._deciding:
+            self._lowest = min(self._lowest, self._deciding[conj])
+            return False
+        depth, outer = len(self._deciding), self._lowest
+        self._deciding[conj] = depth
+        self._lowest = 1 << 30
+        try:
+            normal = self._conjunction(conj) if self._open else self.normal(conj)
+            result = self._is_inhabited(normal)
+            if result or self._lowest >= depth:
+                self._inhabited[conj] = result
+        except RecursionError:
+            raise LimitError("the schema is nested too deeply", fix="break it up with fewer levels") from None
+        finally:
+            del self._deciding[conj]
+            self._lowest = min(outer, self._lowest if self._lowest < depth else outer)
+        return result
+
+    def _is_inhabited(self, normal: Normal) -> bool:
+        return (
+            normal.null
+            or bool(normal.booleans)
+            or any(map(has_numbers, normal.numbers))
+            or not is_void(normal.strings)
+            or any(has_arrays(box, self.inhabited) for box in normal.arrays)
+            or any(has_objects(box, self.inhabited, self._strings) for box in normal.objects)
+        )
+
+    def array_shape(self, box: ArrayBox) -> ArrayShape | None:
+        """What arrays of the box look like; None if there are none."""
+        return array_shape(box, self.inhabited)
+
+    def object_shapes(self, box: ObjectBox) -> list[ObjectShape]:
+        """What objects of the box look like; none if there are none."""
+        return list(object_shapes(box, self.inhabited, self._strings))
+
+    def has_objects(self, box: ObjectBox) -> bool:
+        """Is the box inhabited?"""
+        return has_objects(box, self.inhabited, self._strings)
+
+    def has_arrays(self, box: ArrayBox) -> bool:
+        """Is the box inhabited?"""
+        return has_arrays(box, self.inhabited)
+
+    def _strings(self, conj: Conj) -> Node:
+        return self._conjunction(conj).strings
+
+
+def _tell_apart(sets: list[Normal]) -> bool:
+    """Are the sets disjoint for a reason that is seen at once: types, separate strings, a discriminating property?"""
+    return (
+        sum(part.null for part in sets) <= 1
+        and sum(len(part.booleans) for part in sets) == len(frozenset().union(*(part.booleans for part in sets)))
+        and sum(bool(part.numbers) for part in sets) <= 1
+        and _separate([part.strings for part in sets])
+        and sum(bool(part.arrays) for part in sets) <= 1
+        and sum(bool(part.objects) for part in sets) <= 1
+    )
+
+
+def _separate(languages: list[Node]) -> bool:
+    """At most one language is not empty, or all are finite and share no text."""
+    inhabited = [language for language in languages if not is_void(language)]
+    if len(inhabited) <= 1:
+        return True
+    if not all(isinstance(language, Literals) for language in inhabited):
+        return False
+    return len({text for language in inhabited for text in language.texts}) == sum(len(x.texts) for x in inhabited)
+
+

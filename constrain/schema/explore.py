@@ -1,0 +1,54 @@
+"""Compute everything that a generation could reach, so that faults and limits show before the first token.
+
+Only for schemas with keywords whose algebra can fail (`Document.subtle`); cost: one normal form per reachable conjunction.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from constrain.errors import LimitError
+from constrain.schema.algebra import FALSE, TRUE, Conj, Normal
+from constrain.schema.compute import Computation
+from constrain.schema.digits import number_node
+
+MAX_CONJUNCTIONS = 20_000
+
+
+def explore(computation: Computation) -> None:
+    """Visit every conjunction that a text can reach. Raises SchemaError and LimitError with their place."""
+    root = computation.document.root
+    seen = {root, TRUE, FALSE}
+    queue = deque([root])
+    while queue:
+        conj = queue.popleft()
+        if not computation.inhabited(conj):
+            continue
+        for each in _parts(computation, computation.normal(conj)):
+            if each not in seen:
+                seen.add(each)
+                queue.append(each)
+        if len(seen) > MAX_CONJUNCTIONS:
+            raise LimitError(
+                f"the schema has more than {MAX_CONJUNCTIONS} combinations of subschemas",
+                fix="write fewer overlapping combinations (allOf, oneOf, not, patternProperties)",
+            )
+
+
+def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
+    """What the values inside a set must fulfil."""
+    for number in normal.numbers:
+        number_node(number)
+    for array in normal.arrays:
+        shape = computation.array_shape(array)
+        if shape is not None:
+            for i in range(min(shape.alike + 1, shape.high if shape.high is not None else shape.alike + 1)):
+                yield from (conj for conj, _ in shape.entries(i, frozenset(range(len(shape.needs)))))
+                yield from (conj for conj, _ in shape.entries(i, frozenset()))
+    for box in normal.objects:
+        for members in computation.object_shapes(box):
+            yield from (conj for _, conj, _ in members.members)
+            yield from (conj for _, conj, _ in members.entries(members.all_pending))
+
+

@@ -1,0 +1,53 @@
+"""What a subschema says, before it is computed: a formula over sets of values and conjunctions.
+
+    Is(normal)        a set that is known          Fulfils(conj)     the values of a conjunction of atoms
+    AllOf, AnyOf      intersection, union          OneOf             in exactly one
+    Not               complement
+
+Keywords (`keywords.py`) write formulas; `normalize.py` computes them, pushing complements inwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+from constrain.schema.algebra import Conj, Normal
+
+
+class Is(NamedTuple):
+    """A known set."""
+
+    normal: Normal
+
+
+class Fulfils(NamedTuple):
+    """The values that fulfil every atom."""
+
+    conj: Conj
+
+
+class AllOf(NamedTuple):
+    """In all of the parts."""
+
+    parts: tuple[Formula, ...]
+
+
+class AnyOf(NamedTuple):
+    """In at least one part."""
+
+    parts: tuple[Formula, ...]
+
+
+class OneOf(NamedTuple):
+    """In exactly one part."""
+
+    parts: tuple[Formula, ...]
+
+
+class Not(NamedTuple):
+    """Outside the part."""
+
+    part: Formula
+
+
+Formula = Union[Is, Fulfils, AllOf, AnyOf, OneOf, Not]

@@ -1,0 +1,67 @@
+"""Keywords that combine schemas, and references (Core 2020-12 sections 8.2.3 and 10.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from constrain.errors import ConstrainError
+from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Not, OneOf
+from constrain.schema.reading import Reading
+
+if TYPE_CHECKING:
+    from constrain.schema.document import Site
+
+
+def _branches(reading: Reading, keyword: str, value: Any) -> tuple[Formula, ...]:
+    if not isinstance(value, list) or not value:
+        raise reading.site.error(f"{keyword} is a non-empty list of schemas", f'write "{keyword}": [{{...}}]', keyword)
+    return tuple(Fulfils(reading.site.child(raw, keyword, i)) for i, raw in enumerate(value))
+
+
+def allOf(reading: Reading, value: Any) -> None:
+    """All of the schemas: a true intersection."""
+    reading.formulas += _branches(reading, "allOf", value)
+
+
+def anyOf(reading: Reading, value: Any) -> None:
+    """At least one of the schemas."""
+    reading.formulas.append(AnyOf(_branches(reading, "anyOf", value)))
+
+
+def oneOf(reading: Reading, value: Any) -> None:
+    """Exactly one of the schemas."""
+    reading.site.document.subtle = True
+    reading.formulas.append(OneOf(_branches(reading, "oneOf", value)))
+
+
+def not_(reading: Reading, value: Any) -> None:
+    """None of the schema's values."""
+    reading.site.document.subtle = True
+    reading.formulas.append(Not(Fulfils(reading.site.child(value, "not"))))
+
+
+def if_(reading: Reading, value: Any) -> None:
+    """`then` for the values of the schema, `else` for all others."""
+    if "then" not in reading.raw and "else" not in reading.raw:
+        return
+    reading.site.document.subtle = True
+    child = reading.site.child
+    condition = Fulfils(child(value, "if"))
+    then = Fulfils(child(reading.raw.get("then", True), "then"))
+    other = Fulfils(child(reading.raw.get("else", True), "else"))
+    reading.formulas.append(AnyOf((AllOf((condition, then)), AllOf((Not(condition), other)))))
+
+
+def ref(reading: Reading, value: Any) -> None:
+    """A reference beside other keywords (from 2019-09 on they all count)."""
+    site = reading.site
+    reading.formulas.append(Fulfils(site.document.refer(site, value)))
+
+
+def unsupported(reading: Reading, value: Any) -> None:
+    """Keywords that are known and refused: see `not_supported`."""
+
+
+def not_supported(site: Site, keyword: str) -> ConstrainError:
+    """The refusal of a keyword: nothing is dropped silently."""
+    return site.error(f"{keyword} is not supported yet", f"express it without {keyword}", keyword)

@@ -1,0 +1,64 @@
+"""Arrays as rules: one nonterminal per situation — items so far (as far as they matter) and needs still pending.
+
+    array -> "[" first(0)        first(i), next(i) -> "]" when complete
+    first(0) -> item next(1)     next(i) -> "," item next(i + 1)
+
+Situations are made when reached, so `maxItems: 100000` costs what is written. Positions that differ in nothing are one situation: an unbounded
+list loops back to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from constrain.grammar.rules import Nonterminal, Symbol
+from constrain.schema.algebra import ArrayBox
+from constrain.schema.shapes import ArrayShape, Pending
+
+if TYPE_CHECKING:
+    from constrain.schema.lower import Alternatives, Lowering
+
+
+def array(lowering: Lowering, box: ArrayBox) -> Nonterminal:
+    """The arrays of a box, which is inhabited."""
+    from constrain.schema.lower import OPEN_ARRAY
+
+    def expand() -> Alternatives:
+        shape = lowering.computation.array_shape(box)
+        assert shape is not None
+        rules = _ArrayRules(lowering, shape)
+        return [[OPEN_ARRAY, *lowering.space, rules.situation(0, frozenset(range(len(box.needs))))]]
+
+    return Nonterminal("array", expand, key=(lowering, box))
+
+
+class _ArrayRules:
+    """The situations inside the arrays of one shape."""
+
+    def __init__(self, lowering: Lowering, shape: ArrayShape) -> None:
+        self.lowering = lowering
+        self.shape = shape
+
+    def situation(self, i: int, pending: Pending) -> Nonterminal:
+        """What may follow when i items are written (and the whitespace after them)."""
+        if self.shape.high is None:
+            i = min(i, max(self.shape.steady, 1))
+        key = (self.lowering, self.shape.box, i, pending)
+        return Nonterminal(f"item {i}", self._expansion(i, pending), key=key, right_recursive=True)
+
+    def _expansion(self, i: int, pending: Pending) -> Callable[[], Alternatives]:
+        from constrain.schema.lower import CLOSE_ARRAY, COMMA
+
+        def expand() -> Alternatives:
+            gap = self.lowering.space
+            alternatives: Alternatives = []
+            if not pending and i >= self.shape.low:
+                alternatives.append([CLOSE_ARRAY])
+            before: list[Symbol] = [COMMA, *gap] if i else []
+            for conj, left in self.shape.entries(i, pending):
+                if self.shape.viable(i + 1, left):
+                    alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, left)])
+            return alternatives
+
+        return expand

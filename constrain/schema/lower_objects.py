@@ -1,0 +1,202 @@
+"""Objects as rules: one nonterminal per situation — which properties may still come, how many there are, what is pending.
+
+    object  -> "{" first(s)                 first(s), next(s) -> "}" when complete
+    first(s) -> member(s)                   next(s) -> "," member(s)
+    member(s) -> key ":" value next(s')     for each key that may come in situation s
+
+With property_order="schema" a situation is the index of the next declared property, a required one cannot be skipped, and open keys come after the
+declared ones. With "any" it is the set of declared properties so far. Counts are part of a situation only if `minProperties` or
+`maxProperties` matter. Runs of optional properties are cut into blocks that share their alternatives, so that thousands
+of them cost a linear number of alternatives. Keys that are not declared may repeat: `residual.py` finds that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from constrain.automata.syntax import ANY_TEXT, json_string
+from constrain.grammar.rules import Nonterminal, Symbol, Terminal
+from constrain.schema.algebra import Conj, ObjectBox
+from constrain.schema.shapes import ObjectShape, Pending
+
+if TYPE_CHECKING:
+    from constrain.schema.lower import Alternatives, Lowering
+
+BLOCK = 24  # optional properties that one nonterminal offers side by side
+
+
+class Situation(NamedTuple):
+    """Where in an object we are.
+
+    done: with declared order the index of the next declared property (their number once open keys have begun), else the bit set of those
+    written. count: properties so far (0 if counts do not matter). pending: needs not met. any_yet: a property was written.
+    """
+
+    done: int
+    count: int
+    pending: Pending
+    any_yet: bool
+
+
+def objects(lowering: Lowering, box: ObjectBox) -> Nonterminal:
+    """The objects of a box, which is inhabited."""
+    from constrain.schema.lower import OPEN_OBJECT
+
+    def expand() -> Alternatives:
+        alternatives: Alternatives = []
+        for shape in lowering.computation.object_shapes(box):
+            rules = (_InOrder if lowering.in_order else _AnyOrder)(lowering, shape)
+            start = Situation(0, 0, shape.all_pending, False)
+            alternatives.append([OPEN_OBJECT, *lowering.space, rules.follow(start)])
+        return alternatives
+
+    return Nonterminal("object", expand, key=(lowering, box))
+
+
+class _ObjectRules:
+    """The situations inside the objects of one shape."""
+
+    def __init__(self, lowering: Lowering, shape: ObjectShape) -> None:
+        self.lowering = lowering
+        self.shape = shape
+        self.key = (lowering, shape.box, shape.needs)
+        self._open_keys: dict[object, Terminal] = {}
+
+    def follow(self, at: Situation) -> Nonterminal:
+        """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
+        return Nonterminal("members", self._following(at), key=(self.key, "follow", at), right_recursive=True)
+
+    def _following(self, at: Situation) -> Callable[[], Alternatives]:
+        from constrain.schema.lower import CLOSE_OBJECT, COMMA
+
+        def expand() -> Alternatives:
+            alternatives: Alternatives = []
+            if self.complete(at):
+                alternatives.append([CLOSE_OBJECT])
+            if self.more(at):
+                comma: list[Symbol] = [COMMA, *self.lowering.space] if at.any_yet else []
+                alternatives.append([*comma, self.member(at)])
+            return alternatives
+
+        return expand
+
+    def complete(self, at: Situation) -> bool:
+        """May the object end here?"""
+        shape = self.shape
+        return not at.pending and self.required_left(at) == 0 and (not shape.counts or at.count >= shape.low)
+
+    def viable(self, at: Situation) -> bool:
+        """Can the object be completed from here?"""
+        if not self.shape.counts and not at.pending:
+            return True
+        return self.shape.viable(self.required_left(at), self.available(at), at.count, at.pending)
+
+    def pair(self, key: Terminal, conj: Conj, then: Situation) -> list[Symbol]:
+        """One member and what follows it."""
+        from constrain.schema.lower import COLON
+
+        gap = self.lowering.space
+        return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap, self.follow(then)]
+
+    def after(self, at: Situation, done: int, pending: Pending) -> Situation:
+        """The situation after one more property."""
+        count = at.count + 1 if self.shape.counts else 0
+        if self.shape.counts and self.shape.high is None:
+            count = min(count, self.shape.low)
+        return Situation(done, count, pending, True)
+
+    def open_pairs(self, at: Situation, done: int) -> Iterator[list[Symbol]]:
+        """Members with open keys."""
+        for language, conj, left in self.shape.entries(at.pending):
+            then = self.after(at, done, left)
+            if self.viable(then):
+                yield self.pair(self.open_key(language), conj, then)
+
+    def open_key(self, language) -> Terminal:  # type: ignore[no-untyped-def]
+        """The terminal of open keys: any string but the declared names, or a language of its own."""
+        from constrain.schema.lower import key_terminal
+
+        known = self._open_keys.get(language)
+        if known is None:
+            excluding = frozenset(map(key_terminal, self.shape.declared)) if language == ANY_TEXT else frozenset()
+            known = self._open_keys[language] = Terminal(json_string(language), name="key", excluding=excluding)
+        return known
+
+    def member(self, at: Situation) -> Nonterminal:
+        raise NotImplementedError
+
+    def more(self, at: Situation) -> bool:
+        raise NotImplementedError
+
+    def required_left(self, at: Situation) -> int:
+        raise NotImplementedError
+
+    def available(self, at: Situation) -> int:
+        raise NotImplementedError
+
+
+class _InOrder(_ObjectRules):
+    """Declared order, then open keys."""
+
+    def required_left(self, at: Situation) -> int:
+        return self.shape.required_after[at.done]
+
+    def available(self, at: Situation) -> int:
+        return len(self.shape.members) - at.done
+
+    def member(self, at: Situation) -> Nonterminal:
+        """One of the members that may come next."""
+        return Nonterminal("member", lambda: self._members(at), key=(self.key, "member", at), right_recursive=True)
+
+    def _members(self, at: Situation) -> Alternatives:
+        from constrain.schema.lower import key_terminal
+
+        members = self.shape.members
+        alternatives: Alternatives = []
+        for i in range(at.done, len(members)):
+            if i - at.done >= BLOCK and i % BLOCK == 0:
+                alternatives.append([self.member(at._replace(done=i))])
+                return alternatives
+            name, conj, must = members[i]
+            then = self.after(at, i + 1, at.pending)
+            if self.viable(then):
+                alternatives.append(self.pair(key_terminal(name), conj, then))
+            if must:
+                return alternatives
+        alternatives += self.open_pairs(at, len(members))
+        return alternatives
+
+    def more(self, at: Situation) -> bool:
+        return bool(self._members(at))
+
+
+class _AnyOrder(_ObjectRules):
+    """Any order: the declared properties so far are remembered."""
+
+    def required_left(self, at: Situation) -> int:
+        return sum(must for i, (_, _, must) in enumerate(self.shape.members) if not at.done >> i & 1)
+
+    def available(self, at: Situation) -> int:
+        return len(self.shape.members) - at.done.bit_count()
+
+    def member(self, at: Situation) -> Nonterminal:
+        """One of the members that are not there yet."""
+        return Nonterminal("member", lambda: self._members(at), key=(self.key, "member", at), right_recursive=True)
+
+    def _members(self, at: Situation) -> Alternatives:
+        from constrain.schema.lower import key_terminal
+
+        alternatives: Alternatives = []
+        for i, (name, conj, _) in enumerate(self.shape.members):
+            if not at.done >> i & 1:
+                then = self.after(at, at.done | 1 << i, at.pending)
+                if self.viable(then):
+                    alternatives.append(self.pair(key_terminal(name), conj, then))
+        alternatives += self.open_pairs(at, at.done)
+        return alternatives
+
+    def more(self, at: Situation) -> bool:
+        return bool(self._members(at))
+
+

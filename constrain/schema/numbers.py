@@ -1,0 +1,165 @@
+"""Sets of numbers, exactly: intervals with divisibility conditions, or finitely many points.
+
+The idea: `minimum`, `multipleOf`, `enum`, `integer` and their complements stay arithmetic on integers and fractions until
+they are lowered to digits (`digits.py`). A float is read as the decimal that it prints as: 0.1 is one tenth.
+Cost: constant per operation, linear in the number of points.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from constrain.errors import LimitError
+
+Rational = int | Fraction
+MAX_EXPONENT = 1000  # a number beyond 10^±1000 in a schema is refused: its digits would be written out
+
+
+class NumberBox(NamedTuple):
+    """An interval of numbers with divisibility conditions, or finitely many numbers.
+
+    low, high: ends (None: unbounded); low_open, high_open: the end itself is excluded.
+    multiple: every number is a multiple of it (1: integers). not_multiples: no number is a multiple of any of these.
+    points: if not None, only these numbers (all other conditions have been applied). holes: numbers left out.
+    plain: integers are spelled without fraction and exponent (`integer` in draft 4).
+    """
+
+    low: Rational | None = None
+    low_open: bool = False
+    high: Rational | None = None
+    high_open: bool = False
+    multiple: Rational | None = None
+    not_multiples: frozenset[Rational] = frozenset()
+    points: frozenset[Rational] | None = None
+    holes: frozenset[Rational] = frozenset()
+    plain: bool = False
+
+
+ANY_NUMBER = NumberBox()
+
+
+def is_number(value: Any) -> bool:
+    """A JSON number; Python's booleans are not."""
+    return isinstance(value, (int, float, Decimal, Fraction)) and not isinstance(value, bool)
+
+
+def exact(value: int | float | Decimal | Fraction) -> Rational:
+    """The number as an integer or a fraction; a float counts as the decimal that it prints as.
+
+    Raises LimitError for numbers beyond 10^±1000, ValueError for NaN and infinities.
+    """
+    if isinstance(value, int):
+        return value
+    if not isinstance(value, Fraction):
+        decimal = Decimal(repr(value)) if isinstance(value, float) else value
+        if not decimal.is_finite():
+            raise ValueError(f"{value} is not a JSON number")
+        if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
+            raise LimitError(f"the number {value} is beyond 10^±{MAX_EXPONENT}", fix="use a smaller bound, or leave it out")
+        value = Fraction(decimal)
+    return value.numerator if value.denominator == 1 else value
+
+
+def least_common_multiple(a: Rational | None, b: Rational | None) -> Rational | None:
+    """The number whose multiples are the common multiples of both; None stands for no condition."""
+    if a is None or b is None or a == b:
+        return b if a is None else a
+    x, y = Fraction(a), Fraction(b)
+    return exact(Fraction(math.lcm(x.numerator * y.denominator, y.numerator * x.denominator), x.denominator * y.denominator))
+
+
+def holds(box: NumberBox, value: Rational) -> bool:
+    """Is the number in the box?"""
+    if box.points is not None:
+        return value in box.points
+    if box.low is not None and (value < box.low or (box.low_open and value == box.low)):
+        return False
+    if box.high is not None and (value > box.high or (box.high_open and value == box.high)):
+        return False
+    if box.multiple is not None and value % box.multiple != 0:
+        return False
+    return value not in box.holes and all(value % other != 0 for other in box.not_multiples)
+
+
+def meet_numbers(a: NumberBox, b: NumberBox) -> NumberBox | None:
+    """The numbers in both boxes; None if there are visibly none."""
+    plain = a.plain or b.plain
+    if b.points is not None and a.points is None:
+        a, b = b, a
+    if a.points is not None:
+        points = frozenset(point for point in a.points if holds(b, point))
+        return NumberBox(points=points, plain=plain) if points else None
+    low, low_open = _inner_end((a.low, a.low_open), (b.low, b.low_open), 1)
+    high, high_open = _inner_end((a.high, a.high_open), (b.high, b.high_open), -1)
+    if low is not None and high is not None and (low > high or (low == high and (low_open or high_open))):
+        return None
+    multiple = least_common_multiple(a.multiple, b.multiple)
+    excluded = a.not_multiples | b.not_multiples
+    if multiple is not None and any(multiple % other == 0 for other in excluded):
+        return None
+    return NumberBox(low, low_open, high, high_open, multiple, excluded, None, a.holes | b.holes, plain)
+
+
+End = tuple[Rational | None, bool]
+
+
+def _inner_end(a: End, b: End, sign: int) -> End:
+    """The tighter of two ends of an interval; sign 1 for lower ends, -1 for upper ends."""
+    if a[0] is None or b[0] is None:
+        return b if a[0] is None else a
+    if a[0] == b[0]:
+        return a[0], a[1] or b[1]
+    return b if (b[0] - a[0]) * sign > 0 else a
+
+
+def has_numbers(box: NumberBox) -> bool:
+    """Is the box inhabited? Exact.
+
+    Multiples of m in an interval, less the multiples of others: the pattern of what is left repeats after the least common
+    multiple of all, so one period decides an infinite or long interval.
+    """
+    if box.points is not None:
+        return bool(box.points)
+    if box.multiple is None:
+        if box.low is not None and box.low == box.high:
+            return holds(box, box.low)
+        return True  # a real interval minus a discrete set
+    step = box.multiple
+    period: Rational | None = step
+    for other in box.not_multiples:
+        period = least_common_multiple(period, other)
+    count = int(Fraction(period or step) / step) + len(box.holes) + 1
+    first = _first_multiple(box, step)
+    direction = step if box.low is not None or box.high is None else -step
+    return any(holds(box, first + direction * i) for i in range(count))
+
+
+def _first_multiple(box: NumberBox, step: Rational) -> Rational:
+    """The multiple of `step` nearest to the lower end (the upper end if that is the only one) inside the interval."""
+    if box.low is not None:
+        first = -(-box.low // step) * step
+        return first + step if box.low_open and first == box.low else first
+    if box.high is not None:
+        first = box.high // step * step
+        return first - step if box.high_open and first == box.high else first
+    return 0
+
+
+def complement_of_numbers(box: NumberBox) -> list[NumberBox]:
+    """The numbers outside the box, as a union of boxes."""
+    if box.points is not None:
+        return [NumberBox(holes=box.points)]
+    outside = []
+    if box.low is not None:
+        outside.append(NumberBox(high=box.low, high_open=not box.low_open))
+    if box.high is not None:
+        outside.append(NumberBox(low=box.high, low_open=not box.high_open))
+    if box.multiple is not None:
+        outside.append(NumberBox(not_multiples=frozenset((box.multiple,))))
+    outside += [NumberBox(multiple=other) for other in box.not_multiples]
+    if box.holes:
+        outside.append(NumberBox(points=box.holes))
+    return outside

@@ -1,0 +1,129 @@
+"""What the keywords of one subschema said so far, and the formula that it amounts to.
+
+The idea: the keywords that speak of one type (`minLength`, `properties`, ...) fill one box per type; all other keywords
+(`allOf`, `$ref`, `enum`, ...) add formulas. The subschema is the intersection of them all, in the order in which they are written
+(which decides the order of properties).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, EMPTY, Node, repeat
+from constrain.schema.algebra import (
+    ANY_ARRAY,
+    ANY_OBJECT,
+    BOTH_BOOLEANS,
+    EVERYTHING,
+    TRUE,
+    ArrayBox,
+    Conj,
+    Normal,
+    ObjectBox,
+    meet_objects,
+)
+from constrain.schema.formula import AllOf, Formula, Is
+from constrain.schema.numbers import ANY_NUMBER, NumberBox, meet_numbers
+from constrain.schema.strings import meet_strings
+
+if TYPE_CHECKING:
+    from constrain.schema.document import Site
+
+TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
+
+
+class Reading:
+    """The state of reading one subschema.
+
+    types: JSON types that stay allowed; numbers, texts: conditions to be intersected; length: (low, high) in characters;
+    the remaining fields are those of ArrayBox and ObjectBox. formulas: conditions across types, in written order; `mark` is where among
+    them the boxes stand.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.raw: dict[str, Any] = site.raw
+        self.types: frozenset[str] = TYPES
+        self.integer = False
+        self.numbers: list[NumberBox] = []
+        self.texts: list[Node] = []
+        self.length: tuple[int, int | None] = (0, None)
+        self.array = ANY_ARRAY
+        self.object = ANY_OBJECT
+        self.patterns: list[tuple[Node, Conj]] = []
+        self.rest: Conj = TRUE
+        self.formulas: list[Formula] = []
+        self.mark: int | None = None
+
+    def formula(self) -> Formula:
+        """The intersection of everything read."""
+        boxes = Is(self._boxes())
+        if not self.formulas:
+            return boxes
+        parts = list(self.formulas)
+        if boxes.normal is not EVERYTHING:
+            parts.insert(self.mark or 0, boxes)
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+
+    def _boxes(self) -> Normal:
+        types = self.types
+        numbers = self._numbers() if "number" in types else ()
+        strings = self._strings() if "string" in types else EMPTY
+        arrays = self._arrays() if "array" in types else ()
+        objects = self._objects() if "object" in types else ()
+        normal = Normal(
+            "null" in types, BOTH_BOOLEANS if "boolean" in types else frozenset(), numbers, strings, arrays, objects
+        )
+        return EVERYTHING if normal == EVERYTHING else normal
+
+    def _numbers(self) -> tuple[NumberBox, ...]:
+        box: NumberBox | None = ANY_NUMBER
+        if self.integer:
+            box = NumberBox(multiple=1, plain=self.site.dialect.plain_integers)
+        for condition in self.numbers:
+            box = box and meet_numbers(box, condition)
+        return (box,) if box is not None else ()
+
+    def _strings(self) -> Node:
+        low, high = self.length
+        if self.length == (0, None):
+            language = ANY_TEXT
+        else:
+            language = repeat(ANY_CHAR, low, high)
+        for text in self.texts:
+            language = meet_strings(language, text)
+        return language
+
+    def _arrays(self) -> tuple[ArrayBox, ...]:
+        high = self.array.high
+        return () if high is not None and high < self.array.low else (self.array,)
+
+    def _objects(self) -> tuple[ObjectBox, ...]:
+        """Properties, pattern properties and the rest, as one box."""
+        box: ObjectBox | None = self.object
+        if not self.patterns:
+            if self.rest != TRUE:
+                box = self.object._replace(classes=((ANY_TEXT, self.rest),))
+        else:
+            box = self._with_patterns()
+        if box is None or (box.high is not None and box.high < box.low):
+            return ()
+        return (box,)
+
+    def _with_patterns(self) -> ObjectBox | None:
+        """Keys that match a pattern answer to it also if they are named; only keys that match nothing are the rest.
+
+        The conditions of single patterns are intersected as boxes: (key in P: conj, any other key: TRUE).
+        """
+        from constrain.automata.syntax import alternate, complement
+
+        whole = alternate(*(language for language, _ in self.patterns))
+        box: ObjectBox | None = ObjectBox()
+        if self.rest != TRUE:
+            box = ObjectBox(classes=((whole, TRUE), (complement(whole), self.rest)))
+            named = tuple((name, TRUE) for name, _ in self.object.named)
+            box = box._replace(named=named)
+        for language, conj in self.patterns:
+            if box is not None and conj != TRUE:
+                box = meet_objects(box, ObjectBox(classes=((language, conj), (complement(language), TRUE))))
+        return box and meet_objects(self.object, box)

@@ -1,0 +1,68 @@
+"""What becomes of every keyword: enforced while generating, an annotation, or a residue that is checked on the finished text.
+
+Made only when asked for: compiling a schema does not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from constrain.schema.document import Document, Site
+from constrain.schema.formats import FORMATS
+from constrain.schema.keywords import KEYWORDS
+
+HELPERS = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}
+NARROWED = {
+    "number": "under bounds an exponent follows a single digit before the point; under multipleOf there are no exponents",
+    "integer": "without bounds also 1.0 and 12e3; under bounds or multipleOf decimals only",
+}
+
+
+class Entry(NamedTuple):
+    """One line of the report.
+
+    status: "enforced", "annotation" or "residual". pointer: the subschema that holds the keyword. note: what to know.
+    """
+
+    keyword: str
+    pointer: str
+    status: str
+    note: str = ""
+
+
+def make_report(document: Document) -> list[Entry]:
+    """Every keyword of every subschema that was reached, then the residues of JSON itself."""
+    residual = {(id(site), keyword): note for site, keyword, note in document.residues}
+    entries = [entry for site in document.sites for entry in _entries(site, residual)]
+    entries.append(Entry("(keys)", "$", "residual", "keys that are not declared may not repeat: checked on the finished text"))
+    if document.options.property_order == "schema":
+        entries.append(Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others"))
+    return entries
+
+
+def _entries(site: Site, residual: dict[tuple[int, str], str]) -> Iterator[Entry]:
+    pointer = site.pointer
+    for keyword, value in site.raw.items():
+        note = residual.get((id(site), keyword))
+        if note is not None:
+            yield Entry(keyword, pointer, "residual", note)
+        elif keyword == "format" and (value not in FORMATS or site.document.options.formats == "annotate"):
+            known = "not asserted on request" if value in FORMATS else f"the format {value!r} is not known"
+            yield Entry(keyword, pointer, "annotation", known)
+        elif keyword in KEYWORDS and keyword not in site.dialect.lacks:
+            yield Entry(keyword, pointer, "enforced", _narrowing(keyword, value))
+        elif keyword in HELPERS:
+            yield Entry(keyword, pointer, "enforced", "")
+        else:
+            yield Entry(keyword, pointer, "annotation", "")
+
+
+def _narrowing(keyword: str, value: object) -> str:
+    if keyword == "type" and value in NARROWED:
+        return NARROWED[str(value)]
+    if keyword == "format" and value in ("date-time", "time"):
+        return "no leap seconds"
+    return ""
+
+

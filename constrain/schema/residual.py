@@ -1,0 +1,71 @@
+"""The check of a finished text: what the grammar cannot remember — repeated keys, equal items, odd multiples.
+
+Numbers are compared exactly (decimals, not floats). Repeated keys are found while parsing; the other residues need the whole
+schema, and are left to the `jsonschema` package, which is asked only for schemas that have such residues.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.schema.dialect import Dialect
+from constrain.schema.numbers import exact
+
+
+class _Repeated(Exception):
+    """A key occurs twice in one object."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Repeated(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def read_exactly(text: str) -> Any:
+    """Parse JSON with numbers as integers and decimals. Raises ValueError, `_Repeated`."""
+    return json.loads(text, parse_float=Decimal, object_pairs_hook=_pairs)
+
+
+def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, registry: Any) -> str | None:
+    """None if the text passes, else one sentence.
+
+    deep: the schema has residues besides repeated keys.
+    """
+    try:
+        value = read_exactly(text)
+    except _Repeated as repeated:
+        return f"the key {str(repeated)!r} occurs twice in one object"
+    except ValueError as error:
+        return f"not JSON: {error}"
+    if not deep:
+        return None
+    error = next(_validator(dialect.uri)(schema, **({"registry": registry} if registry is not None else {})).iter_errors(value), None)
+    return None if error is None else f"{error.json_path}: {error.message}"
+
+
+@lru_cache(maxsize=8)
+def _validator(uri: str) -> Any:
+    """The validator class of a draft, with exact `multipleOf`."""
+    try:
+        import jsonschema
+    except ImportError:
+        raise ConstrainError(
+            "this schema has keywords that are checked on the finished text, which needs the package jsonschema",
+            fix="pip install jsonschema",
+        ) from None
+    base = jsonschema.validators.validator_for({"$schema": uri})
+    return jsonschema.validators.extend(base, {"multipleOf": _multiple_of})
+
+
+def _multiple_of(validator: Any, step: Any, value: Any, schema: Any) -> Any:
+    import jsonschema
+
+    if validator.is_type(value, "number") and exact(value) % exact(step) != 0:
+        yield jsonschema.ValidationError(f"{value} is not a multiple of {step}")

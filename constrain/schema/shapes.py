@@ -1,0 +1,273 @@
+"""Shapes: boxes of arrays and objects made ready to be written — what is empty inside them is gone.
+
+The idea: an item or property that no value fulfils cannot occur, so it shortens an array or forbids a name; key languages with
+few texts become names; an existential *need* ("some property with such a key has such a value") is met by a name, which makes that name
+required, or by one of the open keys. What is left can be written from left to right without ever running into a dead end:
+`ArrayShape.missing` and `ObjectShape.missing` count what must still come.
+
+Legend: pending — the set of needs (indices) not met so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import combinations, product
+
+from constrain.automata.decide import matches
+from constrain.automata.syntax import ANY_TEXT, Node
+from constrain.errors import LimitError
+from constrain.schema.algebra import FALSE, TRUE, ArrayBox, Conj, ObjectBox, both, class_of
+from constrain.schema.strings import finite_texts, is_void, meet_strings, without
+
+Inhabited = Callable[[Conj], bool]
+Pending = frozenset[int]
+NONE: Pending = frozenset()
+MAX_NEEDS = 6
+INFINITE = 1 << 60
+
+
+def _subsets(pending: Pending) -> Iterator[Pending]:
+    for size in range(len(pending), -1, -1):
+        yield from map(frozenset, combinations(sorted(pending), size))
+
+
+def _check_needs(needs: tuple[object, ...]) -> None:
+    if len(needs) > MAX_NEEDS:
+        raise LimitError(
+            f"{len(needs)} existential conditions meet in one array or object, more than {MAX_NEEDS}",
+            fix="write fewer contains, not and oneOf about the same value",
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------------- arrays
+
+
+class ArrayShape:
+    """Arrays from left to right. high: None for no end; From index `alike` on all
+    items are alike, from `steady` on the minimum is reached too."""
+
+    def __init__(self, box: ArrayBox, inhabited: Inhabited) -> None:
+        self.box = box
+        self.inhabited = inhabited
+        self.needs = box.needs
+        self.low = box.low
+        self.high = self._last(box, inhabited)
+        self.alike = max([len(box.prefix), *(start for start, _ in box.needs)])
+        self.steady = max(self.alike, box.low)
+        self._missing: dict[tuple[int, Pending], int] = {}
+        _check_needs(box.needs)
+
+    @staticmethod
+    def _last(box: ArrayBox, inhabited: Inhabited) -> int | None:
+        for i, conj in enumerate(box.prefix):
+            if box.high is not None and i >= box.high:
+                return box.high
+            if not inhabited(conj):
+                return i
+        if box.high is not None and box.high <= len(box.prefix) or inhabited(box.rest):
+            return box.high
+        return len(box.prefix)
+
+    def item(self, i: int) -> Conj:
+        """What the item at an index fulfils, needs aside."""
+        return self.box.prefix[i] if i < len(self.box.prefix) else self.box.rest
+
+    def entries(self, i: int, pending: Pending) -> list[tuple[Conj, Pending]]:
+        """Ways to fill index i: (what the item fulfils, what is pending afterwards)."""
+        if self.high is not None and i >= self.high:
+            return []
+        found = []
+        for met in _subsets(pending):
+            if all(self.needs[n][0] <= i for n in met):
+                conj = self.item(i)
+                for n in met:
+                    conj = both(conj, self.needs[n][1])
+                if self.inhabited(conj):
+                    found.append((conj, pending - met))
+        return found
+
+    def missing(self, i: int, pending: Pending) -> int:
+        """How many items must follow before the needs are met and the minimum is reached; INFINITE if that cannot be."""
+        if not pending:
+            return max(0, self.low - i)
+        key = (min(i, self.alike), pending) if self.high is None else (i, pending)
+        known = self._missing.get(key)
+        if known is None:
+            self._missing[key] = INFINITE  # an item that meets nothing, again and again, is no way out
+            best = INFINITE
+            for _, left in self.entries(i, pending):
+                if left != pending or i < self.alike:
+                    best = min(best, 1 + self.missing(i + 1, left))
+            known = self._missing[key] = best
+        return max(known, self.low - i)
+
+    def viable(self, i: int, pending: Pending) -> bool:
+        """Can an array with i items behind it be completed?"""
+        missing = self.missing(i, pending)
+        return missing < INFINITE and (self.high is None or i + missing <= self.high)
+
+
+def array_shape(box: ArrayBox, inhabited: Inhabited) -> ArrayShape | None:
+    """The shape of a box, or None if it is empty."""
+    shape = ArrayShape(box, inhabited)
+    return shape if shape.viable(0, frozenset(range(len(box.needs)))) else None
+
+
+def has_arrays(box: ArrayBox, inhabited: Inhabited) -> bool:
+    """Is the box inhabited? Looks only at items that must be there."""
+    if box.needs:
+        return array_shape(box, inhabited) is not None
+    required = box.prefix[: box.low]
+    return all(map(inhabited, required)) and (box.low <= len(box.prefix) or inhabited(box.rest))
+
+
+# ------------------------------------------------------------------------------------------------------------------ objects
+
+
+class ObjectShape:
+    """Objects property by property.
+
+    members: (name, conj, required) in order, every conj inhabited. declared: all names with a say of their own: an open key is
+    none of them. classes: (key language less the declared names, conj) of open keys, all inhabited and with many keys.
+    """
+
+    def __init__(
+        self, members: tuple[tuple[str, Conj, bool], ...], declared: tuple[str, ...], box: ObjectBox, inhabited: Inhabited
+    ) -> None:
+        self.members = members
+        self.declared = declared
+        self.box = box
+        self.inhabited = inhabited
+        self.low, self.high = box.low, box.high
+        self.needs = box.needs
+        self.counts = box.low > sum(must for _, _, must in members) or box.high is not None
+        self._entries: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
+        self._missing: dict[Pending, int] = {NONE: 0}
+        _check_needs(box.needs)
+
+    @cached_property
+    def classes(self) -> tuple[tuple[Node, Conj], ...]:
+        """Languages of open keys, with what their values fulfil."""
+        found = []
+        for language, conj in self.box.classes:
+            if conj != FALSE:
+                keys = language if language == ANY_TEXT else without(language, list(self.declared))
+                if not is_void(keys) and self.inhabited(conj):
+                    found.append((keys, conj))
+        return tuple(found)
+
+    @cached_property
+    def required_after(self) -> tuple[int, ...]:
+        """required_after[i]: how many of members[i:] must be present."""
+        counts = [0]
+        for _, _, must in reversed(self.members):
+            counts.append(counts[-1] + must)
+        return tuple(reversed(counts))
+
+    def entries(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
+        """Ways to add an open key: (its language, what its value fulfils, what is pending afterwards)."""
+        found = self._entries.get(pending)
+        if found is None:
+            found = self._entries[pending] = []
+            for (language, conj), met in product(self.classes, list(_subsets(pending))):
+                for n in met:
+                    language, conj = meet_strings(language, self.needs[n][0]), both(conj, self.needs[n][1])
+                if not met or (not is_void(language) and self.inhabited(conj)):
+                    found.append((language, conj, pending - met))
+        return found
+
+    def missing(self, pending: Pending) -> int:
+        """How many open keys are needed to meet the pending needs."""
+        known = self._missing.get(pending)
+        if known is None:
+            lefts = {left for _, _, left in self.entries(pending) if left != pending}
+            known = self._missing[pending] = min((1 + self.missing(left) for left in lefts), default=INFINITE)
+        return known
+
+    def viable(self, required: int, available: int, count: int, pending: Pending) -> bool:
+        """Can an object be completed, with `count` properties behind it and `required` of `available` named ones to come?"""
+        more = required + self.missing(pending)
+        if more >= INFINITE or (self.high is not None and count + more > self.high):
+            return False
+        return count + max(more, available) >= self.low or bool(self.classes)
+
+    @property
+    def all_pending(self) -> Pending:
+        """Every need."""
+        return frozenset(range(len(self.needs)))
+
+
+def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj], Node]) -> Iterator[ObjectShape]:
+    """The shapes of a box: none if it is empty, several if needs can be met by different names.
+
+    strings: the strings that fulfil a conjunction (for `propertyNames`).
+    """
+    ready = _with_names(box, strings)
+    if ready is None:
+        return
+    for each in _meet_needs_by_name(ready):
+        required = set(each.required)
+        if any(conj == FALSE and name in required for name, conj in each.named):
+            continue
+        members = []
+        for name, conj in each.named:
+            if inhabited(conj):
+                members.append((name, conj, name in required))
+            elif name in required:
+                break
+        else:
+            shape = ObjectShape(tuple(members), tuple(name for name, _ in each.named), each, inhabited)
+            if shape.viable(shape.required_after[0], len(members), 0, shape.all_pending):
+                yield shape
+
+
+def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | None:
+    """Apply `propertyNames`, name what is required, and name the keys of small finite classes; None if that is impossible."""
+    named = dict(box.named)
+    classes = box.classes
+    for name in box.required:
+        if name not in named:
+            named[name] = class_of(box, name)
+    if box.names != TRUE:
+        keys = strings(box.names)
+        classes = tuple((meet_strings(language, keys), conj) for language, conj in classes)
+        named = {name: conj if keys == ANY_TEXT or matches(keys, name) else FALSE for name, conj in named.items()}
+        if any(named[name] == FALSE for name in box.required):
+            return None
+    kept = []
+    for language, conj in classes:
+        texts = finite_texts(language)
+        if texts is None or conj == FALSE:
+            kept.append((language, conj))
+        else:
+            named.update((text, conj) for text in texts if text not in named)
+    return box._replace(named=tuple(named.items()), classes=tuple(kept), names=TRUE)
+
+
+def _meet_needs_by_name(box: ObjectBox) -> Iterator[ObjectBox]:
+    """Split a box by who meets its needs: for each need one of the names, or some open key."""
+    if not box.needs:
+        yield box
+        return
+    _check_needs(box.needs)
+    language, conj = box.needs[0]
+    others = box._replace(needs=box.needs[1:])
+    for each in _meet_needs_by_name(others):
+        if any(kept != FALSE for _, kept in each.classes):
+            yield each._replace(needs=((language, conj), *each.needs))
+        for i, (name, held) in enumerate(each.named):
+            if held != FALSE and (language == ANY_TEXT or matches(language, name)):
+                named = (*each.named[:i], (name, both(held, conj)), *each.named[i + 1 :])
+                required = each.required if name in each.required else (*each.required, name)
+                yield each._replace(named=named, required=required)
+
+
+def has_objects(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj], Node]) -> bool:
+    """Is the box inhabited? Looks only at properties that must be there, if that decides it."""
+    if box.needs or box.names != TRUE or box.low > len(box.required):
+        return next(object_shapes(box, inhabited, strings), None) is not None
+    named = dict(box.named)
+    if box.high is not None and len(box.required) > box.high:
+        return False
+    return all(inhabited(named[name] if name in named else class_of(box, name)) for name in box.required)

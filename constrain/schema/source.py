@@ -1,0 +1,189 @@
+"""`constrain.json_schema`: a JSON Schema as a source — read, checked, ready to be written as a grammar.
+
+The idea: reading finds every fault of the schema and decides that something fulfils it; the grammar is lazy, so the rest of the cost is
+paid for what a generation visits. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...) are computed at once for
+the whole schema, so that no error waits until the middle of a text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from constrain.errors import ConstrainError, LimitError, SchemaError, span
+from constrain.grammar.rules import Grammar, Nonterminal, Symbol
+from constrain.grammar.source import Source
+from constrain.schema.compute import Computation
+from constrain.schema.diagnose import unsatisfiable
+from constrain.schema.dialect import DIALECTS, dialect_of
+from constrain.schema.document import Document, Options, excerpt
+from constrain.schema.explore import explore
+from constrain.schema.inputs import described
+from constrain.schema.lower import Lowering
+from constrain.schema.references import Scope
+from constrain.schema.report import Entry, make_report
+from constrain.schema.residual import check_text, read_exactly
+from constrain.schema.whitespace import POLICIES
+
+Whitespace = Literal["bounded", "compact", "any"]
+PropertyOrder = Literal["schema", "any"]
+Formats = Literal["assert", "annotate"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JsonSchema(Source):
+    """A JSON Schema; make one with `json_schema`.
+
+    schema: the schema as JSON (a dict or a boolean), given: what it was made from, parse_with: turns a JSON value into an instance of it.
+    """
+
+    schema: Any
+    options: Options
+    registry: Any = None
+    given: Any = None
+    parse_with: Any = field(default=None)
+
+    @cached_property
+    def computation(self) -> Computation:
+        """The schema, read and computed as far as was needed. Raises SchemaError, UnsatisfiableError, LimitError."""
+        try:
+            document = read(self.schema, self.options, self.registry)
+            computation = Computation(document)
+            if not computation.inhabited(document.root):
+                raise unsatisfiable(computation, document.root_site, self._probe)
+            if document.subtle:
+                explore(computation)
+        except RecursionError:
+            raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
+        return computation
+
+    def _probe(self, raw: Any) -> bool:
+        """Does anything fulfil this schema in the place of the root?"""
+        document = read(self._with_definitions(raw), self.options, self.registry)
+        return Computation(document).inhabited(document.root)
+
+    def _with_definitions(self, raw: Any) -> Any:
+        """A schema with the definitions of the root, so that its references still lead somewhere."""
+        extra = {key: self.schema[key] for key in ("$schema", "$defs", "definitions") if key in self.schema}
+        return {**extra, **raw}
+
+    @property
+    def document(self) -> Document:
+        """The atoms of the schema."""
+        return self.computation.document
+
+    def _build(self) -> Grammar:
+        lowering = Lowering(self.computation, self.options.whitespace, self.options.property_order)
+        root = lowering.value(self.document.root)
+        before = lowering.space
+        after = lowering.space if self.options.whitespace == "any" else ()
+        sequence: list[Symbol] = [*before, root, *after]
+        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering, "document")))
+
+    @cached_property
+    def report(self) -> list[Entry]:
+        """What becomes of every keyword."""
+        return make_report(self.document)
+
+    def parse(self, text: str) -> Any:
+        """The value of a member text: JSON, or an instance of the type that was given. Raises ValueError."""
+        return json.loads(text) if self.parse_with is None else self.parse_with(text)
+
+    def check(self, text: str) -> str | None:
+        """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
+        return check_text(text, self.schema, self.document.dialect, bool(self.document.residues), self.registry)
+
+    def _intersect(self, other: Source) -> Source:
+        """Both schemas at once; anything else is left to the caller."""
+        if not isinstance(other, JsonSchema) or other.options != self.options:
+            return NotImplemented
+        if "$ref" in json.dumps([self.schema, other.schema], default=str):
+            return NotImplemented  # the references of two documents do not mix
+        stated = [s["$schema"] for s in (self.schema, other.schema) if isinstance(s, dict) and "$schema" in s]
+        combined: dict[str, Any] = {"$schema": stated[0]} if stated else {}
+        if len(set(stated)) > 1:
+            return NotImplemented
+        combined["allOf"] = [self.schema, other.schema]
+        return JsonSchema(combined, self.options, self.registry or other.registry)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JsonSchema):
+            return NotImplemented
+        return self.options == other.options and self._identity == other._identity and self.registry is other.registry
+
+    def __hash__(self) -> int:
+        return hash((self._identity, self.options))
+
+    @cached_property
+    def _identity(self) -> str:
+        return json.dumps(self.schema, default=str)
+
+    def __repr__(self) -> str:
+        return f"json_schema({excerpt(self.schema, 60)})"
+
+
+def read(schema: Any, options: Options, registry: Any) -> Document:
+    """Read a schema into its document."""
+    dialect = dialect_of(schema)
+    if dialect is None:
+        stated = schema["$schema"]
+        raise SchemaError(
+            f"$schema {stated!r} is not a known draft",
+            place=f'$\n{excerpt({"$schema": stated})}',
+            fix=f"use one of {', '.join(DIALECTS)}, or leave it out",
+        )
+    return Document(schema, dialect, options, Scope(schema, dialect, registry))
+
+
+def json_schema(
+    schema: Any,
+    *,
+    whitespace: Whitespace = "bounded",
+    property_order: PropertyOrder = "schema",
+    formats: Formats = "assert",
+    registry: Any = None,
+) -> JsonSchema:
+    """The texts that are JSON and fulfil a schema.
+
+    schema: dict | bool | JSON text | pydantic model | dataclass | TypedDict | Enum | Literal | Union | callable (its arguments).
+    whitespace: "bounded" — any JSON whitespace a person would write, never an endless run; "compact" — none; "any" — all, also after
+        the value.
+    property_order: "schema" — declared order, then the rest; "any" — every order.
+    formats: "assert" — the known formats are enforced; "annotate" — none is.
+    registry: a `referencing.Registry` for references into other documents.
+
+    Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it), LimitError.
+    """
+    for value, allowed, name in (
+        (whitespace, POLICIES, "whitespace"),
+        (property_order, get_args(PropertyOrder), "property_order"),
+        (formats, get_args(Formats), "formats"),
+    ):
+        if value not in allowed:
+            raise ConstrainError(f"{name}={value!r} is not an option", fix=f"use one of {', '.join(allowed)}")
+    options = Options(whitespace, property_order, formats)
+    if isinstance(schema, (str, bytes)):
+        raw, parse_with = _from_text(schema), None
+    elif isinstance(schema, (dict, bool)):
+        raw, parse_with = schema, None
+    else:
+        raw, parse_with = described(schema)
+    source = JsonSchema(raw, options, registry, schema, parse_with)
+    source.computation  # noqa: B018  reads the schema: faults are raised here, not at the first use
+    return source
+
+
+def _from_text(text: str | bytes) -> Any:
+    """A schema given as JSON text; numbers are read exactly."""
+    try:
+        return read_exactly(text.decode() if isinstance(text, bytes) else text)
+    except json.JSONDecodeError as error:
+        raise SchemaError(
+            f"the schema is not JSON: {error.msg}", place=span(error.doc, error.pos), fix="correct the text, or pass a dict"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8") from None
+
+

@@ -1,0 +1,149 @@
+"""Slices of a vocabulary: the tokens made only of characters of a class, by length, as ready masks.
+
+The idea (llguidance calls it the slicer): inside a string or an identifier nearly every token stays inside, so nearly
+the whole trie would be walked to find that out. One question to the automaton — do the next n characters of the class,
+whichever they are, stay inside? — admits all tokens of the slice of at most n characters with one mask; only `rest`,
+the trie of the other tokens, is walked.
+A state that counts (`maxLength`, `{1,40}`) is asked for its n, so counters cost no more than `*`.
+
+A token belongs to a slice if its bytes are UTF-8 and each of its characters is in the class; half a character is in no
+slice.
+
+Cost: about 0.15 s for the slices of 131,000 tokens; a slice of that size takes 33 masks of 16 KiB and a trie.
+Limit: lengths up to 32 are told apart. Longer tokens (runs of spaces) are admitted only if the longest of them would
+be.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.automata.syntax import MAX_CODE_POINT, SURROGATES, Ranges
+from constrain.vocab.trie import Ints, SortedTokens, Trie
+
+Masks = NDArray[np.uint32]
+
+MAX_ROWS = 32  # lengths that are told apart
+
+JSON_PLAIN: Ranges = (
+    (0x20, 0x21),
+    (0x23, 0x5B),
+    (0x5D, SURROGATES[0] - 1),
+    (SURROGATES[1] + 1, MAX_CODE_POINT),
+)
+# PERF: trie nodes walked in a state that loops on a class, whole trie -> rest of the first slice that the state admits
+# (Llama-3, 274,520 nodes; `pytest tests/vocab/test_slices.py -k pay -s`). The table chooses the classes: digits (1,356
+# nodes in the whole trie) and capitals (5,759) are too few to deserve a slice.
+#   [^"\\\x00-\x1F]  267,656 ->  5,149     \w            70,814 -> 1,105     [a-z]       31,286 -> 2,321
+#   [ -~]            206,822 ->  6,613     [A-Za-z0-9]   59,312 -> 2,157     [a-z0-9-]   36,355 -> 7,390
+#   [A-Za-z0-9_ ]    164,581 -> 16,185
+CLASSES: tuple[tuple[str, Ranges], ...] = (  # the most tokens first
+    ("json_plain", JSON_PLAIN),  # what stands unescaped in a JSON string (RFC 8259, section 7)
+    ("ascii_plain", ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))),  # of these the printable ASCII ones
+    ("letters_and_space", ((0x20, 0x20), (0x41, 0x5A), (0x61, 0x7A))),
+    ("word", ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))),
+    ("letters", ((0x41, 0x5A), (0x61, 0x7A))),
+    ("lower", ((0x61, 0x7A),)),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """The tokens of a vocabulary that are made of one character class.
+
+    name: for messages.
+    ranges: the class, inclusive code point ranges.
+    longest: characters of the longest token of the slice; 0 if the slice has none.
+    tokens_by_length: uint32[rows, W], row k = the tokens of at most k characters; row 0 is empty. If longest <= 32,
+      there are longest + 1 rows; else 34, the last of which has the whole slice and needs n >= longest: see `row`.
+    rest: the trie of all other tokens.
+    """
+
+    name: str
+    ranges: Ranges
+    longest: int
+    tokens_by_length: Masks
+    rest: Trie
+
+    def row(self, n: int) -> int:
+        """The row with the most tokens that are valid when any n characters of the class may come next."""
+        if n >= self.longest:
+            return len(self.tokens_by_length) - 1
+        return min(n, MAX_ROWS)
+
+    def __repr__(self) -> str:
+        return f"Slice({self.name!r}, longest={self.longest}, rest={self.rest!r})"
+
+
+def slices_of(tokens: SortedTokens, whole: Trie, classes: Sequence[tuple[str, Ranges]] = CLASSES) -> tuple[Slice, ...]:
+    """The slices of a vocabulary, in the order of the classes.
+
+    tokens: all matchable tokens. whole: their trie, for the links between equal tokens.
+    """
+    characters = Characters.of(tokens)
+    return tuple(_slice(name, ranges, tokens, characters, whole) for name, ranges in classes)
+
+
+def _slice(name: str, ranges: Ranges, tokens: SortedTokens, characters: Characters, whole: Trie) -> Slice:
+    inside = characters.all_in(ranges)
+    masks = masks_by_length(tokens.ids[inside], characters.count[inside], len(whole.next_same))
+    longest = int(characters.count[inside].max(initial=0))
+    return Slice(name, ranges, longest, masks, tokens.where(~inside).trie(whole.next_same))
+
+
+@dataclass(frozen=True, eq=False)
+class Characters:
+    """The characters of each token.
+
+    code_points: uint32[m], of all tokens that are UTF-8, one after the other     start: int64[T], where token k begins
+    count: int64[T], characters of token k; 0 if its bytes are not UTF-8
+    """
+
+    code_points: NDArray[np.uint32]
+    start: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, tokens: SortedTokens) -> Characters:
+        data = tokens.text.tobytes()
+        bounds = tokens.start.tolist()
+        texts = [_decoded(data[low:high]) for low, high in itertools.pairwise(bounds)]
+        count = np.fromiter(map(len, texts), np.int64, len(texts))
+        code_points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+        return cls(code_points, np.cumsum(count) - count, count)
+
+    def all_in(self, ranges: Ranges) -> NDArray[np.bool_]:
+        """bool[T]: the token is UTF-8 and all of its characters are in the class."""
+        edges = np.array([edge for low, high in ranges for edge in (low, high + 1)], np.uint32)
+        member = np.searchsorted(edges, self.code_points, side="right") % 2 == 1
+        members = np.concatenate([[0], np.cumsum(member)])
+        return (self.count > 0) & (members[self.start + self.count] - members[self.start] == self.count)
+
+
+def _decoded(token: bytes) -> str:
+    try:
+        return token.decode()
+    except UnicodeDecodeError:  # half a character, or no text at all
+        return ""
+
+
+def masks_by_length(ids: Ints, lengths: NDArray[np.int64], size: int) -> Masks:
+    """uint32[rows, ceil(size / 32)]: row k has the ids of length at most k (see `Slice` for the last row)."""
+    longest = int(lengths.max(initial=0))
+    rows = min(longest, MAX_ROWS + 1) + 1
+    masks = np.zeros((rows, -(-size // 32)), np.uint32)
+    bit = np.uint32(1) << (ids & 31).astype(np.uint32)
+    np.bitwise_or.at(masks, (np.minimum(lengths, rows - 1), ids >> 5), bit)
+    np.bitwise_or.accumulate(masks, axis=0, out=masks)
+    masks.flags.writeable = False
+    return masks
+
+
+def bitmask(ids: Sequence[int] | Ints, size: int) -> Masks:
+    """uint32[ceil(size / 32)]: the set of these token ids, low bit first."""
+    return masks_by_length(np.asarray(ids, np.int32), np.ones(len(ids), np.int64), size)[-1]

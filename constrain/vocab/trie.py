@@ -1,0 +1,159 @@
+"""The trie of a vocabulary: all token bytes, with shared prefixes stored once, as flat depth-first arrays.
+
+The idea: in byte order, each token adds to the trie exactly the bytes that it does not share with the token before it,
+and those nodes come out in depth-first order. So sorting and comparing neighbours builds the whole trie, without a node
+object. A walk is then one loop over an index: go to `i + 1` to descend, to `end[i]` to skip what is below (llguidance,
+docs/toktrie.md, derives the loop).
+
+Cost: 13 bytes a node and 4 bytes a token; about 0.2 s for 131,000 tokens (275,000 nodes), most of it sorting.
+Limit: token ids and node numbers are int32.
+
+    byte    uint8[n]   the node's byte
+    depth   int32[n]   1 for the first byte of a token; the root is not stored
+    end     int32[n]   the index just past the node's subtree
+    token   int32[n]   the lowest token id that ends here, or -1
+    next_same  int32[V]  the next higher token id with the same bytes, or -1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Trie:
+    """Tokens by their bytes, depth first, siblings in byte order; the arrays, described above, are read-only."""
+
+    byte: Bytes
+    depth: Ints
+    end: Ints
+    token: Ints
+    next_same: Ints
+    max_depth: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_depth", int(self.depth.max(initial=0)))
+        for each in (self.byte, self.depth, self.end, self.token, self.next_same):
+            each.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.byte)
+
+    def __repr__(self) -> str:
+        return f"Trie({len(self)} nodes, {int((self.token >= 0).sum())} distinct tokens)"
+
+    @classmethod
+    def of(cls, tokens: Iterable[tuple[int, bytes]], size: int | None = None) -> Trie:
+        """The trie of (token id, bytes) pairs. Empty bytes are left out: they would match without consuming anything.
+
+        size: V, the number of token ids; by default one more than the highest id.
+        """
+        pairs = [(text, token_id) for token_id, text in tokens if text]
+        if size is None:
+            size = max((token_id for _, token_id in pairs), default=-1) + 1
+        pairs.sort()
+        table = SortedTokens.of([text for text, _ in pairs], [token_id for _, token_id in pairs])
+        return table.trie(table.next_same(size))
+
+
+@dataclass(frozen=True, eq=False)
+class SortedTokens:
+    """Token bytes in byte order, equal ones by id: what tries and slices are built from.
+
+    text: uint8[total], all bytes in one array     start: int64[T + 1], token k is text[start[k] : start[k + 1]]
+    ids: int32[T]                                  shared: int64[T], leading bytes that token k shares with token k - 1
+    """
+
+    text: Bytes
+    start: NDArray[np.int64]
+    ids: Ints
+    shared: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, texts: Sequence[bytes], ids: Sequence[int] | Ints) -> SortedTokens:
+        """texts: non-empty, sorted; ids: ascending among equal texts."""
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        text = np.frombuffer(b"".join(texts), np.uint8)
+        return cls(text, start, np.asarray(ids, np.int32), _shared_with_previous(text, start))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.start)
+
+    def where(self, keep: NDArray[np.bool_]) -> SortedTokens:
+        """Only the tokens k with keep[k]; the order stays."""
+        lengths = self.lengths
+        text = self.text[np.repeat(keep, lengths)]
+        start = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
+        return SortedTokens(text, start, self.ids[keep], _shared_with_previous(text, start))
+
+    def repeats(self) -> NDArray[np.bool_]:
+        """bool[T]: token k has the same bytes as token k - 1: in order, only an equal token is its prefix."""
+        return self.shared == self.lengths
+
+    def next_same(self, size: int) -> Ints:
+        """int32[size]: for each token id the next higher one with the same bytes, or -1."""
+        chain = np.full(size, -1, np.int32)
+        (again,) = np.nonzero(self.repeats())
+        chain[self.ids[again - 1]] = self.ids[again]
+        return chain
+
+    def trie(self, next_same: Ints) -> Trie:
+        """The trie of these tokens. next_same may be a larger vocabulary's, if equal tokens were kept together."""
+        lengths = self.lengths
+        added = lengths - self.shared  # nodes that each token brings
+        last = np.cumsum(added)
+        nodes = int(last[-1]) if len(last) else 0
+        first = np.repeat(last - added, added)  # for each node, the first node of the token that brought it
+        depth = np.arange(nodes) - first + np.repeat(self.shared, added) + 1
+        byte = self.text[np.repeat(self.start[:-1], added) + depth - 1]
+        token = np.full(nodes, -1, np.int32)
+        fresh = ~self.repeats()  # of several equal tokens the first, which has the lowest id
+        token[last[fresh] - 1] = self.ids[fresh]
+        depth = depth.astype(np.int32)
+        return Trie(byte, depth, _ends(depth), token, next_same)
+
+
+def _shared_with_previous(text: Bytes, start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[T]: the length of the longest common prefix of each token with the one before it; 0 for the first.
+
+    One pass a byte position, over the pairs that still agree: the work is the sum of the results.
+    """
+    lengths = np.diff(start)
+    shared = np.zeros(len(lengths), np.int64)
+    if len(lengths) < 2:
+        return shared
+    at_most = np.minimum(lengths[1:], lengths[:-1])
+    live = np.arange(1, len(lengths))
+    k = 0
+    while len(live):
+        live = live[at_most[live - 1] > k]
+        live = live[text[start[live] + k] == text[start[live - 1] + k]]
+        k += 1
+        shared[live] = k
+    return shared
+
+
+def _ends(depth: Ints) -> Ints:
+    """int32[n]: for each node of a depth-first list the index just past its subtree.
+
+    From the deepest level up: a subtree ends where the subtree of its last child ends, and the parent of a node is the
+    last node of the level above that comes before it.
+    """
+    end = np.arange(1, len(depth) + 1, dtype=np.int32)
+    by_level = np.argsort(depth, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(depth, minlength=1)[1:])])  # no node has depth 0
+    for level in range(len(bounds) - 2, 0, -1):
+        children = by_level[bounds[level] : bounds[level + 1]]
+        parents = by_level[bounds[level - 1] : bounds[level]]
+        parent = parents[np.searchsorted(parents, children) - 1]
+        end[parent] = end[children]  # of repeated indices numpy keeps the last: the last child
+    return end

@@ -1,0 +1,223 @@
+"""The commands as a user sees them: what they print, how they end, and that no fault is a traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from constrain.cli import app
+
+PROPERTIES = '{"name": {"type": "string"}, "ok": {"type": "boolean"}}'
+SCHEMA = f'{{"type": "object", "properties": {PROPERTIES}, "required": ["name", "ok"]}}'
+TABLE = Path(__file__).parent.parent / "data" / "cli_errors.toml"
+ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["row"]
+
+
+def invoke(*args: str, stdin: str | bytes | None = None) -> Any:
+    return CliRunner().invoke(app, list(args), input=stdin)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["name"] for row in ROWS])
+def test_bad_input(row: dict[str, Any], tmp_path: Path) -> None:
+    for name, text in row.get("files", {}).items():
+        encoding = "latin-1" if text.startswith("latin1:") else "utf-8"
+        (tmp_path / name).write_bytes(text.removeprefix("latin1:").encode(encoding))
+    result = invoke(*(arg.replace("{dir}", str(tmp_path)) for arg in row["args"]), stdin=row.get("stdin", ""))
+    assert (result.exit_code, "Traceback" in result.output) == (row["code"], False), result.output
+    if "message" in row:
+        assert result.stderr == row["message"].lstrip("\n")
+    for text in row.get("says", ()):
+        assert text in result.stderr
+
+
+@pytest.mark.parametrize(
+    "source, text",
+    [
+        (("--schema", SCHEMA), '{"name": "Zoë", "ok": true}'),
+        (("--schema", SCHEMA), '{\n  "name": "a",\n  "ok": false\n}\n'),
+        (("--regex", "na(ï|i)ve"), "naïve\n"),
+        (("--choices", "red,green"), "green"),
+        (("--choices", '["a,b", "c"]'), "a,b"),
+        (("--grammar", 'start: "a" start "b" | "ab"'), "aaabbb"),
+        (("--grammar", 'root ::= "a" | "b"'), "b"),
+    ],
+)
+def test_check_accepts(source: tuple[str, str], text: str) -> None:
+    result = invoke("check", *source, "-", stdin=text)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "member\n", "")
+
+
+@pytest.mark.parametrize(
+    "source, text, lines",
+    [
+        (
+            ("--schema", SCHEMA),
+            '{"name": "joe", "ok": tru}',
+            ["not a member: '}' is not allowed here", "at line 1, column 26", " " * 25 + "^", "expected: `e`"],
+        ),
+        (("--schema", SCHEMA), '{"name": "joe"', ["not a member: the text ends too early", "at line 1, column 15"]),
+        (("--regex", "nai+"), "naïve", ["not a member: 'ï' is not allowed here", "column 3", "expected: `i`"]),
+        (("--regex", "ab"), "abc", ["'c' is not allowed here", "expected: the end of the text"]),
+        (("--choices", "red,green"), "", ["the text ends too early", "expected: `g`, `r`", "for example: green  red"]),
+        (("--regex", "a\nb"), "a\nc", ["at line 2, column 1", "expected: `b`"]),
+        (("--regex", "[ä-ü]x"), "é.", ["'.' is not allowed here", "column 2", "expected: `x`"]),
+    ],
+)
+def test_check_shows_where_it_fails(source: tuple[str, str], text: str, lines: list[str]) -> None:
+    result = invoke("check", *source, "-", stdin=text)
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert all(line in result.stdout for line in lines), result.stdout
+
+
+def test_check_reads_files_of_any_size(tmp_path: Path) -> None:
+    schema, text = tmp_path / "schema.json", tmp_path / "text.json"
+    schema.write_text('{"type": "array", "items": {"type": "integer"}}')
+    numbers = list(range(3000))  # more than one block
+    text.write_text(json.dumps(numbers) + "\n")
+    assert invoke("check", "--schema", str(schema), str(text)).exit_code == 0
+    text.write_text(json.dumps([*numbers, "x"]))
+    result = invoke("check", "--schema", str(schema), str(text))
+    assert result.exit_code == 1
+    assert f"column {len(json.dumps(numbers)) + 2}\n" in result.stdout
+
+
+def test_check_of_bytes_that_are_no_text() -> None:
+    result = invoke("check", "--regex", "a.c", "-", stdin=b"a\xffc")
+    assert result.exit_code == 1
+    assert "byte 0xff is not allowed here" in result.stdout
+
+
+def test_check_keeps_the_last_newline_only_if_asked() -> None:
+    assert invoke("check", "--regex", "a", "-", stdin="a\n").exit_code == 0
+    assert invoke("check", "--regex", "a", "--exact", "-", stdin="a\n").exit_code == 1
+    assert invoke("check", "--regex", "a\n", "--exact", "-", stdin="a\n").exit_code == 0
+
+
+def test_check_can_be_quiet() -> None:
+    result = invoke("check", "--regex", "a", "--quiet", "-", stdin="b")
+    assert (result.exit_code, result.output) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "args, code, lines",
+    [
+        (
+            ("--regex", "[a-z]+@[a-z]+", "--prefix", "joe", "--text", "@@"),
+            1,
+            [
+                "refused: '@@' after 'joe'",
+                "byte 2 of 2, 0x40 '@', has no continuation",
+                "up to there: 'joe@'",
+                "`a`–`z`",
+            ],
+        ),
+        (
+            ("--choices", "red,green", "--prefix", "g", "--text", "reen"),
+            0,
+            ["allowed: 'reen' after 'g'", "the end of the"],
+        ),
+        (("--choices", "red,green", "--text", "x"), 1, ["refused: 'x' at the start", "expected: `g`, `r`"]),
+        (
+            ("--choices", "red,green", "--prefix", "x", "--text", "e"),
+            1,
+            ["--prefix is no prefix of a member", "byte 1, 0x78"],
+        ),
+        (("--schema", SCHEMA, "--prefix", '{"name": "a", "ok": ', "--text", "null"), 1, ["byte 1 of 4, 0x6e 'n'"]),
+    ],
+)
+def test_explain(args: tuple[str, ...], code: int, lines: list[str]) -> None:
+    result = invoke("explain", *args)
+    assert (result.exit_code, result.stderr) == (code, "")
+    assert all(line in result.stdout for line in lines), result.stdout
+
+
+def test_explain_a_token_of_a_vocabulary(llama3_model: Path) -> None:
+    result = invoke("explain", "--choices", "true,false", "--vocab", str(llama3_model), "--token", "1904")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "allowed: token 1904 = b'true' at the start")
+
+
+def test_explain_end_of_text_and_special_tokens() -> None:
+    from constrain import reference
+    from constrain.vocab.vocabulary import Vocabulary
+
+    vocabulary = Vocabulary.from_huggingface(str(reference.path()))
+    end = vocabulary.eos_ids[0]
+    result = invoke("explain", "--choices", "a,ab", "--prefix", "a", "--token", str(end))
+    assert (result.exit_code, "which is complete" in result.stdout) == (0, True)
+    result = invoke("explain", "--choices", "a,ab", "--token", str(end))
+    assert (result.exit_code, "which is not complete" in result.stdout) == (1, True)
+    special = [i for i, token in enumerate(vocabulary.tokens) if token is None and i not in vocabulary.eos_ids]
+    if special:
+        result = invoke("explain", "--choices", "a,ab", "--token", str(special[0]))
+        assert (result.exit_code, "never allowed" in result.stdout) == (1, True)
+
+
+def test_generate_writes_members() -> None:
+    args = ("--schema", '{"enum": ["red", "green", 7]}', "--prompt", "A color: ", "-n", "3", "--seed", "1")
+    result = invoke("generate", *args)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert {json.loads(line) for line in result.stdout.splitlines()} <= {"red", "green", 7}
+    assert result.stdout == invoke("generate", *args).stdout  # the seed decides
+
+
+def test_generate_as_json_lines() -> None:
+    result = invoke("generate", "--choices", "yes,no", "--json", "-n", "2", "--temperature", "0")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert (result.exit_code, len(rows)) == (0, 2)
+    assert {row["text"] for row in rows} <= {"yes", "no"}
+    assert all(row["finish_reason"] == "stop" and row["logprob"] < 0 for row in rows)
+
+
+def test_generate_streams() -> None:
+    args = ("--regex", "[0-9]{8}", "--seed", "3")
+    streamed, whole = invoke("generate", *args, "--stream"), invoke("generate", *args)
+    assert (streamed.exit_code, streamed.stdout) == (0, whole.stdout)
+    cut = invoke("generate", "--regex", "(ab){50}", "--max-tokens", "3", "--stream")
+    assert (cut.exit_code, "did not finish" in cut.stderr) == (3, True)
+
+
+def test_a_fault_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    import constrain
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(constrain, "compile", broken)
+    result = invoke("check", "--regex", "a", "-", stdin="a")
+    assert result.exit_code == 70
+    assert result.stderr.startswith("constrain: internal error: ZeroDivisionError: oh\n  fix: ")
+
+
+def test_warmup() -> None:
+    result = invoke("warmup")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("kernels are ready (")
+
+
+def test_help_names_the_exit_codes_and_loads_nothing() -> None:
+    probe = (
+        "import sys\nfrom constrain.cli import app\n"
+        "try: app(['--help'])\nexcept SystemExit: pass\n"
+        "print([m for m in ('torch', 'numba', 'transformers', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    *text, loaded = done.stdout.splitlines()
+    assert loaded == "[]"
+    assert "Exit codes: 0" in " ".join(text)
+
+
+def test_the_entry_point_in_a_process() -> None:
+    command = [str(Path(sys.executable).with_name("constrain")), "check", "--choices", "a,b", "-"]
+    start = time.perf_counter()
+    done = subprocess.run(command, input=b"c", capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.startswith(b"not a member: 'c' is not allowed here\n")
+    assert time.perf_counter() - start < 60

@@ -1,0 +1,49 @@
+"""What every test may use: where the data lie, and a reason to skip when they are absent.
+
+Data for tests are not part of the repository. They are looked for in `$CONSTRAIN_DATA`, else in `../shared/data`
+beside it; a test that needs them takes one of the fixtures below, and is skipped where they are missing, naming the
+path it tried.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no warning when a test starts a process
+if sys.version_info < (3, 11):  # tables of tests are read with tomllib
+    import tomli
+
+    sys.modules.setdefault("tomllib", tomli)
+
+
+def data_path(*parts: str) -> Path:
+    """A file or folder of the data, or a skip that says where it was looked for."""
+    root = Path(os.environ.get("CONSTRAIN_DATA") or REPOSITORY.parent / "shared" / "data")
+    path = root.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"no data: {path} does not exist (set CONSTRAIN_DATA to the folder that holds {parts[0]}/)")
+    return path
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def maskbench_dir() -> Path:
+    """The folder of MaskBench files."""
+    return data_path("maskbench-dev")
+
+
+@pytest.fixture(scope="session")
+def llama3_model() -> Path:
+    """Llama 3's ranks, in tiktoken's format."""
+    return data_path("tokenizers", "llama3", "tokenizer.model")

@@ -1,0 +1,121 @@
+"""`HFModel`: whatever the batch, the padding and the order of growth, the logits are those of the sequence alone."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import torch
+from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
+
+from constrain.errors import ConstrainError
+from constrain.hf import HFModel
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tiny_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def models(tokenizer: Any) -> dict[str, HFModel]:
+    from transformers import MistralConfig, MistralForCausalLM
+
+    torch.manual_seed(1)
+    window = MistralConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, sliding_window=4, initializer_range=0.3,
+    )  # fmt: skip
+    return {
+        "llama": HFModel(tiny_llama(tokenizer), tokenizer),
+        "gpt2": HFModel(tiny_gpt2(tokenizer), tokenizer),
+        "mistral": HFModel(MistralForCausalLM(window).double(), tokenizer),
+    }
+
+
+def alone(handle: HFModel, ids: list[int]) -> torch.Tensor:
+    """Logits after a sequence: no batch, no cache."""
+    with torch.inference_mode():
+        return handle.model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
+@pytest.mark.parametrize("seed", range(3))
+def test_logits_do_not_depend_on_the_batch(models: dict[str, HFModel], name: str, seed: int) -> None:
+    handle, rng = models[name], random.Random(seed)
+    assert handle.ragged == (name != "mistral")
+
+    def some(length: int) -> list[int]:
+        return [rng.randrange(250) for _ in range(length)]
+
+    rows = [some(rng.randint(1, 9)) for _ in range(4)]
+    keep = [rng.randint(1, len(row)) for row in rows]
+    session, logits = handle.start(rows, keep)
+    check(handle, rows, keep, logits)
+    for _ in range(6):
+        order = [rng.randrange(len(rows)) for _ in range(rng.randint(1, 4))]  # drops, permutes and forks
+        session.select(order)
+        rows = [list(rows[i]) for i in order]
+        lengths = [rng.randint(1, 5) for _ in rows] if handle.ragged else [rng.randint(1, 5)] * len(rows)
+        chunks = [some(length) for length in lengths]
+        keep = [rng.randint(1, length) for length in lengths]
+        rows = [row + chunk for row, chunk in zip(rows, chunks, strict=True)]
+        check(handle, rows, keep, session.feed(chunks, keep))
+
+
+def check(handle: HFModel, rows: list[list[int]], keep: list[int], logits: list[torch.Tensor]) -> None:
+    for row, k, found in zip(rows, keep, logits, strict=True):
+        assert found.shape == (k, handle.width)
+        torch.testing.assert_close(found, alone(handle, row)[-k:], rtol=1e-9, atol=1e-9)
+
+
+def test_a_padded_model_is_wider_than_its_vocabulary(tokenizer: Any) -> None:
+    handle = HFModel(tiny_llama(tokenizer, extra=5), tokenizer)
+    assert handle.width == handle.vocabulary.size == len(tokenizer) + 5
+    assert handle.vocabulary.tokens[-5:] == [None] * 5
+    assert handle.context == 256
+
+
+def test_end_of_text_ids_of_the_model_count_if_they_are_special(tokenizer: Any) -> None:
+    model = tiny_llama(tokenizer)
+    turn = tokenizer.convert_tokens_to_ids("<|turn|>")
+    model.generation_config.eos_token_id = [2, turn]  # 2 is text in this vocabulary
+    handle = HFModel(model, tokenizer)
+    assert handle.vocabulary.eos_ids == tuple(sorted((tokenizer.eos_token_id, turn)))
+    assert handle.vocabulary.tokens[2] is not None
+
+
+def test_handles_of_many_things(tokenizer: Any, tmp_path: Any) -> None:
+    model = tiny_llama(tokenizer)
+    bundle = type("Bundle", (), {"model": model, "tokenizer": tokenizer, "draft": None})()
+    handle = HFModel.of(bundle)
+    assert handle.model is model
+    assert HFModel.of(handle) is handle
+    other = tiny_tokenizer()
+    assert HFModel.of(bundle, other).tokenizer is HFModel.of(model, other).tokenizer is other
+    assert HFModel.of(handle, other).tokenizer is other
+
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    named = HFModel.of(str(tmp_path))
+    assert HFModel.of(str(tmp_path)) is named  # loaded once
+    assert named.vocabulary.key == handle.vocabulary.key
+    assert HFModel.of(named.model).vocabulary.key == handle.vocabulary.key  # the model knows where it came from
+
+
+def test_what_is_no_causal_model(tokenizer: Any, tmp_path: Any) -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    encoder_decoder = T5ForConditionalGeneration(T5Config(vocab_size=40, d_model=8, d_ff=8, num_layers=1, num_heads=1))
+    for model, message in (
+        (None, "NoneType is not a causal language model of transformers\n  fix: "),
+        (torch.nn.Linear(2, 2), "Linear is not a causal language model of transformers\n  fix: "),
+        (encoder_decoder, "T5ForConditionalGeneration is an encoder-decoder model\n  fix: "),
+        (str(tmp_path / "nothing"), f"the model {str(tmp_path / 'nothing')!r} cannot be loaded: "),
+    ):
+        with pytest.raises(ConstrainError) as caught:
+            HFModel.of(model, tokenizer)
+        assert str(caught.value).startswith(message)
+    with pytest.raises(ConstrainError, match=r"the model has no name to find its tokenizer by\n  fix: pass tokenizer="):
+        HFModel.of(tiny_llama(tokenizer))

@@ -1,0 +1,228 @@
+"""The parts of a step: bitmasks on logits, truncation, draws, messages about bad logits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constrain.errors import ConstrainError
+from constrain.sampling import (
+    METHODS,
+    Settings,
+    TorchDraw,
+    apply_bitmask_,
+    bitmask_words,
+    enumerate_draws,
+    method_named,
+    register,
+    score,
+    step,
+    top_k_,
+    top_p_,
+)
+
+
+def packed(allowed: np.ndarray) -> np.ndarray:
+    """bool[B, V] → uint32[B, ceil(V / 32)], bit by bit."""
+    words = np.zeros((allowed.shape[0], bitmask_words(allowed.shape[1])), dtype=np.uint32)
+    for row, column in zip(*allowed.nonzero(), strict=True):
+        words[row, column // 32] |= np.uint32(1 << (column % 32))
+    return words
+
+
+@given(st.integers(1, 3), st.integers(1, 130), st.integers(0, 40), st.integers(0, 2**32), st.booleans())
+def test_a_bitmask_is_what_its_bits_say(rows: int, size: int, extra: int, seed: int, as_torch: bool) -> None:
+    rng = np.random.default_rng(seed)
+    allowed = rng.random((rows, size)) < 0.5
+    logits = torch.tensor(rng.normal(size=(rows, size + extra)))
+    words = packed(allowed)
+    masked = apply_bitmask_(logits.clone(), torch.from_numpy(words.view(np.int32)) if as_torch else words, size)
+    assert torch.equal(masked[:, :size][torch.tensor(allowed)], logits[:, :size][torch.tensor(allowed)])
+    assert (masked[:, :size][torch.tensor(~allowed)] == -math.inf).all()
+    assert (masked[:, size:] == -math.inf).all()
+
+
+@pytest.mark.parametrize(
+    "shape, words, dtype, size, message",
+    [
+        ((1, 40), (1, 1), np.uint32, 40, "a bitmask for 1 rows of 40 tokens has shape (1, 2), not (1, 1)"),
+        ((2, 40), (1, 2), np.uint32, 40, "a bitmask for 2 rows of 40 tokens has shape (2, 2), not (1, 2)"),
+        ((1, 40), (1, 2), np.int64, 40, "a bitmask must be uint32 or int32 of two dimensions"),
+        ((1, 40), (2,), np.uint32, 40, "a bitmask must be uint32 or int32 of two dimensions"),
+        ((1, 40), (1, 2), np.uint32, 41, "the model gives 40 logits for a vocabulary of 41 tokens"),
+    ],
+)
+def test_masks_that_do_not_fit(
+    shape: tuple[int, ...], words: tuple[int, ...], dtype: type, size: int, message: str
+) -> None:
+    logits = torch.zeros(shape)
+    with pytest.raises(ConstrainError) as caught:
+        apply_bitmask_(logits, np.ones(words, dtype=dtype), size)
+    assert str(caught.value).startswith(message)
+    assert (logits == 0).all()
+
+
+distributions = st.lists(st.floats(0, 1), min_size=1, max_size=8).filter(lambda x: sum(x) > 1e-3)
+
+
+def normal(values: list[float]) -> torch.Tensor:
+    return torch.tensor([values], dtype=torch.float64) / math.fsum(values)
+
+
+@given(distributions, st.integers(1, 9))
+def test_top_k_keeps_the_k_likeliest(values: list[float], k: int) -> None:
+    before = normal(values)
+    after = top_k_(before.clone(), k)[0]
+    order = sorted(before[0].tolist(), reverse=True)
+    kept = [p if p >= order[min(k, len(order)) - 1] else 0.0 for p in before[0].tolist()]
+    assert after.tolist() == pytest.approx([p / math.fsum(kept) for p in kept])
+
+
+@given(distributions, st.floats(0.01, 1))
+def test_top_p_keeps_the_smallest_set_that_reaches_p(values: list[float], p: float) -> None:
+    before = normal(values)
+    after = top_p_(before.clone(), p)[0].tolist()
+    kept = [x for x, y in zip(before[0].tolist(), after, strict=True) if y > 0]
+    left = [x for x, y in zip(before[0].tolist(), after, strict=True) if y == 0]
+    assert math.fsum(after) == pytest.approx(1)
+    assert math.fsum(kept) >= p - 1e-9
+    assert all(x < min(kept) for x in left if x > 0)
+    without = [x for x in kept if x > min(kept)]  # ties are kept whole
+    assert math.fsum(without) < p + 1e-9
+
+
+def test_draws_repeat_and_streams_differ() -> None:
+    even = torch.full((4, 50), 0.02, dtype=torch.float64)
+    first, second = TorchDraw(1), TorchDraw(1)
+    sequence = [first(even, range(4)).tolist() for _ in range(5)]
+    assert sequence == [second(even, range(4)).tolist() for _ in range(5)]
+    assert len({tuple(column) for column in zip(*sequence, strict=True)}) == 4
+    assert [TorchDraw(1)(even[:1], [2]).tolist()] == [sequence[0][2:3]]
+    assert TorchDraw(2)(even, range(4)).tolist() != sequence[0]
+    assert TorchDraw(-1)(even, range(4)).tolist() != sequence[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_has_no_probability_is_never_drawn(dtype: torch.dtype) -> None:
+    probabilities = torch.zeros((2000, 1000), dtype=dtype)
+    probabilities[:, 3] = 1e-7
+    probabilities[:, 500] = 1 - 1e-7
+    drawn = TorchDraw(0)(probabilities, range(2000))
+    assert set(drawn.tolist()) <= {3, 500}
+
+
+def test_draws_follow_the_distribution() -> None:
+    """Chi-square with 4 degrees of freedom; 23.5 is passed by chance once in 10,000 seeds, and the seed is fixed."""
+    law = torch.tensor([0.05, 0.1, 0.15, 0.3, 0.4], dtype=torch.float64)
+    n = 4000
+    drawn = TorchDraw(5)(law.expand(n, 5), range(n))
+    counts = torch.bincount(drawn, minlength=5).double()
+    assert float(((counts - n * law) ** 2 / (n * law)).sum()) < 23.5
+
+
+def test_the_walk_visits_every_leaf_once() -> None:
+    def two_draws(draw):  # type: ignore[no-untyped-def]
+        first = int(draw(torch.tensor([[0.25, 0.0, 0.75]]), [0])[0])
+        if first == 0:
+            return (first,)
+        return first, *draw(torch.tensor([[0.5, 0.5], [1.0, 0.0]]), [0, 1]).tolist()
+
+    assert list(enumerate_draws(two_draws)) == [(0.25, (0,)), (0.375, (2, 0, 0)), (0.375, (2, 1, 0))]
+
+
+def test_the_walk_notices_other_randomness() -> None:
+    seen = iter([0.5, 0.25])
+
+    def unsteady(draw):  # type: ignore[no-untyped-def]
+        p = next(seen)
+        return draw(torch.tensor([[p, 1 - p]]), [0])
+
+    with pytest.raises(RuntimeError, match="not deterministic"):
+        list(enumerate_draws(unsteady))
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32), st.floats(0.1, 3), st.integers(2, 70))
+def test_a_step_against_plain_arithmetic(seed: int, temperature: float, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=3, size=(2, size + 2))
+    allowed = rng.random((2, size)) < 0.5
+    allowed[:, 0] = True
+    p = np.exp(logits / temperature)
+    p /= p.sum(1, keepdims=True)
+    given_settings = Settings(temperature=temperature)
+    drawn = step(
+        torch.tensor(logits), packed(allowed), settings=given_settings, draw=TorchDraw(seed), streams=[0, 1], size=size
+    )
+    for row in range(2):
+        z = p[row, :size][allowed[row]].sum()
+        token = int(drawn.token[row])
+        assert allowed[row, token]
+        assert float(drawn.log_z[row]) == pytest.approx(math.log(z), abs=1e-9)
+        assert float(drawn.log_prob_raw[row]) == pytest.approx(math.log(p[row, token]), abs=1e-9)
+        assert float(drawn.log_prob_sampled[row]) == pytest.approx(math.log(p[row, token] / z), abs=1e-9)
+        assert score(torch.tensor(logits[row : row + 1]), [token], temperature) == [float(drawn.log_prob_raw[row])]
+
+
+def test_a_tiny_valid_mass_is_no_problem() -> None:
+    """e^-900 is zero as a float64; in log space it is a number."""
+    logits = torch.tensor([[0.0, -900.0, -901.0]], dtype=torch.float64)
+    drawn = step(
+        logits, np.array([[0b110]], dtype=np.uint32), settings=Settings(), draw=TorchDraw(0), streams=[0], size=3
+    )
+    assert int(drawn.token[0]) in (1, 2)
+    assert float(drawn.log_z[0]) == pytest.approx(-900 + math.log1p(math.exp(-1)), abs=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_widened(dtype: torch.dtype) -> None:
+    drawn = step(torch.zeros((1, 64), dtype=dtype), None, settings=Settings(), draw=TorchDraw(0), streams=[0])
+    assert drawn.log_prob_raw.dtype == torch.float32
+    assert float(drawn.log_prob_raw[0]) == pytest.approx(-math.log(64), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        ({5: math.nan}, "the model's logits contain NaN (token ids 5)\n  at output 7, token 2"),
+        ({0: math.inf}, "the model's logits contain +inf (token ids 0)\n  at output 7, token 2"),
+        (dict.fromkeys(range(8), math.nan), "the model's logits contain NaN (token ids 0, 1, 2, 3, 4, …)"),
+        (dict.fromkeys(range(8), -math.inf), "the model's logits contain nothing but -inf\n  at output 7, token 2"),
+    ],
+)
+def test_bad_logits_are_located(bad: dict[int, float], message: str) -> None:
+    logits = torch.zeros((2, 8))
+    for token, value in bad.items():
+        logits[1, token] = value
+    for attempt in (
+        lambda: step(logits, None, settings=Settings(), draw=TorchDraw(0), streams=[0, 1], places=[(6, 3), (7, 2)]),
+        lambda: score(logits, [1, 1], 1.0, places=[(6, 3), (7, 2)]),
+    ):
+        with pytest.raises(ConstrainError) as caught:
+            attempt()
+        assert str(caught.value).startswith(message)
+
+
+def test_minus_infinity_is_a_logit_like_another() -> None:
+    logits = torch.tensor([[0.0, -math.inf, 0.0]])
+    drawn = step(logits, None, settings=Settings(), draw=TorchDraw(0), streams=[0])
+    assert int(drawn.token[0]) != 1
+    assert float(drawn.log_prob_raw[0]) == pytest.approx(-math.log(2))
+
+
+def test_methods_are_a_table() -> None:
+    with pytest.raises(ConstrainError) as caught:
+        method_named("nucleus")
+    assert str(caught.value) == "there is no method 'nucleus'\n  fix: choose one of: lcd"
+    with pytest.raises(ConstrainError, match="there is a method 'lcd' already"):
+        register("lcd", METHODS["lcd"])
+    register("another", METHODS["lcd"])
+    try:
+        assert method_named("another") is METHODS["lcd"]
+    finally:
+        del METHODS["another"]

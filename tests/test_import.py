@@ -1,0 +1,66 @@
+"""`import constrain` is quick, loads nothing heavy, and shows a sorted list of names that all exist."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import constrain
+
+HEAVY = ("torch", "transformers", "numba", "lark", "pydantic", "jsonschema", "tokenizers", "typer", "rich")
+LIMIT_SECONDS = 0.6
+PROBE = f"""
+import sys, time
+start = time.perf_counter()
+import constrain
+print(time.perf_counter() - start, *(name for name in {HEAVY!r} if name in sys.modules))
+"""
+
+
+def probe() -> tuple[float, list[str]]:
+    """Seconds that the import took in a new interpreter, and the heavy modules that it loaded."""
+    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+    seconds, *loaded = done.stdout.split()
+    return float(seconds), loaded
+
+
+def test_import_is_quick_and_light() -> None:
+    runs = []
+    for _ in range(5):  # the best of several: the machine may be busy
+        seconds, loaded = probe()
+        assert loaded == []
+        runs.append(seconds)
+        if seconds < LIMIT_SECONDS:
+            break
+    assert min(runs) < LIMIT_SECONDS, runs
+
+
+def test_all_is_sorted_and_exists() -> None:
+    assert constrain.__all__ == sorted(constrain.__all__)
+    assert len(set(constrain.__all__)) == len(constrain.__all__)
+    assert set(constrain.__all__) <= set(dir(constrain))
+    for name in constrain.__all__:
+        assert getattr(constrain, name) is not None
+
+
+def test_the_front_door_of_the_design() -> None:
+    design = {"Vocabulary", "choices", "compile", "fill_masks", "generate", "grammar", "json_schema", "regex"}
+    errors = {"ConstrainError", "GrammarError", "LimitError", "RegexError", "SchemaError", "UnsatisfiableError"}
+    assert design | errors <= set(constrain.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(constrain, "no_such_name")
+
+
+def test_a_room_does_not_hide_a_function_of_the_same_name() -> None:
+    """`constrain.grammar` is a function and a room: importing the room must not replace the function."""
+    probe = (
+        "import importlib, pkgutil, constrain\n"
+        "for module in pkgutil.walk_packages(constrain.__path__, 'constrain.'):\n"
+        "    if not module.name.startswith(('constrain.reference', 'constrain.cli')) and '.make_' not in module.name:\n"
+        "        importlib.import_module(module.name)\n"
+        "print([name for name in constrain.__all__ if not callable(getattr(constrain, name))])"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
