@@ -66,7 +66,24 @@ class TableSession:
         self.rows = [list(self.rows[row]) for row in rows]
 
 
-WORDS = ["true", "false", "null", "name", "age", "red", "green", '":', '",', " a", "the ", "é", "日本", "{}", '{"', "00"]
+WORDS = [
+    "true",
+    "false",
+    "null",
+    "name",
+    "age",
+    "red",
+    "green",
+    '":',
+    '",',
+    " a",
+    "the ",
+    "é",
+    "日本",
+    "{}",
+    '{"',
+    "00",
+]
 
 
 def tiny_tokenizer(**special: str) -> Any:

@@ -85,5 +85,5 @@ def _successors(store: Store, state: int) -> list[tuple[int, int]]:
 
 
 def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
-    expressions.prepare(A, H, S, e)
+    expressions.prepare(A, H, S, e, expressions.ROW)
     return e

@@ -112,24 +112,31 @@ def step_greedy(A, H, S, c, b):
     return intern_list(A, H, S, CONFIG, start)
 
 
+@kernel("i(arena, i, i)")
+def peek_configuration(A, c, b):
+    """`step_configuration` if it is known, else 0; inlined into hot loops."""
+    row = A[c + ROW_OF]
+    return A[row + A[A[c + PART_OF] + KEY + b]] if row != 0 else 0
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def step_configuration(A, H, S, c, b):
     """The configuration after byte b; NONE if no member of the language begins so."""
+    known = peek_configuration(A, c, b)
+    if known != 0:
+        return known
     if A[c + ROW_OF] == 0:
         p = partition(A, H, S, A[c + KEY + 2])
         for i in range(c + KEY + 4, c + KEY + size(A, c), 2):
             p = meet(A, H, S, p, partition(A, H, S, A[i]))
         A[c + PART_OF] = p
         A[c + ROW_OF] = region(A, A[p + CLASSES])
-    cell = A[c + ROW_OF] + A[A[c + PART_OF] + KEY + b]
-    d = np.int64(A[cell])
-    if d == 0:
-        if A[A[c + KEY] + GREEDY]:
-            d = step_greedy(A, H, S, c, b)
-        else:
-            d = step_dynamic(A, H, S, c, b)
-        A[cell] = d
-        A[N_STEPS] += 1
+    if A[A[c + KEY] + GREEDY]:
+        d = step_greedy(A, H, S, c, b)
+    else:
+        d = step_dynamic(A, H, S, c, b)
+    A[A[c + ROW_OF] + A[A[c + PART_OF] + KEY + b]] = d
+    A[N_STEPS] += 1
     return d
 
 

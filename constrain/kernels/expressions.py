@@ -62,8 +62,8 @@ from constrain.kernels.arena import (
 )
 
 # memo words of expressions (offsets from the record)
-FLAGS, PART, ROW, TAGS, INSIDE, LIFE, CLAMPED, COVERS = 1, 2, 3, 4, 5, 6, 7, 8
-NULLABLE, NEGATIVE, KNOWN = 1, 2, 4  # FLAGS
+FLAGS, PART, ROW, TAGS, INSIDE, LIFE, CLAMPED, RAW = 1, 2, 3, 4, 5, 6, 7, 8
+NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # FLAGS
 ALIVE, DEAD, FIRST_SERIAL = 1, 2, 3  # LIFE; a larger value marks a visit of the search with that number
 
 # memo words of partitions
@@ -79,18 +79,24 @@ class SearchLimit(Exception):
 
 @kernel("i(arena, i)")
 def flags(A, e):
-    """NULLABLE and NEGATIVE (contains AND or NOT) of an expression whose parts have theirs."""
+    """NULLABLE, NEGATIVE (contains AND or NOT) and CONTINUES of an expression whose parts have theirs.
+
+    CONTINUES: more than the empty text and tags, so that a byte may follow.
+    """
     known = np.int64(A[e + FLAGS])
     if known != 0:
         return known
     k = kind(A, e)
-    f = KNOWN
-    if k == EPSILON or k == TAG:
-        f |= NULLABLE
+    f = KNOWN | CONTINUES
+    if k == EMPTY:
+        f = KNOWN
+    elif k == EPSILON or k == TAG:
+        f = KNOWN | NULLABLE
     elif k == CAT:
         f |= A[A[e + KEY] + FLAGS] & A[A[e + KEY + 1] + FLAGS] & NULLABLE
         f |= (A[A[e + KEY] + FLAGS] | A[A[e + KEY + 1] + FLAGS]) & NEGATIVE
     elif k == ALT:
+        f = KNOWN
         for i in range(e + KEY, e + KEY + size(A, e)):
             f |= A[A[i] + FLAGS]
     elif k == AND:
@@ -408,12 +414,12 @@ def partition(A, H, S, e):
     return p
 
 
-@kernel("void(arena, arena, arena, i)")
-def prepare(A, H, S, e):
-    """Give e its row of successors, all unknown."""
-    if A[e + ROW] == 0:
+@kernel("void(arena, arena, arena, i, i)")
+def prepare(A, H, S, e, which):
+    """Give e a row of successors, all unknown. which: ROW, for the pruned ones of `step`, or RAW, those of `derive`."""
+    if A[e + which] == 0:
         p = partition(A, H, S, e)
-        A[e + ROW] = region(A, A[p + CLASSES])
+        A[e + which] = region(A, A[p + CLASSES])
 
 
 # --- derivatives ------------------------------------------------------------------------------------------------------
@@ -429,8 +435,8 @@ def derive(A, H, S, e, b):
     if k == BYTES:
         return EPS if (A[e + KEY + (b >> 5)] >> (b & 31)) & 1 else NONE
     cell = 0
-    if A[e + ROW] != 0:
-        cell = A[e + ROW] + A[A[e + PART] + KEY + b]
+    if A[e + RAW] != 0:
+        cell = A[e + RAW] + A[A[e + PART] + KEY + b]
         if A[cell] != 0:
             return np.int64(A[cell])
     d = NONE
@@ -447,7 +453,7 @@ def derive(A, H, S, e, b):
         if d != NONE:
             d = cat(A, H, d, rep(A, H, A[e + KEY], low, high - 1 if high > 0 else -1))
     elif k == NOT:
-        prepare(A, H, S, A[e + KEY])
+        prepare(A, H, S, A[e + KEY], RAW)
         d = negate(A, H, derive_again(A, H, S, A[e + KEY], b))
     elif k == ALT:
         start = np.int64(S[0])
@@ -457,7 +463,7 @@ def derive(A, H, S, e, b):
     elif k == AND:
         start = np.int64(S[0])
         for i in range(e + KEY, e + KEY + size(A, e)):
-            prepare(A, H, S, A[i])  # each part is an automaton of its own: the product shares their rows
+            prepare(A, H, S, A[i], RAW)  # each part is an automaton of its own: the product shares their rows
             push_flat(A, S, derive_again(A, H, S, A[i], b), AND)
             if S[S[0] - 1] == NONE:
                 break
@@ -491,7 +497,7 @@ def is_alive(A, H, S, e):
         if visited > A[SEARCH_LIMIT]:
             S[0] = start
             raise SearchLimit()
-        prepare(A, H, S, x)
+        prepare(A, H, S, x, RAW)
         p = np.int64(A[x + PART])
         for c in range(A[p + CLASSES]):
             d = derive(A, H, S, x, A[A[p + REPRESENTATIVES] + c])
@@ -558,18 +564,23 @@ def sanitize(A, H, S, e):
     return e if is_alive(A, H, S, e) else NONE
 
 
+@kernel("i(arena, i, i)")
+def peek(A, e, b):
+    """`step` if it is known, else 0. Small enough to be inlined: what a hot loop asks first."""
+    row = A[e + ROW]
+    return A[row + A[A[e + PART] + KEY + b]] if row != 0 else 0
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def step(A, H, S, e, b):
     """The state after byte b; NONE when no text of e begins so. e is pruned (`sanitize` at first)."""
-    if A[e + ROW] == 0:
-        prepare(A, H, S, e)
-    cell = A[e + ROW] + A[A[e + PART] + KEY + b]
-    d = np.int64(A[cell])
+    d = peek(A, e, b)
     if d == 0:
+        prepare(A, H, S, e, ROW)
         d = derive(A, H, S, e, b)
-    if is_negative(A, d):
-        d = prune(A, H, S, d)
-    A[cell] = d
+        if is_negative(A, d):
+            d = prune(A, H, S, d)
+        A[A[e + ROW] + A[A[e + PART] + KEY + b]] = d
     return d
 
 
@@ -622,15 +633,7 @@ def tags(A, H, S, e):
 @kernel("i(arena, i)")
 def continues(A, e):
     """Whether any byte can follow in e (in a lexer state: whether it is more than tags)."""
-    k = kind(A, e)
-    if k == TAG or k == EPSILON or k == EMPTY:
-        return 0
-    if k == ALT:
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            if kind(A, A[i]) != TAG:
-                return 1
-        return 0
-    return 1
+    return A[e + FLAGS] & CONTINUES
 
 
 # --- lexer states -----------------------------------------------------------------------------------------------------

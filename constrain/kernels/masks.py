@@ -50,9 +50,9 @@ from constrain.kernels.arena import (
     size,
     sort_groups,
 )
-from constrain.kernels.configurations import MASK_OF, accepts, fresh, step_configuration
+from constrain.kernels.configurations import MASK_OF, accepts, fresh, peek_configuration, step_configuration
 from constrain.kernels.earley import GREEDY, scan
-from constrain.kernels.expressions import INSIDE, clamp, continues, step, tags
+from constrain.kernels.expressions import INSIDE, TAGS, clamp, continues, peek, step, tags
 
 BLOCK = 13
 T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
@@ -94,7 +94,9 @@ def walk_lexer(A, H, S, lexer, bitmap):
         word = A[trie + 3 * i]
         b = word & 255
         here = states + 2 * (word >> 8)
-        e = step(A, H, S, S[here - 2], b)
+        e = peek(A, S[here - 2], b)
+        if e == 0:
+            e = step(A, H, S, S[here - 2], b)
         before = np.int64(S[here - 1])
         A[N_VISITED] += 1
         if e == NONE:
@@ -106,7 +108,9 @@ def walk_lexer(A, H, S, lexer, bitmap):
             continue
         if before != NO_TAGS:
             A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
-        t = tags(A, H, S, e)
+        t = np.int64(A[e + TAGS])
+        if t == 0:
+            t = tags(A, H, S, e)
         if t != NO_TAGS:
             tagsets = number_tagset(A, S, t, tagsets)
         S[here] = e
@@ -246,7 +250,9 @@ def walk_configuration(A, H, S, states, first, stop, c):
     while i < stop:
         word = A[trie + 3 * i]
         here = states + (word >> 8)
-        d = step_configuration(A, H, S, S[here - 1], word & 255)
+        d = peek_configuration(A, S[here - 1], word & 255)
+        if d == 0:
+            d = step_configuration(A, H, S, S[here - 1], word & 255)
         A[N_VISITED] += 1
         if d == NONE:
             i = np.int64(A[trie + 3 * i + 1])

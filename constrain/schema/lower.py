@@ -18,6 +18,7 @@ from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
 from constrain.schema.compute import Computation
 from constrain.schema.digits import NUMBER, number_node
+from constrain.schema.numbers import has_numbers
 from constrain.schema.strings import is_void
 from constrain.schema.whitespace import space
 
@@ -72,10 +73,10 @@ class Lowering:
             found.append(NULL)
         if normal.booleans:
             found.append(BOOLEAN if len(normal.booleans) == 2 else BOOLEANS[next(iter(normal.booleans))])
-        if normal.numbers:
-            node = alternate(*map(number_node, normal.numbers))
-            if not is_void(node):
-                found.append(ANY_NUMBER if node == NUMBER else Terminal(node, name="number"))
+        numbers = [box for box in normal.numbers if has_numbers(box)]
+        if numbers:
+            node = alternate(*map(number_node, numbers))
+            found.append(ANY_NUMBER if node == NUMBER else Terminal(node, name="number"))
         if not is_void(normal.strings):
             found.append(ANY_STRING if normal.strings == ANY_TEXT else string_terminal(normal.strings))
         found += [self.array(box) for box in normal.arrays if self.computation.has_arrays(box)]

@@ -54,6 +54,11 @@ def read_huggingface(tokenizer: Any, text_tokens: Iterable[str] = ()) -> Read:
         tokens, added = _slow_pieces(tokenizer), tokenizer.added_tokens_decoder
         is_piece = dict(enumerate(tokens)).get
     elif mistral := getattr(getattr(tokenizer, "tokenizer", None), "instruct_tokenizer", None):
+        if named := set(text_tokens):
+            raise VocabularyError(
+                f"{min(named)!r} cannot be treated as text",
+                fix="mistral-common tokenizers take no text_tokens: leave it out",
+            )
         path = mistral.tokenizer.file_path
         return read_tekken(path) if str(path).endswith(".json") else read_sentencepiece(path)
     else:
@@ -95,8 +100,9 @@ def _overlay(
 def _known_eos(tokenizer: Any) -> list[int]:
     """The tokenizer's own end-of-text id, and those of a generation config in the folder it was loaded from."""
     found = ids_of(getattr(tokenizer, "eos_token_id", None))
-    path = os.path.join(str(getattr(tokenizer, "name_or_path", "")), "generation_config.json")
-    if os.path.isfile(path):
+    origin = str(getattr(tokenizer, "name_or_path", ""))
+    path = os.path.join(origin, "generation_config.json")
+    if origin and os.path.isfile(path):
         with open(path, encoding="utf-8") as file:
             found += ids_of(json.load(file).get("eos_token_id"))
     return found
@@ -118,9 +124,15 @@ def _fast_pieces(backend: Any) -> list[bytes | None]:
 
 
 def _unknown_id(model: Any) -> int | None:
-    if type(model).__name__ == "Unigram":
+    if type(model).__name__ == "Unigram":  # it shows these settings only in its serialised form
         return json.loads(model.__getstate__())["unk_id"]
     return None if model.unk_token is None else model.token_to_id(model.unk_token)
+
+
+def _falls_back(model: Any) -> bool:
+    if type(model).__name__ == "Unigram":
+        return json.loads(model.__getstate__()).get("byte_fallback", False)
+    return model.byte_fallback
 
 
 def _apply(steps: list[Step], piece: str) -> bytes:
@@ -150,7 +162,7 @@ def _steps(backend: Any) -> list[Step]:
             case {"type": "ByteFallback"}:
                 steps.append(_byte_fallback)
             case {"type": "Metaspace", "replacement": str(mark)}:
-                if getattr(backend.model, "byte_fallback", False):
+                if _falls_back(backend.model):
                     steps.append(_byte_fallback)
                 steps.append(functools.partial(_replace, mark, " "))
             case {"type": "Replace", "pattern": {"String": str(old)}, "content": str(new)}:

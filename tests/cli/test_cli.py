@@ -161,7 +161,7 @@ def test_explain_end_of_text_and_special_tokens() -> None:
 
 
 def test_generate_writes_members() -> None:
-    args = ("--schema", '{"enum": ["red", "green", 7]}', "--prompt", "A color: ", "-n", "3", "--seed", "1")
+    args = ("--schema", '{"enum": ["red", "green", true]}', "--whitespace", "compact", "--prompt", "A color: ", "-n", "3", "--seed", "1")
     result = invoke("generate", *args)
     assert (result.exit_code, result.stderr) == (0, "")
     assert {json.loads(line) for line in result.stdout.splitlines()} <= {"red", "green", 7}

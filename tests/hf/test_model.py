@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
 
 from constrain.errors import ConstrainError
 from constrain.hf import HFModel
+from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
 
 
 @pytest.fixture(scope="module")

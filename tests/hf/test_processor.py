@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from toy_matcher import ToyConstraint, ToyMatcher, ToyVocabulary
-from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
 
 from constrain.errors import ConstrainError
 from constrain.hf import ConstraintProcessor, HFModel
+from toy_matcher import ToyConstraint, ToyMatcher, ToyVocabulary
+from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
 
 PEOPLE = [
     f'{{"name": "{name}", "age": {age}, "color": "{color}"}}'.encode()

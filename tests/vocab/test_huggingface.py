@@ -139,9 +139,10 @@ def test_byte_fallback_tokens_spell_the_text(decoder: str, text: str) -> None:
     assert vocabulary.to_bytes(tokenizer.encode(text).ids) == text.replace("▁", " ").encode()
 
 
+@pytest.mark.parametrize("decoder", ["sequence", "metaspace"])
 @pytest.mark.parametrize("model", ["BPE", "Unigram"])
-def test_byte_fallback_pieces(model: str) -> None:
-    vocabulary = Vocabulary.from_huggingface(byte_fallback(model), eos_ids=[1])
+def test_byte_fallback_pieces(model: str, decoder: str) -> None:
+    vocabulary = Vocabulary.from_huggingface(byte_fallback(model, decoder), eos_ids=[1])
     assert vocabulary.tokens[:2] == [None, None]  # <unk> and </s>
     assert vocabulary.tokens[2:258] == [bytes([byte]) for byte in range(256)]
     assert vocabulary.tokens[258:266] == [b" ", b"A", b"a", b"b", b" a", b"  ", "é".encode(), "日".encode()]
@@ -263,11 +264,13 @@ def test_end_of_text_ids() -> None:
     assert padded.eos_ids == (len(fast) + 1,)
 
 
-def test_end_of_text_ids_of_the_generation_config(tmp_path: Path) -> None:
+def test_end_of_text_ids_of_the_generation_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = byte_level()
     end, tool = map(tokenizer.token_to_id, ["<|end|>", "<|tool|>"])
     wrapped(tokenizer, eos_token="<|end|>").save_pretrained(tmp_path)
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [end, tool]}))
+    monkeypatch.chdir(tmp_path)  # where a tokenizer without a name must not look
+    assert Vocabulary.from_huggingface(wrapped(tokenizer, eos_token="<|end|>")).eos_ids == (end,)
     loaded = transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path)
     assert Vocabulary.from_huggingface(loaded).eos_ids == (end, tool)
     assert Vocabulary.from_huggingface(str(tmp_path)).eos_ids == (end, tool)

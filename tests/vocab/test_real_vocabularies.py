@@ -12,6 +12,7 @@ import pytest
 
 import vocabularies
 from conftest import data_path
+from constrain.errors import VocabularyError
 from constrain.vocab.vocabulary import Vocabulary
 
 LLAMA3_PATTERN = (
@@ -141,8 +142,11 @@ def test_tokenizers_of_transformers_that_wrap_mistral_common() -> None:
     wrapper = getattr(transformers, "MistralCommonBackend", None)
     if wrapper is None:
         pytest.skip("this version of transformers does not wrap mistral-common")
-    vocabulary = Vocabulary.from_huggingface(wrapper(vocabularies.mistral_data("tekken_240911.json")), eos_ids=[2, 11])
-    assert vocabulary.key == vocabularies.tekken().key
+    tokenizer = wrapper(vocabularies.mistral_data("tekken_240911.json"))
+    assert Vocabulary.from_huggingface(tokenizer, eos_ids=[2, 11]).key == vocabularies.tekken().key
+    assert Vocabulary.from_huggingface(tokenizer).eos_ids == (2,)
+    with pytest.raises(VocabularyError, match=r"'\[INST\]' cannot be treated as text"):
+        Vocabulary.from_huggingface(tokenizer, text_tokens=["[INST]"])
 
 
 def test_trie_and_slices_are_built_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
