@@ -182,14 +182,14 @@ def member(grammar: Grammar, text: str) -> bool:
     earley = Earley(grammar)
     if grammar.lexer == "greedy":
         return earley.member_greedy(text)
-    return earley.accepts(_charts(earley, text)[-1])
+    return earley.accepts(charts_of(earley, text)[-1])
 
 
 def viable(grammar: Grammar, text: str) -> bool:
     """Does some continuation (of any characters) make the text a member? For lexer="dynamic"; exact."""
     assert grammar.lexer == "dynamic"
     earley = Earley(grammar)
-    return earley.is_viable(text, _charts(earley, text))
+    return earley.is_viable(text, charts_of(earley, text))
 
 
 def viable_greedy(grammar: Grammar, text: str, alphabet: str, more: int) -> bool:
@@ -202,7 +202,8 @@ def viable_greedy(grammar: Grammar, text: str, alphabet: str, more: int) -> bool
     )
 
 
-def _charts(earley: Earley, text: str) -> list[Chart]:
+def charts_of(earley: Earley, text: str) -> list[Chart]:
+    """The charts after every prefix of the text. For lexer="dynamic"."""
     charts = [earley.initial()]
     for end in range(1, len(text) + 1):
         charts = earley.extend(text[:end], charts)

@@ -1,10 +1,12 @@
 r"""The plain twin of the automata: membership, viability and emptiness of `Node` trees, written from the definitions.
 
-The idea: Brzozowski's derivatives ("Derivatives of regular expressions", JACM 1964), one character at a time. The derivative of
-a language by a character is what may follow it; a text is a member if the derivative by all its characters contains the empty
-text. A JSON string is read spelling by spelling: the states `_Body`, `_Escape`, `_Hex` are languages of the rest of a literal.
+The idea: Brzozowski's derivatives ("Derivatives of regular expressions", JACM 1964), one character at a time. The
+derivative of a language by a character is what may follow it; a text is a member if the derivative by all its
+characters contains the empty text. A JSON string is read spelling by spelling: the states `_Body`, `_Escape`,
+`_Hex` are languages of the rest of a literal.
 
-An oracle for tests: clear, not fast. Limits: fine for small trees; intersections and complements with large counters explode.
+An oracle for tests: clear, not fast. Limits: fine for small trees; intersections and complements with large
+counters explode.
 """
 
 from __future__ import annotations
@@ -238,7 +240,7 @@ def _still_spelled(node: Node) -> Iterator[tuple[int, int]]:
 
 
 def _within(representatives: list[str], ranges: Iterable[tuple[int, int]]) -> set[str]:
-    """One character of every indistinguishable set that meets the ranges: the first of each range, and all borders in it."""
+    """One character of every indistinguishable set that meets the ranges: their first, and all borders in them."""
     found = set()
     for low, high in ranges:
         low = 0xE000 if 0xD800 <= low <= 0xDFFF else low

@@ -1,9 +1,9 @@
 r"""Pattern trees: regular languages with zero-width assertions among them.
 
-The idea: an assertion speaks of the whole text on one side of its place. `^` says "nothing before", `(?=B)` says "after here the
-text is in B·ANY_TEXT", `\b` is a choice of two pairs of them. So a pattern is a tree of sequences, choices and loops over plain
-languages (`Node`) and assertions; `lookaround` turns it into one plain language. The constructors keep a subtree without
-assertions plain, so most patterns are one `Node` from the start.
+The idea: an assertion speaks of the whole text on one side of its place. `^` says "nothing before", `(?=B)` says
+"after here the text is in B·ANY_TEXT", `\b` is a choice of two pairs of them. So a pattern is a tree of sequences,
+choices and loops over plain languages (`Node`) and assertions; `lookaround` turns it into one plain language. The
+constructors keep a subtree without assertions plain, so most patterns are one `Node` from the start.
 """
 
 from __future__ import annotations

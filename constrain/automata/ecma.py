@@ -1,8 +1,9 @@
-r"""Patterns in the syntax of ECMA-262 with its `u` flag, found anywhere in a text, as JSON Schema's `pattern` uses them.
+r"""Patterns in the syntax of ECMA-262 with its `u` flag, found anywhere in a text, as JSON Schema's `pattern` uses
+them.
 
-The idea: `parse_ecma("b+")` is the language of all texts that contain a match; `^` and `$` are the ends of the text. `\d` and `\w`
-are ASCII, `.` is all but line ends, `\p{...}` is Unicode (ECMA-262, section 22.2; JSON Schema 2020-12 Core, section 6.4).
-Schemas in the wild need some tolerance, each with one evident meaning:
+The idea: `parse_ecma("b+")` is the language of all texts that contain a match; `^` and `$` are the ends of the
+text. `\d` and `\w` are ASCII, `.` is all but line ends, `\p{...}` is Unicode (ECMA-262, section 22.2; JSON Schema
+2020-12 Core, section 6.4). Schemas in the wild need some tolerance, each with one evident meaning:
 
 * Annex B.1.2: escaped punctuation (`\-`, `\_`, `\@`), lone `]`, `{` and `}` stand for themselves.
 * `(?i)`, `(?P<name>...)`, `\A`, `\Z` and `\z` are read as other engines read them; `(?i:...)` is ECMAScript 2025.
@@ -97,7 +98,9 @@ class EcmaReader(Reader):
             self.at += 1
             self.digits()
             fix = "write the possible texts as alternatives"
-            self.fail("a backreference is not regular: it needs memory of the text", index, max(2, self.at - index), fix)
+            self.fail(
+                "a backreference is not regular: it needs memory of the text", index, max(2, self.at - index), fix
+            )
         return self.one(self.character_escape())
 
     def anchor(self, letter: str, index: int) -> Tree:
@@ -132,7 +135,9 @@ class EcmaReader(Reader):
         r"""The braces of `\p{...}`."""
         end = self.text.find("}", self.at)
         if self.peek() != "{" or end < 0:
-            self.fail("a Unicode property needs braces", index, 2, f"write {self.text[index : index + 2]}{{L}} for letters")
+            self.fail(
+                "a Unicode property needs braces", index, 2, f"write {self.text[index : index + 2]}{{L}} for letters"
+            )
         name = self.text[self.at + 1 : end]
         found = unicode_property(name)
         if found is None:

@@ -1,7 +1,8 @@
 """Sets of code points as sorted, disjoint, inclusive ranges.
 
-The idea: a set of characters is `Ranges` (see `syntax`), never a list of its members, so `.` costs two pairs of integers and
-every operation is one merge. Surrogates are in no set. Cost: linear in the number of ranges; limit: none.
+The idea: a set of characters is `Ranges` (see `syntax`), never a list of its members, so `.` costs two pairs of
+integers and every operation is one merge. Surrogates are in no set. Cost: linear in the number of ranges; limit:
+none.
 """
 
 from __future__ import annotations

@@ -2,13 +2,17 @@ r"""From a pattern with assertions to a plain regular language.
 
 The idea: spread the choices out, so that a pattern is a list of *lines*, each a flat run of languages and assertions.
 
-* A look-ahead restricts everything after it: `A (?=B) C` is `A · (C ∩ B·ANY_TEXT)`, taken from the right end of the line.
+* A look-ahead restricts everything after it: `A (?=B) C` is `A · (C ∩ B·ANY_TEXT)`, taken from the right end of the
+  line.
 * A look-behind restricts everything before it: `A (?<=B) C` is `(A ∩ ANY_TEXT·B) · C`, taken from the left end.
-* Where a look-behind stands to the right of a look-ahead both restrict what is between them. That is still exact if one of
-  them sees the whole text, or sees no further than its neighbour in the line; otherwise it is refused.
-* `((?!B)c)*` up to the end of the text (c one character) is `c*` without the texts that have a place where B matches.
+* Where a look-behind stands to the right of a look-ahead both restrict what is between them. That is still exact if
+  one of them sees the whole text, or sees no further than its neighbour in the line; otherwise it is refused.
+* In a loop, an assertion that sees no further than its copy becomes part of the body. `(A|E(?=d))*`, which sees one
+  character of the next copy (`$`, `\b`), and `((?!B)c)*` near the end of the text (c, d one character) have closed
+  forms; a few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is refused.
 
-Everything here is exact or raises `NotRegular`. Cost: the product of the choices that hold assertions, at most `MAX_LINES`.
+Everything here is exact or raises `NotRegular`. Cost: the product of the choices that hold assertions, at most
+`MAX_LINES`.
 """
 
 from __future__ import annotations
@@ -60,10 +64,14 @@ from constrain.automata.syntax import (
 
 MAX_LINES = 2000
 MAX_UNROLLED = 4  # copies of a counted loop with assertions in it
+MAX_LENGTHS = 16  # differing lengths of what follows a loop of `Tempered`
 
 
 class NotRegular(Exception):
-    """An assertion that cannot be eliminated. index: its place in the pattern; too_many: a limit, not a matter of principle."""
+    """An assertion that cannot be eliminated.
+
+    index: its place in the pattern. too_many: it could be, but for a limit.
+    """
 
     def __init__(self, reason: str, index: int, too_many: bool = False) -> None:
         super().__init__(reason)
@@ -151,7 +159,7 @@ def _place(tree: Tree | Tempered) -> int:
 
 def _loop_lines(tree: Loop) -> list[Line]:
     """A loop whose body holds assertions: settle them inside the body, or spread out the copies, or refuse."""
-    lines = [settled for line in _lines(tree.body) for settled in _settle(line)]
+    lines = _limited([settled for line in _lines(tree.body) for settled in _settle(line)], tree)
     low, extra = tree.low, list[Line]()
     if low <= 1:  # a copy that consumes nothing is needed only to make up the count
         still = [line for line in lines if all(isinstance(item, Near | Look) for item in line)]
@@ -188,9 +196,12 @@ def _tempered(line: Line, low: int, high: int | None) -> Tempered | None:
 def _chained(lines: list[Line], low: int, ahead: bool) -> list[Line] | None:
     r"""`(A|E(?=d))*` (`low` 0) or `(A|E(?=d))+` (1), where the one assertion sees one character: `(a|b\b)*`, `(a|b$)+`.
 
-    After a copy of E the next copy must begin with d, or else the loop ends and the assertion speaks of what follows it. With
-    A', E' for the texts of A, E that begin with d, a round is A or E·E'*·A', and the loop is rounds, then perhaps E·E'*(?=d).
+    After a copy of E the next copy must begin with d, or else the loop ends and the assertion speaks of what
+    follows it. With A', E' for the texts of A, E that begin with d, a round is A or E·E'*·A', and the loop is
+    rounds, then perhaps E·E'*(?=d).
     """
+    if any(isinstance(item, Tempered) for line in lines for item in line):
+        return None
     if not ahead:  # the same, read backwards
         chained = _chained([_mirror_line(line) for line in lines], low, True)
         return None if chained is None else [_mirror_line(line) for line in chained]
@@ -218,10 +229,11 @@ def _chained(lines: list[Line], low: int, ahead: bool) -> list[Line] | None:
 
 
 def _mirror_line(line: Line) -> Line:
-    return [mirror_tree(item) for item in reversed(line) if not isinstance(item, Tempered)]  # type: ignore[misc]
+    mirrored = [mirror_tree(item) for item in reversed(line) if not isinstance(item, Tempered)]
+    return [item for item in mirrored if isinstance(item, Node | Near | Look)]
 
 
-# --- assertions that see no further than their neighbour -----------------------------------------------------------------
+# --- assertions that see no further than their neighbour ------------------------------------------------------------
 
 
 def _settle(line: Line) -> list[Line]:
@@ -279,7 +291,7 @@ def meet(node: Node, item: Assertion) -> Node:
     return chars(allowed) if isinstance(node, Chars) else intersect(node, item.language)
 
 
-# --- one line -------------------------------------------------------------------------------------------------------------
+# --- one line -------------------------------------------------------------------------------------------------------
 
 
 def _solve(line: Line, closed: bool) -> list[tuple[Node, Node]]:
@@ -355,10 +367,18 @@ def _fold(line: Line) -> Node:
 
 
 def _fold_tempered(item: Tempered, rest: Node) -> Node:
-    """`item` followed by `rest` up to the end of the text. `rest` must have one length, m: then the places that the loop has
-    passed are those with more than m characters after them."""
-    length = max_length(rest)
-    if length is None or length != min_length(rest):
-        raise NotRegular("this assertion stands inside a repetition that is not at the end of the text", item.index)
-    refused = intersect(complement(item.wanted), repeat(ANY_CHAR, length + 1, None))
-    return difference(in_sequence([times(item.characters, item.low, item.high), rest]), concat(ANY_TEXT, refused))
+    """`item` followed by `rest` up to the end of the text.
+
+    If `rest` has one length, m, then the places that the loop has passed are those with more than m characters left;
+    if it has a few, each is a case of its own.
+    """
+    shortest, longest = min_length(rest), max_length(rest)
+    if longest is None or longest - shortest > MAX_LENGTHS:
+        raise NotRegular("this assertion stands inside a repetition that is not near the end of the text", item.index)
+    cases: list[Node] = []
+    for length in range(shortest, longest + 1):
+        rest_of_length = rest if shortest == longest else intersect(rest, repeat(ANY_CHAR, length, length))
+        whole = in_sequence([times(item.characters, item.low, item.high), rest_of_length])
+        refused = intersect(complement(item.wanted), repeat(ANY_CHAR, length + 1, None))
+        cases.append(difference(whole, concat(ANY_TEXT, refused)))
+    return alternate(*cases)

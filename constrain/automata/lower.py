@@ -60,7 +60,9 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
 
 def _chars(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Chars)
-    return spell(store, node.ranges)
+    e = spell(store, node.ranges)
+    store.note_characters(e, node.ranges)
+    return e
 
 
 def _literals(store: Store, node: Node, spell: Spelling) -> int:

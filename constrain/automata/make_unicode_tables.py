@@ -1,27 +1,29 @@
 """Writes `unicode_tables.py`: scripts and binary properties, which Python's own `unicodedata` lacks.
 
-The `regex` package (a development dependency only) is asked about every code point, so the table is at its Unicode version.
-Run `python -m constrain.automata.make_unicode_tables` after upgrading `regex`. Takes about five seconds.
+The `regex` package (a development dependency only) is asked about every code point, so the table is at its Unicode
+version. Run `python -m constrain.automata.make_unicode_tables` after upgrading `regex`. Takes about five seconds.
 """
 
 from __future__ import annotations
 
 import textwrap
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from constrain.automata.unicode_classes import every_character, loose
 
-# Binary properties of ECMA-262, table 67 (`table-binary-unicode-properties`): full name, short name. Those that stand for a
-# case mapping (Changes_When_...) are left out: they are long and no pattern was seen to use them.
+# Binary properties of ECMA-262, table 67 (`table-binary-unicode-properties`): full name, short name. Those that
+# stand for a case mapping (Changes_When_...) are left out: they are long and no pattern was seen to use them.
 BINARY = """
     Alphabetic Alpha|ASCII_Hex_Digit AHex|Bidi_Control Bidi_C|Case_Ignorable CI|Cased Cased|Dash Dash|
     Default_Ignorable_Code_Point DI|Deprecated Dep|Diacritic Dia|Emoji Emoji|Emoji_Component EComp|Emoji_Modifier EMod|
     Emoji_Modifier_Base EBase|Emoji_Presentation EPres|Extended_Pictographic ExtPict|Extender Ext|Hex_Digit Hex|
-    ID_Continue IDC|ID_Start IDS|Ideographic Ideo|Join_Control Join_C|Lowercase Lower|Math Math|Noncharacter_Code_Point NChar|
-    Pattern_Syntax Pat_Syn|Pattern_White_Space Pat_WS|Quotation_Mark QMark|Radical Radical|Regional_Indicator RI|
-    Sentence_Terminal STerm|Soft_Dotted SD|Terminal_Punctuation Term|Unified_Ideograph UIdeo|Uppercase Upper|
-    Variation_Selector VS|White_Space space|XID_Continue XIDC|XID_Start XIDS
+    ID_Continue IDC|ID_Start IDS|Ideographic Ideo|Join_Control Join_C|Lowercase Lower|Math
+    Math|Noncharacter_Code_Point NChar| Pattern_Syntax Pat_Syn|Pattern_White_Space Pat_WS|Quotation_Mark
+    QMark|Radical Radical|Regional_Indicator RI| Sentence_Terminal STerm|Soft_Dotted SD|Terminal_Punctuation
+    Term|Unified_Ideograph UIdeo|Uppercase Upper| Variation_Selector VS|White_Space space|XID_Continue
+    XIDC|XID_Start XIDS
 """
 
 
@@ -31,15 +33,14 @@ def spans(regex: Any, query: str) -> str:
     return " ".join(f"{low:x}" if high == low + 1 else f"{low:x}-{high - 1:x}" for low, high in found)
 
 
-def scripts(regex: Any) -> dict[str, list[str]]:
+def scripts() -> dict[str, list[str]]:
     """Full name of each script and its other names, loosely spelled."""
-    from regex._regex_core import PROPERTIES
-
+    properties = import_module("regex._regex_core").PROPERTIES
     names: dict[int, list[str]] = {}
-    for name, number in PROPERTIES["SCRIPT"][1].items():
+    for name, number in properties["SCRIPT"][1].items():
         names.setdefault(number, []).append(loose(name))
     # "Unknown" is left out: seven hundred ranges that no pattern asks for
-    return {max(group, key=len): sorted(group) for group in names.values() if "unknown" not in group}
+    return {group[0]: sorted(group) for group in names.values() if "unknown" not in group}
 
 
 def table(title: str, comment: str, rows: dict[str, str]) -> str:
@@ -49,36 +50,36 @@ def table(title: str, comment: str, rows: dict[str, str]) -> str:
         if len(value) < 90:
             lines.append(f'    "{name}": "{value}",')
         else:
-            lines += [f'    "{name}": (', *(f'        "{row} "' for row in textwrap.wrap(value, 105)), "    ),"]
+            lines += [
+                f'    "{name}": (',
+                *(f'        "{row} "' for row in textwrap.wrap(value, 105, break_on_hyphens=False)),
+                "    ),",
+            ]
     return "\n".join([*lines, "}", ""])
 
 
-def main() -> None:
-    """Write the module beside this file."""
-    import regex
-
+def module() -> str:
+    """The text of the generated module."""
+    regex = import_module("regex")
     binary = [tuple(pair.split()) for pair in BINARY.split("|")]
-    named = scripts(regex)
+    named = scripts()
     plain = {name: spans(regex, rf"\p{{sc={name}}}") for name in named}
     extended = {name: spans(regex, rf"\p{{scx={name}}}") for name in named}
-    text = [
-        '"""Scripts and binary properties of Unicode as hexadecimal ranges. Written by `make_unicode_tables.py`; do not edit."""\n',
-        table("SCRIPTS", "Script property: full name, loosely spelled -> code points.", {k: v for k, v in plain.items() if v}),
-        table(
-            "SCRIPT_EXTENSIONS",
-            "Script_Extensions property, where it differs from Script.",
-            {k: v for k, v in extended.items() if v != plain[k]},
-        ),
-        table(
-            "SCRIPT_ALIASES",
-            "Other names of scripts.",
-            {a: k for k, names in named.items() for a in names if plain[k] and a != k},
-        ),
+    differing = {name: value for name, value in extended.items() if value != plain[name]}
+    aliases = {alias: name for name, names in named.items() for alias in names if plain[name] and alias != name}
+    short = {loose(short): loose(full) for full, short in binary if loose(short) != loose(full)}
+    parts = [
+        '"""Scripts and binary properties of Unicode as hexadecimal ranges.',
+        "Written by `make_unicode_tables.py`; do not edit.",
+        '"""\n',
+        table("SCRIPTS", "Script: full name, loosely spelled -> code points.", {k: v for k, v in plain.items() if v}),
+        table("SCRIPT_EXTENSIONS", "Script_Extensions, where it differs from Script.", differing),
+        table("SCRIPT_ALIASES", "Other names of scripts.", aliases),
         table("BINARY", "Binary properties.", {loose(full): spans(regex, rf"\p{{{full}}}") for full, _ in binary}),
-        table("BINARY_ALIASES", "Short names of binary properties.", {loose(s): loose(f) for f, s in binary if loose(s) != loose(f)}),
+        table("BINARY_ALIASES", "Short names of binary properties.", short),
     ]
-    Path(__file__).with_name("unicode_tables.py").write_text("\n".join(text), encoding="utf-8")
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":
-    main()
+    Path(__file__).with_name("unicode_tables.py").write_text(module(), encoding="utf-8")

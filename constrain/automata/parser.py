@@ -1,8 +1,9 @@
 """What the two pattern dialects share: groups, alternatives, quantifiers, classes, and the carets of their errors.
 
-The idea: one pass over the text with a stack of open groups, so nesting costs no Python stack while reading. A dialect says
-what its escapes, anchors and group openings mean. Counted repeats are kept as counts, never written out.
-Cost: linear in the pattern. Limit: `MAX_NESTING` open groups, since trees that deep would exhaust the stack further on.
+The idea: one pass over the text with a stack of open groups, so nesting costs no Python stack while reading. A
+dialect says what its escapes, anchors and group openings mean. Counted repeats are kept as counts, never written
+out. Cost: linear in the pattern. Limit: `MAX_NESTING` open groups, since trees that deep would exhaust the stack
+further on.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Reader:
         """The next character, or the empty text at the end."""
         return self.text[self.at : self.at + 1]
 
-    # --- groups and alternatives ----------------------------------------------------------------------------------------
+    # --- groups and alternatives ------------------------------------------------------------------------------------
 
     def read(self) -> Tree:
         """The whole pattern."""
@@ -155,7 +156,7 @@ class Reader:
         fix = "write it without the assertion, or move it to the start or end of the pattern"
         raise RegexError(fault.reason, place=place, fix=fix) from fault
 
-    # --- quantifiers ----------------------------------------------------------------------------------------------------
+    # --- quantifiers ------------------------------------------------------------------------------------------------
 
     def quantifier(self) -> tuple[int, int | None] | None:
         """Step over `*`, `+`, `?` or `{...}` and return its bounds; None if there is none here."""
@@ -186,7 +187,9 @@ class Reader:
     def repeat_last(self, frame: Frame, index: int, low: int, high: int | None) -> None:
         """Apply a quantifier, whose lazy `?` changes nothing for a language, to the last part."""
         if not self.repeatable:
-            self.fail("there is nothing to repeat here", index, fix=f"write \\{self.text[index]} for the character itself")
+            self.fail(
+                "there is nothing to repeat here", index, fix=f"write \\{self.text[index]} for the character itself"
+            )
         self.repeatable = False
         body = frame.parts.pop()
         possessive = not self.take("?") and self.takes_possessive()
@@ -199,7 +202,7 @@ class Reader:
         """`a*+`, for dialects that have it."""
         self.fail("possessive quantifiers are not supported", index)
 
-    # --- classes and characters -----------------------------------------------------------------------------------------
+    # --- classes and characters -------------------------------------------------------------------------------------
 
     def read_class(self) -> Node:
         """`[...]`, from its bracket on."""
@@ -279,7 +282,7 @@ class Reader:
             return None
         return Flags(**changed)
 
-    # --- the dialect's part -----------------------------------------------------------------------------------------------
+    # --- the dialect's part -----------------------------------------------------------------------------------------
 
     closes_at_once = False  # does `[]` close the class?
 

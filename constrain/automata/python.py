@@ -1,10 +1,12 @@
 """Patterns in the syntax of Python's `re`, matched against a whole text (`re.fullmatch`).
 
-The idea: Python's own compiler says what a pattern is — so errors are its errors, with a caret — and the reader below says what
-it means. `flags` are those of `re`. Anchors, look-around, `re.MULTILINE`, case-insensitivity and Unicode classes mean exactly
-what they mean to this version of Python; lazy quantifiers mean the same texts as greedy ones.
-Limits: backreferences and conditional groups are not regular; possessive quantifiers are read for single characters, atomic
-groups where they change nothing. Reference: https://docs.python.org/3/library/re.html#regular-expression-syntax
+The idea: Python's own compiler says what a pattern is — so errors are its errors, with a caret — and the reader
+below says what it means. `flags` are those of `re`. Anchors, look-around, `re.MULTILINE`, case-insensitivity and
+Unicode classes mean exactly what they mean to this version of Python; lazy quantifiers mean the same texts as
+greedy ones.
+Limits: backreferences and conditional groups are not regular; possessive quantifiers are read for single
+characters, atomic groups where they change nothing. Reference:
+https://docs.python.org/3/library/re.html#regular-expression-syntax
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import warnings
 
 from constrain.automata import assertions, casing, intervals
 from constrain.automata.assertions import Look, Near, Tree
-from constrain.automata.parser import Flags, Reader, finish_pattern
+from constrain.automata.parser import Flags, Kind, Reader, finish_pattern
 from constrain.automata.shape import max_length, min_length, times
 from constrain.automata.syntax import ANY_CHAR, Chars, Node, Ranges, chars, literals
 from constrain.automata.unicode_classes import ASCII_DIGIT, ASCII_SPACE, ASCII_WORD, NEWLINE, python_class
@@ -34,6 +36,8 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
         RegexError: not a pattern, or not a regular one; with a caret.
         LimitError: too many groups inside each other, or too many combinations of assertions.
     """
+    if not isinstance(pattern, str):
+        raise RegexError(f"a pattern must be a text, not {pattern!r}")
     try:
         effective = _compiled_flags(pattern, flags)
     except RecursionError:
@@ -104,33 +108,32 @@ class PythonReader(Reader):
     def atomic(self, tree: Tree, index: int) -> Tree:
         if isinstance(tree, Node) and min_length(tree) == max_length(tree):
             return tree  # one length, so there is nothing to go back to
-        self.fail("an atomic group of several lengths is not supported", index, 3, "write (?:...) if the texts are the same")
+        fix = "write (?:...) if the texts are the same"
+        return self.fail("an atomic group of several lengths is not supported", index, 3, fix)
 
     def open_group(self, index: int) -> None:
-        if not self.take("?"):
-            return self.push("group", index)
-        for prefix in ("<=", "<!", "=", "!", ">"):
-            if self.take(prefix):
-                return self.push(f"(?{prefix}", index)  # type: ignore[arg-type]
-        if self.take("P="):
+        kinds: dict[str, Kind] = {"?<=": "(?<=", "?<!": "(?<!", "?=": "(?=", "?!": "(?!", "?>": "(?>"}
+        for opening, kind in kinds.items():
+            if self.take(opening):
+                self.push(kind, index)
+                return
+        if self.take("?P="):
             self.fail_backreference(index, self.text.index(")", index) + 1)
-        if self.take("("):
+        if self.take("?("):
             self.fail("conditional groups are not supported", index, 3, "write both cases as alternatives")
-        if self.take("P<"):
+        flags = self.flags
+        if self.take("?P<"):
             self.group_name()
-        elif not self.take(":"):
-            flags = self.group_flags("imsxau")
-            assert flags is not None, "re.compile has accepted this group"
+        elif self.take("?") and not self.take(":"):
+            flags = self.group_flags("imsxau") or flags
             if self.take(")"):  # (?i) at the start: `re` has told us already
-                return None
+                return
             self.at += 1
-            self.push("group", index)
-            self.flags = flags
-            return None
         self.push("group", index)
+        self.flags = flags
 
     def fail_backreference(self, index: int, end: int) -> None:
-        """Refuse `\\1` and `(?P=name)`."""
+        r"""Refuse `\1` and `(?P=name)`."""
         fix = "write the possible texts as alternatives"
         self.fail("a backreference is not regular: it needs memory of the text", index, end - index, fix)
 
@@ -146,7 +149,9 @@ class PythonReader(Reader):
         if character == "^":
             return Near(False, NEWLINE if self.flags.multi_line else (), True, index)
         if character == "$":  # also before a newline that ends the text
-            return Near(True, NEWLINE, True, index) if self.flags.multi_line else Look(True, literals(["", "\n"]), index)
+            return (
+                Near(True, NEWLINE, True, index) if self.flags.multi_line else Look(True, literals(["", "\n"]), index)
+            )
         return self.one(ord(character))
 
     def escape(self) -> Tree:

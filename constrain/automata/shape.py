@@ -1,7 +1,7 @@
 """What the shape of a tree tells about its language, without an automaton: lengths, first characters, mirror image.
 
-Cost: linear in the tree. Limit: intersections and complements are not looked through, so their lengths and first characters
-are bounds; `nullable` and `mirror` are exact on every tree without `JsonString`.
+Cost: linear in the tree. Limit: intersections and complements are not looked through, so their lengths and first
+characters are bounds; `nullable` and `mirror` are exact on every tree without `JsonString`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from constrain.automata import intervals
 from constrain.automata.syntax import (
     ANY_CHAR,
     ANY_TEXT,
-    EPSILON,
     Alternate,
     Chars,
     Complement,
@@ -102,8 +101,8 @@ def first_characters(node: Node) -> Ranges:
 def reach(node: Node) -> int | None:
     """How many characters decide whether a text is in the language; None: no bound known.
 
-    `B·ANY_TEXT` is decided by as many characters as the longest text of B has; a finite language by one more, since the text
-    must also end.
+    `B·ANY_TEXT` is decided by as many characters as the longest text of B has; a finite language by one more, since
+    the text must also end.
     """
     if node == ANY_TEXT:
         return 0
@@ -148,7 +147,7 @@ def not_empty(node: Node) -> Node:
 
 
 def times(node: Node, low: int, high: int | None) -> Node:
-    """`low` to `high` copies. Nested repeats with a plain product are joined: `(x?){500}` is `x{0,500}`, `(x*)*` is `x*`."""
+    """`low` to `high` copies. Nested repeats are joined where they can be: `(x?){9}` is `x{0,9}`, `(x*)*` is `x*`."""
     if isinstance(node, Repeat) and (high is None or high >= 1):
         if node.low == 0 and node.high in (1, None):
             return repeat(node.node, 0, high if node.high == 1 else None)

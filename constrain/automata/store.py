@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain import kernels
+from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
 from constrain.kernels import arena, earley, expressions, masks  # noqa: F401  (masks: all kernels are declared before `load`)
 
@@ -102,6 +103,9 @@ class Store:
         self.A[arena.N_UNEXPANDED] = 0
         start = int(self.A[arena.UNEXPANDED])
         return sorted(set(self.A[start : start + n].tolist()))
+
+    def note_characters(self, e: int, ranges: Ranges) -> None:
+        """Told that e is one character of these ranges, in some spelling; the engine notes which slices e covers."""
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 

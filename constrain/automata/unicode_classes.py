@@ -1,8 +1,8 @@
 r"""Character classes: what `\d`, `\w`, `\s`, `\p{...}` and `re.IGNORECASE` mean, as `Ranges`.
 
-The idea: Python's meanings are read off Python itself — `re` scans the text of all code points — so they are exact in every
-version of Python. General categories come from `unicodedata`; scripts and binary properties, which Python lacks, from a
-generated table (`unicode_tables`, at the Unicode version of the package that it was made with).
+The idea: Python's meanings are read off Python itself — `re` scans the text of all code points — so they are exact
+in every version of Python. General categories come from `unicodedata`; scripts and binary properties, which Python
+lacks, from a generated table (`unicode_tables`, at the Unicode version of the package that it was made with).
 
 Cost: a class is computed when first asked for, in 10 to 90 ms, and kept.
 """
@@ -30,15 +30,15 @@ ECMA_BLANK: Ranges = ((0x09, 0x09), (0x0B, 0x0C), (0x20, 0x20), (0xA0, 0xA0), (0
 
 # Long names of general categories (Unicode PropertyValueAliases.txt, gc), loosely spelled.
 CATEGORY_NAMES = {
-    "other": "C", "control": "Cc", "cntrl": "Cc", "format": "Cf", "unassigned": "Cn", "privateuse": "Co", "surrogate": "Cs",
-    "letter": "L", "casedletter": "LC", "lowercaseletter": "Ll", "modifierletter": "Lm", "otherletter": "Lo",
-    "titlecaseletter": "Lt", "uppercaseletter": "Lu", "mark": "M", "combiningmark": "M", "spacingmark": "Mc",
-    "enclosingmark": "Me", "nonspacingmark": "Mn", "number": "N", "decimalnumber": "Nd", "digit": "Nd", "letternumber": "Nl",
-    "othernumber": "No", "punctuation": "P", "punct": "P", "connectorpunctuation": "Pc", "dashpunctuation": "Pd",
-    "closepunctuation": "Pe", "finalpunctuation": "Pf", "initialpunctuation": "Pi", "otherpunctuation": "Po",
-    "openpunctuation": "Ps", "symbol": "S", "currencysymbol": "Sc", "modifiersymbol": "Sk", "mathsymbol": "Sm",
-    "othersymbol": "So", "separator": "Z", "lineseparator": "Zl", "paragraphseparator": "Zp", "spaceseparator": "Zs",
-}  # fmt: skip
+    "other": "C", "control": "Cc", "cntrl": "Cc", "format": "Cf", "unassigned": "Cn", "privateuse": "Co",
+    "surrogate": "Cs", "letter": "L", "casedletter": "LC", "lowercaseletter": "Ll", "modifierletter": "Lm",
+    "otherletter": "Lo", "titlecaseletter": "Lt", "uppercaseletter": "Lu", "mark": "M", "combiningmark": "M",
+    "spacingmark": "Mc", "enclosingmark": "Me", "nonspacingmark": "Mn", "number": "N", "decimalnumber": "Nd",
+    "digit": "Nd", "letternumber": "Nl", "othernumber": "No", "punctuation": "P", "punct": "P",
+    "connectorpunctuation": "Pc", "dashpunctuation": "Pd", "closepunctuation": "Pe", "finalpunctuation": "Pf",
+    "initialpunctuation": "Pi", "otherpunctuation": "Po", "openpunctuation": "Ps", "symbol": "S", "currencysymbol":
+    "Sc", "modifiersymbol": "Sk", "mathsymbol": "Sm", "othersymbol": "So", "separator": "Z", "lineseparator": "Zl",
+    "paragraphseparator": "Zp", "spaceseparator": "Zs", }  # fmt: skip
 
 
 @cache
@@ -57,7 +57,9 @@ def python_class(letter: str) -> Ranges:
 @cache
 def ecma_space() -> Ranges:
     r"""What `\s` matches in ECMA-262 (section 22.2.2.9, CharacterClassEscape :: s)."""
-    blank = [(c, c) for low, high in python_class("s") for c in range(low, high + 1) if unicodedata.category(chr(c)) == "Zs"]
+    blank = [
+        (c, c) for low, high in python_class("s") for c in range(low, high + 1) if unicodedata.category(chr(c)) == "Zs"
+    ]
     return intervals.union(ECMA_BLANK, ECMA_LINE_END, blank)
 
 
@@ -75,7 +77,7 @@ def _categories() -> dict[str, Ranges]:
 
 @cache
 def category(name: str) -> Ranges | None:
-    """Characters of a general category by short name: `Lu`, or `L` for all of `L?`; `LC` is Lu, Ll and Lt. None: no such."""
+    """Characters of a general category by short name: `Lu`; `L` for all that begin with L; `LC`. None: no such."""
     if name == "LC":
         return intervals.union(*(_categories()[each] for each in ("Lu", "Ll", "Lt")))
     parts = [ranges for each, ranges in _categories().items() if each == name or each[0] == name]
@@ -89,7 +91,7 @@ def loose(name: str) -> str:
 
 @cache
 def unicode_property(expression: str) -> Ranges | None:
-    r"""The inside of `\p{...}`: `Lu`, `Letter`, `gc=Lu`, `Script=Greek`, `scx=Grek`, `Alphabetic`. None: no such property."""
+    r"""The inside of `\p{...}`: `Lu`, `Letter`, `gc=Lu`, `Script=Greek`, `scx=Grek`, `Alphabetic`. None: unknown."""
     key, equals, value = expression.partition("=")
     name = loose(value if equals else key)
     if not equals:

@@ -1,6 +1,8 @@
-"""Scripts and binary properties of Unicode as hexadecimal ranges. Written by `make_unicode_tables.py`; do not edit."""
+"""Scripts and binary properties of Unicode as hexadecimal ranges.
+Written by `make_unicode_tables.py`; do not edit.
+"""
 
-# Script property: full name, loosely spelled -> code points.
+# Script: full name, loosely spelled -> code points.
 SCRIPTS: dict[str, str] = {
     "adlam": "1e900-1e94b 1e950-1e959 1e95e-1e95f",
     "ahom": "11700-1171a 1171d-1172b 11730-11746",
@@ -99,14 +101,14 @@ SCRIPTS: dict[str, str] = {
         "a5e a66-a76 "
     ),
     "gurungkhema": "16100-16139",
-    "hangul": (
-        "1100-11ff 302e-302f 3131-318e 3200-321e 3260-327e a960-a97c ac00-d7a3 d7b0-d7c6 d7cb-d7fb ffa0-ffbe "
-        "ffc2-ffc7 ffca-ffcf ffd2-ffd7 ffda-ffdc "
-    ),
-    "hani": (
+    "han": (
         "2e80-2e99 2e9b-2ef3 2f00-2fd5 3005 3007 3021-3029 3038-303b 3400-4dbf 4e00-9fff f900-fa6d fa70-fad9 "
         "16fe2-16fe3 16ff0-16ff6 20000-2a6df 2a700-2b81e 2b820-2cead 2ceb0-2ebe0 2ebf0-2ee5d 2f800-2fa1d "
         "30000-3134a 31350-33479 "
+    ),
+    "hangul": (
+        "1100-11ff 302e-302f 3131-318e 3200-321e 3260-327e a960-a97c ac00-d7a3 d7b0-d7c6 d7cb-d7fb ffa0-ffbe "
+        "ffc2-ffc7 ffca-ffcf ffd2-ffd7 ffda-ffdc "
     ),
     "hanifirohingya": "10d00-10d27 10d30-10d39",
     "hanunoo": "1720-1734",
@@ -141,7 +143,7 @@ SCRIPTS: dict[str, str] = {
     "khojki": "11200-11211 11213-11241",
     "khudawadi": "112b0-112ea 112f0-112f9",
     "kiratrai": "16d40-16d79",
-    "laoo": "e81-e82 e84 e86-e8a e8c-ea3 ea5 ea7-ebd ec0-ec4 ec6 ec8-ece ed0-ed9 edc-edf",
+    "lao": "e81-e82 e84 e86-e8a e8c-ea3 ea5 ea7-ebd ec0-ec4 ec6 ec8-ece ed0-ed9 edc-edf",
     "latin": (
         "41-5a 61-7a aa ba c0-d6 d8-f6 f8-2b8 2e0-2e4 1d00-1d25 1d2c-1d5c 1d62-1d65 1d6b-1d77 1d79-1dbe 1e00-1eff "
         "2071 207f 2090-209f 212a-212b 2132 214e 2160-2188 2c60-2c7f a722-a787 a78b-a7dd a7e2 a7f1-a7ff ab30-ab5a "
@@ -170,7 +172,7 @@ SCRIPTS: dict[str, str] = {
     "miao": "16f00-16f4a 16f4f-16f87 16f8f-16f9f",
     "modi": "11600-11644 11650-11659",
     "mongolian": "1800-1801 1804 1806-1819 1820-1878 1880-18aa 11660-1166c",
-    "mroo": "16a40-16a5e 16a60-16a69 16a6e-16a6f",
+    "mro": "16a40-16a5e 16a60-16a69 16a6e-16a6f",
     "multani": "11280-11286 11288 1128a-1128d 1128f-1129d 1129f-112a9",
     "myanmar": "1000-109f a9e0-a9fe aa60-aa7f 116d0-116e3",
     "nabataean": "10880-1089e 108a7-108af",
@@ -178,7 +180,7 @@ SCRIPTS: dict[str, str] = {
     "nandinagari": "119a0-119a7 119aa-119d7 119da-119e4",
     "newa": "11400-1145b 1145d-11461",
     "newtailue": "1980-19ab 19b0-19c9 19d0-19da 19de-19df",
-    "nkoo": "7c0-7fa 7fd-7ff",
+    "nko": "7c0-7fa 7fd-7ff",
     "nushu": "16fe1 1b170-1b2fb",
     "nyiakengpuachuehmong": "1e100-1e12c 1e130-1e13d 1e140-1e149 1e14e-1e14f",
     "ogham": "1680-169c",
@@ -255,18 +257,18 @@ SCRIPTS: dict[str, str] = {
         "113e1-113e2 "
     ),
     "ugaritic": "10380-1039d 1039f",
-    "vaii": "a500-a62b",
+    "vai": "a500-a62b",
     "vithkuqi": (
         "10570-1057a 1057c-1058a 1058c-10592 10594-10595 10597-105a1 105a3-105b1 105b3-105b9 105bb-105bc "
     ),
     "wancho": "1e2c0-1e2f9 1e2ff",
     "warangciti": "118a0-118f2 118ff",
     "yezidi": "10e80-10ea9 10eab-10ead 10eb0-10eb1",
-    "yiii": "a000-a48c a490-a4c6",
+    "yi": "a000-a48c a490-a4c6",
     "zanabazarsquare": "11a00-11a47",
 }
 
-# Script_Extensions property, where it differs from Script.
+# Script_Extensions, where it differs from Script.
 SCRIPT_EXTENSIONS: dict[str, str] = {
     "adlam": "61f 640 204f 2e41 1e900-1e94b 1e950-1e959 1e95e-1e95f",
     "arabic": (
@@ -356,16 +358,16 @@ SCRIPT_EXTENSIONS: dict[str, str] = {
         "a4b-a4d a51 a59-a5c a5e a66-a76 a830-a839 "
     ),
     "gurungkhema": "965 16100-16139",
-    "hangul": (
-        "1100-11ff 3001-3003 3008-3011 3013-301f 302e-3030 3037 30fb 3131-318e 3200-321e 3260-327e a960-a97c "
-        "ac00-d7a3 d7b0-d7c6 d7cb-d7fb fe45-fe46 ff61-ff65 ffa0-ffbe ffc2-ffc7 ffca-ffcf ffd2-ffd7 ffda-ffdc "
-    ),
-    "hani": (
+    "han": (
         "b7 2e80-2e99 2e9b-2ef3 2f00-2fd5 2ff0-2fff 3001-3003 3005-3011 3013-301f 3021-302d 3030 3037-303f 30fb "
         "3190-319f 31c0-31e5 31ef 3220-3247 3280-32b0 32c0-32cb 32ff 3358-3370 337b-337f 33e0-33fe 3400-4dbf "
         "4e00-9fff a700-a707 f900-fa6d fa70-fad9 fe45-fe46 ff61-ff65 16fe2-16fe3 16ff0-16ff6 1d360-1d371 "
         "1f250-1f251 20000-2a6df 2a700-2b81e 2b820-2cead 2ceb0-2ebe0 2ebf0-2ee5d 2f800-2fa1d 30000-3134a "
         "31350-33479 "
+    ),
+    "hangul": (
+        "1100-11ff 3001-3003 3008-3011 3013-301f 302e-3030 3037 30fb 3131-318e 3200-321e 3260-327e a960-a97c "
+        "ac00-d7a3 d7b0-d7c6 d7cb-d7fb fe45-fe46 ff61-ff65 ffa0-ffbe ffc2-ffc7 ffca-ffcf ffd2-ffd7 ffda-ffdc "
     ),
     "hanifirohingya": "60c 61b 61f 640 6d4 10d00-10d27 10d30-10d39",
     "hanunoo": "1720-1736",
@@ -423,7 +425,7 @@ SCRIPT_EXTENSIONS: dict[str, str] = {
     "myanmar": "1000-109f a92e a9e0-a9fe aa60-aa7f 116d0-116e3",
     "nandinagari": "951 964-965 ce6-cef 1ce9 1cf2 1cfa a830-a835 119a0-119a7 119aa-119d7 119da-119e4",
     "newa": "951-952 1cd5 1cd7-1cd8 1ce2 1ce9 1ceb 1ced 11400-1145b 1145d-11461",
-    "nkoo": "60c 61b 61f 7c0-7fa 7fd-7ff fd3e-fd3f",
+    "nko": "60c 61b 61f 7c0-7fa 7fd-7ff fd3e-fd3f",
     "oldhungarian": "205a 205d 2e31 2e41 10c80-10cb2 10cc0-10cf2 10cfa-10cff",
     "oldpermic": "b7 300 306-308 313 483 10350-1037a",
     "oldturkic": "205a 2e30 10c00-10c48",
@@ -477,7 +479,7 @@ SCRIPT_EXTENSIONS: dict[str, str] = {
         "113cc-113d5 113d7-113d8 113e1-113e2 "
     ),
     "yezidi": "60c 61b 61f 660-669 10e80-10ea9 10eab-10ead 10eb0-10eb1",
-    "yiii": "3001-3002 3008-3011 3014-301b 30fb a000-a48c a490-a4c6 ff61-ff65",
+    "yi": "3001-3002 3008-3011 3014-301b 30fb a000-a48c a490-a4c6 ff61-ff65",
 }
 
 # Other names of scripts.
@@ -529,8 +531,8 @@ SCRIPT_ALIASES: dict[str, str] = {
     "gujr": "gujarati",
     "gukh": "gurungkhema",
     "guru": "gurmukhi",
-    "han": "hani",
     "hang": "hangul",
+    "hani": "han",
     "hano": "hanunoo",
     "hatr": "hatran",
     "hebr": "hebrew",
@@ -552,7 +554,7 @@ SCRIPT_ALIASES: dict[str, str] = {
     "krai": "kiratrai",
     "kthi": "kaithi",
     "lana": "taitham",
-    "lao": "laoo",
+    "laoo": "lao",
     "latn": "latin",
     "lepc": "lepcha",
     "limb": "limbu",
@@ -571,7 +573,7 @@ SCRIPT_ALIASES: dict[str, str] = {
     "mero": "meroitichieroglyphs",
     "mlym": "malayalam",
     "mong": "mongolian",
-    "mro": "mroo",
+    "mroo": "mro",
     "mtei": "meeteimayek",
     "mult": "multani",
     "mymr": "myanmar",
@@ -579,7 +581,7 @@ SCRIPT_ALIASES: dict[str, str] = {
     "nand": "nandinagari",
     "narb": "oldnortharabian",
     "nbat": "nabataean",
-    "nko": "nkoo",
+    "nkoo": "nko",
     "nshu": "nushu",
     "ogam": "ogham",
     "olck": "olchiki",
@@ -641,14 +643,14 @@ SCRIPT_ALIASES: dict[str, str] = {
     "tols": "tolongsiki",
     "tutg": "tulutigalari",
     "ugar": "ugaritic",
-    "vai": "vaii",
+    "vaii": "vai",
     "vith": "vithkuqi",
     "wara": "warangciti",
     "wcho": "wancho",
     "xpeo": "oldpersian",
     "xsux": "cuneiform",
     "yezi": "yezidi",
-    "yi": "yiii",
+    "yiii": "yi",
     "zanb": "zanabazarsquare",
     "zinh": "inherited",
     "zyyy": "common",
@@ -690,8 +692,8 @@ BINARY: dict[str, str] = {
         "aa00-aa36 aa40-aa4d aa60-aa76 aa7a-aabe aac0 aac2 aadb-aadd aae0-aaef aaf2-aaf5 ab01-ab06 ab09-ab0e "
         "ab11-ab16 ab20-ab26 ab28-ab2e ab30-ab5a ab5c-ab69 ab6c-ab6d ab70-abea ac00-d7a3 d7b0-d7c6 d7cb-d7fb "
         "f900-fa6d fa70-fad9 fb00-fb06 fb13-fb17 fb1d-fb28 fb2a-fb36 fb38-fb3c fb3e fb40-fb41 fb43-fb44 fb46-fbb1 "
-        "fbd3-fd3d fd50-fd8f fd92-fdc7 fdf0-fdfb fe70-fe74 fe76-fefc ff21-ff3a ff41-ff5a ff66-ffbe ffc2-ffc7 ffca- "
-        "ffcf ffd2-ffd7 ffda-ffdc 10000-1000b 1000d-10026 10028-1003a 1003c-1003d 1003f-1004d 10050-1005d "
+        "fbd3-fd3d fd50-fd8f fd92-fdc7 fdf0-fdfb fe70-fe74 fe76-fefc ff21-ff3a ff41-ff5a ff66-ffbe ffc2-ffc7 "
+        "ffca-ffcf ffd2-ffd7 ffda-ffdc 10000-1000b 1000d-10026 10028-1003a 1003c-1003d 1003f-1004d 10050-1005d "
         "10080-100fa 10140-10174 10280-1029c 102a0-102d0 10300-1031f 1032d-1034a 10350-1037a 10380-1039d "
         "103a0-103c3 103c8-103cf 103d1-103d5 10400-1049d 104b0-104d3 104d8-104fb 10500-10527 10530-10563 "
         "10570-1057a 1057c-1058a 1058c-10592 10594-10595 10597-105a1 105a3-105b1 105b3-105b9 105bb-105bc "
@@ -993,8 +995,8 @@ BINARY: dict[str, str] = {
         "aa7e-aaaf aab1 aab5-aab6 aab9-aabd aac0 aac2 aadb-aadd aae0-aaea aaf2-aaf4 ab01-ab06 ab09-ab0e ab11-ab16 "
         "ab20-ab26 ab28-ab2e ab30-ab5a ab5c-ab69 ab6c-ab6d ab70-abe2 ac00-d7a3 d7b0-d7c6 d7cb-d7fb f900-fa6d "
         "fa70-fad9 fb00-fb06 fb13-fb17 fb1d fb1f-fb28 fb2a-fb36 fb38-fb3c fb3e fb40-fb41 fb43-fb44 fb46-fbb1 "
-        "fbd3-fd3d fd50-fd8f fd92-fdc7 fdf0-fdfb fe70-fe74 fe76-fefc ff21-ff3a ff41-ff5a ff66-ffbe ffc2-ffc7 ffca- "
-        "ffcf ffd2-ffd7 ffda-ffdc 10000-1000b 1000d-10026 10028-1003a 1003c-1003d 1003f-1004d 10050-1005d "
+        "fbd3-fd3d fd50-fd8f fd92-fdc7 fdf0-fdfb fe70-fe74 fe76-fefc ff21-ff3a ff41-ff5a ff66-ffbe ffc2-ffc7 "
+        "ffca-ffcf ffd2-ffd7 ffda-ffdc 10000-1000b 1000d-10026 10028-1003a 1003c-1003d 1003f-1004d 10050-1005d "
         "10080-100fa 10140-10174 10280-1029c 102a0-102d0 10300-1031f 1032d-1034a 10350-10375 10380-1039d "
         "103a0-103c3 103c8-103cf 103d1-103d5 10400-1049d 104b0-104d3 104d8-104fb 10500-10527 10530-10563 "
         "10570-1057a 1057c-1058a 1058c-10592 10594-10595 10597-105a1 105a3-105b1 105b3-105b9 105bb-105bc "

@@ -14,13 +14,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from constrain.automata.lower import lower
 from constrain.automata.store import Flush, Int32, Store
+from constrain.automata.syntax import Ranges
+from constrain.engine.layout import layout
 from constrain.errors import LimitError
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.kernels import arena, configurations, earley
+from constrain.kernels import arena, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 512 << 20
@@ -44,21 +44,31 @@ class TokenAutomaton(Store):
         self.eos_ids = vocabulary.eos_ids
         self.size = vocabulary.size
         self.epoch = 0
-        self._layout = _layout(vocabulary)
-        super().__init__(words=self._layout.size + (1 << 20), budget=max(budget, 4 * self._layout.size + (1 << 20)))
+        self._slices = [piece.ranges for piece in vocabulary.slices]
+        self._layout = layout(vocabulary)
+        size = self._layout.words.size
+        super().__init__(words=size + (1 << 20), budget=max(budget, 4 * size + (1 << 20)))
 
     def reset(self) -> None:
         super().reset()
         self._symbols: dict[Symbol, int] = {}
         self._nonterminals: list[Nonterminal] = []
         self._suffixes: dict[tuple[int, int], int] = {}
-        base = self.call(_region, self._layout.size)
-        self.A[base : base + self._layout.size] = self._layout
-        offsets = self._layout[: len(_TABLES)]
-        for header, offset in zip(_TABLES, offsets.tolist(), strict=True):
-            self.A[header] = base + offset
-        self.A[arena.N_NODES], self.A[arena.DEPTH] = self._layout[len(_TABLES) : len(_TABLES) + 2]
+        base = self.call(_region, self._layout.words.size)
+        self.A[base : base + self._layout.words.size] = self._layout.words
+        for word, offset in self._layout.header.items():
+            self.A[word] = base + offset
+        for word in self._layout.pointers:
+            self.A[base + word] += base
+        self.A[arena.N_NODES], self.A[arena.DEPTH] = self._layout.nodes, self._layout.depth
         self.A[arena.N_TOKENS], self.A[arena.N_EOS] = self.size, len(self.eos_ids)
+        self.A[arena.N_SLICES] = len(self._slices)
+
+    def note_characters(self, e: int, ranges: Ranges) -> None:
+        if e != arena.NONE:
+            for j, characters in enumerate(self._slices):
+                if all(any(a <= low and high <= b for a, b in ranges) for low, high in characters):
+                    self.A[e + expressions.FLAGS] |= 1 << (expressions.FIRST_SLICE + j)
 
     def flush(self) -> None:
         """Forget every state; matchers rebuild theirs when they are next asked."""
@@ -168,28 +178,6 @@ class TokenAutomaton(Store):
 
 
 _WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol
-_TABLES = (arena.TRIE, arena.NEXT_SAME, arena.TOKEN_AT, arena.TOKEN_BYTES, arena.SEEN, arena.EOS)
-
-
-def _layout(vocabulary: Vocabulary) -> Int32:
-    """int32 words: offsets of the _TABLES, number of nodes, depth, then the tables (kernels/masks.py says what is where)."""
-    trie = vocabulary.trie
-    nodes = np.empty((len(trie), 3), np.int32)
-    nodes[:, 0] = trie.byte.astype(np.int32) | trie.depth << 8
-    nodes[:, 1] = trie.end
-    nodes[:, 2] = trie.token
-    tokens = [token or b"" for token in vocabulary.tokens]
-    token_at = np.zeros(vocabulary.size + 1, np.int32)
-    token_at[1:] = np.cumsum(np.fromiter(map(len, tokens), np.int32, len(tokens)))
-    text = b"".join(tokens)
-    token_bytes = np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32)
-    next_same = np.full(vocabulary.size, -1, np.int32)
-    next_same[: len(trie.next_same)] = trie.next_same
-    seen = np.zeros(vocabulary.size, np.int32)
-    tables = [nodes.ravel(), next_same, token_at, token_bytes, seen, np.array(vocabulary.eos_ids, np.int32)]
-    head = len(tables) + 2
-    offsets = head + np.cumsum([0, *(len(table) for table in tables[:-1])])
-    return np.concatenate([offsets, [len(trie), trie.max_depth], *tables]).astype(np.int32)
 
 
 # kernels that take no scratch, with the arguments that `Store.call` passes

@@ -42,6 +42,7 @@ class Generation:
     finish_reason: "stop" — complete; "length" — cut off at max_tokens or at the model's context, so the text is a
       prefix; "dead_end" — nothing valid could be completed: no allowed token had any probability, or the output failed
       a residual check as often as allowed.
+    fault: what the residual check said, if it failed.
     trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.step`).
     """
 
@@ -52,6 +53,7 @@ class Generation:
     log_weight: float
     finish_reason: FinishReason
     stats: Stats
+    fault: str | None = None
     trace: list[TokenRecord] = field(default_factory=list, repr=False)
 
 

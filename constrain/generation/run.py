@@ -1,9 +1,10 @@
 """Running a checked request: samples from the method, then text, value and the last check.
 
 What the mask cannot enforce — a residual keyword of a schema, a validator of a pydantic model — is checked on every
-complete output. One that fails is thrown away and sampled anew, up to `RETRIES` times (not at temperature 0, where it
-would come out the same, nor in a stream, which cannot be taken back); then its finish_reason is "dead_end" and it has
-no value. So nothing invalid is ever returned as "stop". Throwing away divides the law of the method by the share that
+complete output (verdict.py). One that fails is thrown away and sampled anew, up to `RETRIES` times (not at temperature
+0, where it would come out the same, nor in a stream, which cannot be taken back); then its finish_reason is "dead_end"
+and it has no value. So nothing invalid is ever returned as "stop". Throwing away divides the law of the method by the
+share that
 passes: the weights of outputs keep their ratios, but their mean no longer estimates the mass of the language
 (`stats.retries` tells).
 """
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from constrain.generation.result import Generation, Stats
+from constrain.generation.verdict import verdict
 from constrain.hf.model import HFModel
 from constrain.sampling.draw import TorchDraw
 from constrain.sampling.job import Clock, Job, Sample, Settings, fill_one_by_one
@@ -61,7 +63,7 @@ class Run:
             failed = []
             for row, sample in zip(pending, samples, strict=True):
                 outputs[row] = self._finish(row, sample)
-                if sample.finish_reason != outputs[row].finish_reason:
+                if outputs[row].fault is not None:
                     failed.append(row)
             pending = failed
             if not pending:
@@ -124,25 +126,15 @@ class Run:
             stats=stats,
             trace=sample.trace,
         )
-        if sample.finish_reason != "stop":
+        if sample.finish_reason != "stop" or self.source is None:
             return output
-        try:
-            return replace(output, value=checked_value(self.source, text))
-        except ValueError:  # ConstrainError, pydantic's ValidationError, json's JSONDecodeError
-            return replace(output, finish_reason="dead_end", log_weight=-math.inf)
+        value, fault = verdict(self.source, text, self.vocabulary)
+        if fault is None:
+            return replace(output, value=value)
+        return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
 
     def _stop(self) -> None:
         self.clock.seconds["total"] = time.perf_counter() - self.start
-
-
-def checked_value(source: Any, text: str) -> Any:
-    """The value of a complete text: parsed JSON or an instance; None for sources that have no values.
-
-    Raises ValueError: the text fails a check that the mask could not make.
-    """
-    if hasattr(source, "check"):
-        source.check(text)
-    return source.parse(text) if hasattr(source, "parse") else None
 
 
 def _mask_filler(compiled: Any) -> Any:

@@ -59,6 +59,7 @@ class _Reader:
         self.index = 0
         self.defined: dict[str, int] = {}  # rule name -> index of its definition
         self.used: dict[str, int] = {}  # rule name -> index of its first use
+        self.groups: list[int] = []  # the indices of the open parentheses
 
     def definition(self, name: str) -> str | None:
         """The place of a rule, drawn."""
@@ -80,7 +81,7 @@ class _Reader:
 
     def rule(self) -> tuple[str, Expression]:
         index = self.index
-        name = self.name("a rule name")
+        name = self.name("a rule name", fix="a rule is written: name ::= alternatives")
         if name in self.defined:
             raise self.fault(f"rule {name} is defined more than once", index, len(name), "join the definitions with |")
         self.defined[name] = index
@@ -135,13 +136,7 @@ class _Reader:
             self.index += 1
             return Leaf(Terminal(syntax.ANY_CHAR, "."))
         if first == "(":
-            self.index += 1
-            group = self.choice(nested=True)
-            self.skip(_BLANK_LINES)
-            if self.text[self.index : self.index + 1] != ")":
-                raise self.fault("this parenthesis is not closed", index, fix="add )")
-            self.index += 1
-            return group
+            return self.group()
         if first in "<!":
             fix = "write the token's text as a string"
             raise self.fault("references to tokens are not supported: a constraint is a language of texts", fix=fix)
@@ -150,9 +145,21 @@ class _Reader:
                 f"{first} repeats nothing",
                 fix=f'put it after a string, a [set], a rule name or a group; or quote it: "{first}"',
             )
-        name = self.name("a string, a [set], a rule name or a group")
+        name = self.name("a string, a [set], a rule name or a group", fix=f'quote it if it is text: "{first}"')
+        if self.groups and re.compile(r"[ \t]*::=").match(self.text, self.index):
+            raise self.fault("this parenthesis is not closed", self.groups[-1], fix="add )")
         self.used.setdefault(name, index)
         return Ref(name)
+
+    def group(self) -> Expression:
+        self.groups.append(self.index)
+        self.index += 1
+        body = self.choice(nested=True)
+        if self.text[self.index : self.index + 1] != ")":
+            raise self.fault("this parenthesis is not closed", self.groups[-1], fix="add )")
+        self.index += 1
+        self.groups.pop()
+        return body
 
     def repetition(self, item: Expression) -> Expression:
         index, operator = self.index, self.text[self.index]
@@ -222,11 +229,11 @@ class _Reader:
             )
         return chr(code)
 
-    def name(self, expected: str) -> str:
+    def name(self, expected: str, fix: str) -> str:
         found = _NAME.match(self.text, self.index)
         if not found:
             shown = repr(self.text[self.index]) if self.index < len(self.text) else "the end of the text"
-            raise self.fault(f"expected {expected}, not {shown}")
+            raise self.fault(f"expected {expected}, not {shown}", fix=fix)
         self.index = found.end()
         return found[0]
 

@@ -21,6 +21,8 @@ _SCAN = re.compile(
 )
 _DEFINES = re.compile(r"(\{[^}\n]*\})?[ \t]*(\.[ \t]*[+-]?\d+)?[ \t]*:(?!:)")
 
+_SYNTAX = "see the syntax at https://lark-parser.readthedocs.io/en/stable/grammar.html"
+
 # (what lark says, with the name as the first group; what we say; what to point at; way out)
 _MESSAGES = [
     (r"Terminal used but not defined: (\w+)", "{0} is used but not defined", "use", "define it, or %import it"),
@@ -32,7 +34,7 @@ _MESSAGES = [
     ),
     (
         r"Wrong number of template arguments used for (\w+) \(expected (\d+), got (\d+)\)",
-        "template {0} takes {1} arguments, not {2}",
+        "wrong number of arguments for template {0}: {2}, not {1}",
         "use",
         "give one argument for each parameter",
     ),
@@ -167,19 +169,33 @@ def located(error: BaseException, places: Places) -> GrammarError:
 
 
 def _syntax_error(message: str, unexpected: UnexpectedInput, text: str) -> GrammarError:
-    index = min(unexpected.pos_in_stream or 0, len(text)) if unexpected.pos_in_stream is not None else len(text)
+    index = len(text) if unexpected.pos_in_stream is None else min(unexpected.pos_in_stream, len(text))
+    fix = _SYNTAX
     if isinstance(unexpected, UnexpectedCharacters):
-        return GrammarError(
-            f"unexpected character {text[index : index + 1]!r}",
-            place=span(text, index),
-            fix="see the syntax at https://lark-parser.readthedocs.io/en/stable/grammar.html",
-        )
-    said = re.sub(r", at line \d+ column \d+$", "", message.split("\n")[0])
-    if said.startswith("Unexpected token") and isinstance(unexpected, UnexpectedToken):
-        said = f"unexpected {str(unexpected.token)!r}"
+        said = f"unexpected character {text[index : index + 1]!r}"
+    else:
+        said = re.sub(r", at line \d+ column \d+$", "", message.split("\n")[0])
+        if text[index : index + 2] in (":=", "::"):
+            fix = "this looks like GBNF: pass format='gbnf'"
+        elif said.startswith("Unexpected token") and isinstance(unexpected, UnexpectedToken):
+            said = f"unexpected {str(unexpected.token)!r}"
+            if not str(unexpected.token).strip():
+                said, index = "the rule ends too early", _unclosed(text, index)
+                said = "this is not closed" if text[index : index + 1] in ("(", "[", "{") else said
     while index > 0 and text[index : index + 1] in ("", "\n", "\r") and text[index - 1 : index] in "\r\n":
         index -= 1  # the fault is seen at the line's end: point there, not below
-    return GrammarError(_lower(said), place=span(text, index))
+    return GrammarError(_lower(said), place=span(text, index), fix=fix)
+
+
+def _unclosed(text: str, end: int) -> int:
+    """Where the innermost parenthesis stands that is open at an index; the index itself if none is."""
+    opened: list[int] = []
+    for piece in _outside_comments(text[:end]):
+        if piece[0] in ("(", "[", "{"):
+            opened.append(piece.start())
+        elif piece[0] in (")", "]", "}") and opened:
+            opened.pop()
+    return opened[-1] if opened else end
 
 
 def _missing_import(error: OSError, places: Places) -> GrammarError:

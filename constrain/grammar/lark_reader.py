@@ -122,7 +122,7 @@ class _Reader:
         values = tuple(self.value(each.children[0], arguments) for each in given)
         parameters, tree = self.rules[name]
         if len(parameters) != len(values):
-            message = f"template {name} takes {len(parameters)} arguments, not {len(values)}"
+            message = f"wrong number of arguments for template {name}: {len(values)}, not {len(parameters)}"
             raise GrammarError(message, place=self.places.use(name), fix="give one argument for each parameter")
         if (name, values) not in self.instances:
             if len(self.instances) == MAX_INSTANCES:
@@ -145,7 +145,7 @@ class _Reader:
             tree, priority = self.definitions[name]
             assert tree is not None  # `_refuse_declared`
             node = terminal_node(tree, self.places.token)
-            shown = "the ignored text" if name.startswith("__IGNORE") else name
+            shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
             self.terminals[name] = Terminal(node, shown, priority, literal=single_string(tree) is not None)
         return self.terminals[name]
 
@@ -191,7 +191,7 @@ class _Reader:
             name = terminal.name
             place = self.places.definition(name) or self.places.use(name) or self.places.search(re.escape(name))
             raise GrammarError(
-                f"terminal {name} matches the empty text",
+                f"the terminal {name} matches the empty text",
                 place=place,
                 fix="let it match at least one character, and make it optional where it is used",
             )

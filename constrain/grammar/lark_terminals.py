@@ -8,7 +8,7 @@ lazy quantifiers.
 **Lazy quantifiers** (`.*?`). Lark matches a terminal with Python's `re`, so a lazy one ends at the first place where
 it can: `"/*" /.*?/ "*/"` is one comment, never two. The language of such a terminal is therefore the members that
 have no proper prefix among the members. That is what `re` does as long as only lazy and fixed-length parts follow the
-first lazy one; anything else is refused, with its place. Look-around sees the terminal's own text only; at the edge
+first lazy one, up to a tail that may match nothing (`/".*?"i?/`); anything else is refused, with its place. Look-around sees the terminal's own text only; at the edge
 of a terminal, where Lark would look at its neighbours, it is refused too.
 
 Difference to Lark: it pastes regexes together as text, so its `/a|b/ "c"` means `a|bc`; here it means what it says,
@@ -28,7 +28,13 @@ from constrain.automata import syntax
 from constrain.automata.python import parse_python
 from constrain.automata.syntax import Node
 from constrain.errors import GrammarError, RegexError
-from constrain.grammar.regex_shape import has_greedy_after_lazy, is_lazy, needs_neighbours, sees_outside
+from constrain.grammar.regex_shape import (
+    has_greedy_after_lazy,
+    is_lazy,
+    needs_neighbours,
+    sees_outside,
+    split_after_lazy,
+)
 
 Place = Callable[[Token], str | None]
 
@@ -43,7 +49,7 @@ def terminal_node(tree: Tree[Any], place: Place) -> Node:
     if lazy is None and not any(needs_neighbours(text) for _, (text, _) in patterns):
         return _compose(tree, place, {})
     whole, first = _as_text(tree, place), next(iter(literals(tree)))
-    node = _regex(whole, first, place)
+    node = _regex(whole, first, place)  # also when it is read in parts: a fault is one of the whole
     if sees_outside(whole):
         raise GrammarError(
             "a terminal cannot look at the text around it (look-around, \\b, ^ or $ at its edge)",
@@ -52,13 +58,16 @@ def terminal_node(tree: Tree[Any], place: Place) -> Node:
         )
     if lazy is None:
         return node
-    if has_greedy_after_lazy(whole):
+    head, tail = split_after_lazy(whole)
+    if has_greedy_after_lazy(head):
         raise GrammarError(
             f"in {lazy.value} a lazy quantifier is followed by a part that may be longer or shorter",
             place=place(lazy),
             fix='say where the text stops instead, as in /"[^"]*"/, or make all that follows lazy too',
         )
-    return syntax.difference(node, syntax.concat(node, syntax.repeat(syntax.ANY_CHAR, 1)))
+    ends = _regex(head, first, place)
+    shortest = syntax.difference(ends, syntax.concat(ends, syntax.repeat(syntax.ANY_CHAR, 1)))
+    return syntax.concat(shortest, _regex(tail, first, place))
 
 
 def single_string(tree: Tree[Any] | Token) -> Token | None:
@@ -125,7 +134,7 @@ def _regex(pattern: str, token: Token, place: Place) -> Node:
         inside = error.place.replace("\n", "\n  ") if error.place else pattern
         shown = place(token)
         where = f"{shown}\nin the regex, {inside}" if shown else inside
-        raise GrammarError(error.message, place=where, fix=error.fix) from error
+        raise GrammarError(error.message, place=where, fix=error.fix or "correct the regex") from error
 
 
 def _range(tree: Any, place: Place) -> tuple[int, int]:

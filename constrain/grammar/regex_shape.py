@@ -52,6 +52,53 @@ def has_greedy_after_lazy(pattern: str) -> bool:
     return parsed is None or _mixes(parsed, False)[1]
 
 
+def split_after_lazy(pattern: str) -> tuple[str, str]:
+    """(head, tail) of a pattern: the tail follows all lazy parts and what they stop at, and may match nothing.
+
+    Where the head first ends does not depend on the tail, as in `".*?"i?`. The tail is "" if there is no such place.
+    """
+    items = _items(pattern)
+    if len(items) == 1 and (group := _group(items[0])):
+        opening, inner = group
+        head, tail = split_after_lazy(inner)
+        return (f"{opening}{head})", f"{opening}{tail})") if tail else (pattern, "")
+    lazy = [index for index, item in enumerate(items) if is_lazy(item)]
+    cut = lazy[-1] + 1 if lazy else 0
+    while cut < len(items) and _has_fixed_length(items[cut]):
+        cut += 1
+    head, tail = "".join(items[:cut]), "".join(items[cut:])
+    parsed = _parse(tail)
+    if "|" in items or needs_neighbours(tail) or parsed is None or parsed.getwidth()[0] > 0:
+        return pattern, ""
+    return head, tail
+
+
+def _items(pattern: str) -> list[str]:
+    """The pieces of a pattern outside of groups, each with its quantifier; `|` is a piece."""
+    items: list[str] = []
+    depth = 0
+    for piece in _PIECE.finditer(pattern):
+        if depth or (piece["quantifier"] and items):
+            items[-1] += piece[0]
+        else:
+            items.append(piece[0])
+        depth += (piece["open"] is not None and not piece[0].endswith(")")) - (piece[0] == ")")
+    return items
+
+
+def _group(item: str) -> tuple[str, str] | None:
+    """(opening, inside) of a piece that is one group without a quantifier; no look-around."""
+    opening = _PIECE.match(item)
+    if opening and opening["open"] and opening[0] not in _ASSERTIONS and item.endswith(")"):
+        return opening[0], item[opening.end() : -1]
+    return None
+
+
+def _has_fixed_length(item: str) -> bool:
+    parsed = _parse(item)
+    return parsed is not None and parsed.getwidth()[0] == parsed.getwidth()[1] and not needs_neighbours(item)
+
+
 def _parse(pattern: str) -> Any:
     try:
         return _parser.parse(pattern)

@@ -47,7 +47,7 @@ class Nonterminal:
       parsed in constant space (`analysis` finds them).
     """
 
-    __slots__ = ("name", "key", "expand", "right_recursive", "__weakref__")
+    __slots__ = ("__weakref__", "expand", "key", "name", "right_recursive")
 
     def __init__(
         self,

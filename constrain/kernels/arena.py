@@ -40,6 +40,7 @@ TOP, RECORDS, NEED, SERIAL = 0, 1, 2, 3
 UNEXPANDED, N_UNEXPANDED = 4, 5  # region of nonterminals that wait for their alternatives
 TRIE, N_NODES, DEPTH, NEXT_SAME, TOKEN_AT, TOKEN_BYTES, SEEN, N_TOKENS, EOS, N_EOS = 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 SEARCH_LIMIT, SEARCH = 16, 17  # states that one liveness search may visit; number of the latest search
+SLICES, N_SLICES = 18, 19
 N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
 HEADER = 64
 

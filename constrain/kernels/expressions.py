@@ -64,6 +64,7 @@ from constrain.kernels.arena import (
 # memo words of expressions (offsets from the record)
 FLAGS, PART, ROW, TAGS, INSIDE, LIFE, CLAMPED, RAW = 1, 2, 3, 4, 5, 6, 7, 8
 NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # FLAGS
+FIRST_SLICE = 8  # bit FIRST_SLICE + j of FLAGS: every character of the vocabulary's slice j is in e (set by `engine`)
 ALIVE, DEAD, FIRST_SERIAL = 1, 2, 3  # LIFE; a larger value marks a visit of the search with that number
 
 # memo words of partitions

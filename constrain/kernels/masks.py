@@ -8,12 +8,18 @@ vocabulary's trie once for a lexer state l and is shared by all grammars on that
   children, sorted by byte, where the lexeme cannot go on, so that the next lexeme begins there — and the bytes with
   which a lexeme that may end goes on all the same (*survivors*).
 
+Where a state loops on a class of characters (a string body, an identifier), the tokens made only of such characters need no walk
+either: the vocabulary has them ready as *slices*, by length, each with the trie of all other tokens (vocab/slices.py).
+
 A mask is then the union of inside sets, plus, for each t, a walk of the few exit subtrees from `scan(p, t)`. Only when a next
 lexeme can begin with a survivor (two segmentations within a token) is the whole trie walked with whole configurations.
 
     inside   [n, where, blocks, m]     n tokens at `where` (n = -1: a bitmap of all tokens), m blocks of BLOCK words
     block    [t, ends, n, survivors (8 words), runs, m]       runs: m times [byte, n, nodes at]
     mask     [n, bitmaps..., m, tokens...]                    their union; tokens are distinct and in no bitmap
+
+    slice    [nodes, n, main, longest, rows, m, long, k, bytes (8 words)]   the trie of the other tokens and each node's number in
+             the whole trie; m bitmaps: row r = tokens of at most r characters; k pairs (characters, token) beyond, shortest first
 
 The trie is in the arena: node i is A[TRIE + 3 i ...] = byte | depth << 8, end of its subtree, first token or -1; tokens with
 the same bytes are chained by A[NEXT_SAME + token].
@@ -28,22 +34,30 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.arena import (
+    ALT,
+    BYTES,
+    CAT,
     DEPTH,
     EOS,
+    EPS,
     KEY,
     N_EOS,
     N_INSIDE,
     N_MASKS,
     N_NODES,
+    N_SLICES,
     N_TOKENS,
     N_VISITED,
     N_WALKS,
     NEXT_SAME,
     NO_TAGS,
     NONE,
+    REP,
     SEEN,
     SERIAL,
+    SLICES,
     TRIE,
+    kind,
     push,
     region,
     room,
@@ -52,8 +66,10 @@ from constrain.kernels.arena import (
 )
 from constrain.kernels.configurations import MASK_OF, accepts, fresh, peek_configuration, step_configuration
 from constrain.kernels.earley import GREEDY, scan
-from constrain.kernels.expressions import INSIDE, TAGS, clamp, continues, peek, step, tags
+from constrain.kernels.expressions import FIRST_SLICE, FLAGS, INSIDE, TAGS, clamp, continues, peek, step, tags
 
+SLICE = 16
+NODES, PIECE_NODES, MAIN, LONGEST, ROWS, N_ROWS, LONG, N_LONG, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8  # words of a slice
 BLOCK = 13
 T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
 MARK, NUMBER, BITS = 1, 2, 3  # memo words of TAGSET records: serial of the walk that saw it, number in it, survivors
@@ -76,19 +92,73 @@ def number_tagset(A, S, t, n):
     return n
 
 
-@kernel("i(arena, arena, arena, i, i)")
-def walk_lexer(A, H, S, lexer, bitmap):
-    """Walk the trie from a lexer state; set the bits of the tokens inside, push triples (tagset number, byte or mark, node).
+@kernel("i(arena, i, i, i)")
+def run_length(A, e, j, alone):
+    """How many characters of slice j, whichever they are, may be read from e: what its head counts, or 0.
 
-    Marks: -2 the tagset itself, -1 a token ends here. The stack of states lies above the bitmap. Returns tokens set.
+    A count below the slice's longest token is an answer only if longer tokens are dead for certain: e is `alone` and after the
+    count comes a byte that is in no character of the class.
+    """
+    rest = EPS
+    while kind(A, e) == CAT:
+        rest = np.int64(A[e + KEY + 1])
+        e = np.int64(A[e + KEY])
+    if kind(A, e) != REP or (A[A[e + KEY] + FLAGS] >> (FIRST_SLICE + j)) & 1 == 0:
+        return 0
+    piece = A[SLICES] + SLICE * j
+    high = np.int64(A[e + KEY + 2])
+    if high < 0 or high >= A[piece + LONGEST]:
+        return np.int64(A[piece + LONGEST])
+    if kind(A, rest) == CAT:
+        rest = np.int64(A[rest + KEY])
+    if not alone or kind(A, rest) != BYTES:
+        return 0
+    for w in range(8):
+        if A[rest + KEY + w] & A[piece + SLICE_BYTES + w] != 0:
+            return 0
+    return high
+
+
+@kernel("i(arena, arena, i, i)")
+def admit_slice(A, S, lexer, bitmap):
+    """Copy to the bitmap the largest slice row that a lexer state admits; its slice, or 0."""
+    for j in range(A[N_SLICES]):
+        piece = A[SLICES] + SLICE * j
+        n = 0
+        if kind(A, lexer) == ALT:
+            for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
+                n = max(n, run_length(A, A[i], j, 0))
+        else:
+            n = run_length(A, lexer, j, 1)
+        if n > 0:
+            row = min(n, A[piece + N_ROWS] - 1)
+            words = (A[N_TOKENS] + 31) >> 5
+            for w in range(words):
+                S[bitmap + w] = A[A[piece + ROWS] + row * words + w]
+            for i in range(A[piece + LONG], A[piece + LONG] + 2 * A[piece + N_LONG], 2):
+                if A[i] > n:
+                    break
+                S[bitmap + (A[i + 1] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[i + 1] & 31))
+            return piece
+    return 0
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def walk_lexer(A, H, S, lexer, bitmap, piece):
+    """Walk a trie from a lexer state; set the bits of the tokens inside, push triples (tagset number, byte or mark, node).
+
+    piece: the slice whose rest is walked, or 0 for the whole trie. Marks: -2 the tagset itself, -1 a token ends here.
+    The stack of states lies above the bitmap. Returns the number of tokens set.
     """
     states = bitmap + ((A[N_TOKENS] + 31) >> 5)  # S[states + 2 d], ... + 1: lexer state and tagset at depth d
     S[states] = lexer
     S[states + 1] = NO_TAGS
-    trie = np.int64(A[TRIE])
-    n = np.int64(A[N_NODES])
+    trie = np.int64(A[piece + NODES] if piece else A[TRIE])
+    main = np.int64(A[piece + MAIN] if piece else 0)
+    n = np.int64(A[piece + PIECE_NODES] if piece else A[N_NODES])
     count = 0
     tagsets = 0
+    visited = 0
     i = 0
     while i < n:
         word = A[trie + 3 * i]
@@ -98,12 +168,12 @@ def walk_lexer(A, H, S, lexer, bitmap):
         if e == 0:
             e = step(A, H, S, S[here - 2], b)
         before = np.int64(S[here - 1])
-        A[N_VISITED] += 1
+        visited += 1
         if e == NONE:
             if before != NO_TAGS:
                 push(S, A[before + NUMBER])
                 push(S, b)
-                push(S, i)
+                push(S, A[main + i] if main else i)
             i = np.int64(A[trie + 3 * i + 1])
             continue
         if before != NO_TAGS:
@@ -125,8 +195,9 @@ def walk_lexer(A, H, S, lexer, bitmap):
             else:
                 push(S, A[t + NUMBER])
                 push(S, -1)
-                push(S, i)
+                push(S, A[main + i] if main else i)
         i += 1
+    A[N_VISITED] += visited
     return count
 
 
@@ -205,7 +276,10 @@ def inside(A, H, S, lexer):
         S[w] = 0
     triples = bitmap + above
     S[0] = triples
-    count = walk_lexer(A, H, S, lexer, bitmap)
+    piece = admit_slice(A, S, lexer, bitmap)
+    count = walk_lexer(A, H, S, lexer, bitmap, piece)
+    if piece:
+        count = A[N_TOKENS]  # many: store the bitmap
     stop = np.int64(S[0])
     sort_groups(S, triples, stop, 3)
     blocks = 0
@@ -427,3 +501,20 @@ def forced_token(A, H, S, c):
     if A[record] == 0 and A[record + 1] == 1:
         return np.int64(A[record + 2])
     return -1
+
+
+@kernel("void(arena, arena, arena)")
+def align_trie(whole, part, out):
+    """The number in a whole trie of each node of a trie of some of its tokens.
+
+    whole, part: nodes as rows of three words     out: int32[nodes of part]
+    """
+    cursor = np.zeros(1 << 16, np.int64)  # by depth: where to look for the next sibling
+    for i in range(out.size):
+        depth = part[3 * i] >> 8
+        j = cursor[depth]
+        while whole[3 * j] != part[3 * i]:
+            j = np.int64(whole[3 * j + 1])
+        out[i] = j
+        cursor[depth] = whole[3 * j + 1]
+        cursor[depth + 1] = j + 1

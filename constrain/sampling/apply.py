@@ -5,7 +5,7 @@ knows few operations on uint32). Logits may be wider than the vocabulary — mod
 ids beyond it stand for nothing: they are never allowed.
 
 Cost on a CPU: unpacking the bits, then one masked fill; on another device the words travel (V / 8 bytes a row), not
-the bits.
+the bits. Where few tokens are allowed — most states of a schema or a grammar — only their columns are taken.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 from constrain.errors import ConstrainError
 
 WORD = 32
+SPARSE = 8  # columns are picked when at most one in so many is allowed in any row
 
 
 def bitmask_words(size: int) -> int:
@@ -31,6 +32,41 @@ def apply_bitmask_(logits: torch.Tensor, bitmask: np.ndarray | torch.Tensor, siz
     size: V, the tokens of the vocabulary; by default all that the words have room for, up to W
     raises: ConstrainError when shapes or dtypes do not fit, or W < V
     """
+    words, size = _checked(logits, bitmask, size)
+    if logits.device.type == "cpu":
+        refused = torch.from_numpy(_bits(~words))
+    else:
+        refused = _unpack_on_device(~words, logits.device)
+    logits[:, :size].masked_fill_(refused[:, :size], -torch.inf)
+    logits[:, size:] = -torch.inf
+    return logits
+
+
+def masked_logits(
+    logits: torch.Tensor, bitmask: np.ndarray | torch.Tensor, size: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The logits under a mask, and the columns that were kept: float[B, U] and int64[U], or None for all of them.
+
+    Arguments as of `apply_bitmask_`; `logits` is left as it is. Columns are in order; what no row allows is left out,
+    what one row does not allow is -inf.
+    PERF: a step (V = 128,256, few tokens allowed, one row, one core) takes 0.2 ms instead of 0.6 ms;
+    `python benchmarks/sampling_step.py`.
+    """
+    words, size = _checked(logits, bitmask, size)
+    union = np.bitwise_or.reduce(words, axis=0)
+    kept = np.flatnonzero(_bits(union[np.newaxis])[0, :size])
+    if not 0 < len(kept) * SPARSE <= logits.shape[1]:
+        return apply_bitmask_(logits.clone(), words, size), None
+    columns = torch.from_numpy(kept).to(logits.device)
+    taken = logits.index_select(1, columns)
+    if len(words) > 1:
+        refused = ((words[:, kept // WORD] >> (kept % WORD).astype(np.uint32)) & 1) == 0
+        taken.masked_fill_(torch.from_numpy(refused).to(logits.device), -torch.inf)
+    return taken, columns
+
+
+def _checked(logits: torch.Tensor, bitmask: np.ndarray | torch.Tensor, size: int | None) -> tuple[np.ndarray, int]:
+    """The words as uint32, and the size."""
     if isinstance(bitmask, torch.Tensor):
         bitmask = bitmask.cpu().numpy()
     if bitmask.dtype not in (np.uint32, np.int32) or bitmask.ndim != 2 or logits.ndim != 2:
@@ -50,12 +86,17 @@ def apply_bitmask_(logits: torch.Tensor, bitmask: np.ndarray | torch.Tensor, siz
             f"the model gives {width} logits for a vocabulary of {size} tokens",
             fix="compile the constraint for a Vocabulary of the model's own tokenizer",
         )
-    if logits.device.type == "cpu":
-        refused = np.unpackbits((~bitmask).view(np.uint8), axis=1, bitorder="little")[:, :size].view(bool)
-        logits[:, :size].masked_fill_(torch.from_numpy(np.ascontiguousarray(refused)), -torch.inf)
-    else:
-        words = torch.from_numpy(np.ascontiguousarray(bitmask).view(np.int32)).to(logits.device)
-        bits = (words.unsqueeze(-1) >> torch.arange(WORD, device=logits.device, dtype=torch.int32)) & 1
-        logits[:, :size].masked_fill_(bits.reshape(rows, -1)[:, :size] == 0, -torch.inf)
-    logits[:, size:] = -torch.inf
-    return logits
+    return np.ascontiguousarray(bitmask).view(np.uint32), size
+
+
+def _bits(words: np.ndarray) -> np.ndarray:
+    """bool[B, 32 · W] of the bits of [B, W] words. numpy unpacks bytes, which follow each other as bits do on
+    little-endian machines: all that torch runs on."""
+    return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(bool)
+
+
+def _unpack_on_device(words: np.ndarray, device: torch.device) -> torch.Tensor:
+    """The same bits, made on another device: only the words travel."""
+    sent = torch.from_numpy(np.ascontiguousarray(words).view(np.int32)).to(device)
+    bits = (sent.unsqueeze(-1) >> torch.arange(WORD, device=device, dtype=torch.int32)) & 1
+    return bits.reshape(len(words), -1).bool()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import torch
 
+HEAD = 1024  # outcomes among which top-p is sought first
+
 
 def top_k_(probabilities: torch.Tensor, k: int) -> torch.Tensor:
     """Keep the k likeliest outcomes of each row, and those as likely as the k-th."""
@@ -21,7 +23,11 @@ def top_k_(probabilities: torch.Tensor, k: int) -> torch.Tensor:
 def top_p_(probabilities: torch.Tensor, p: float) -> torch.Tensor:
     """Keep the smallest set of likeliest outcomes whose mass reaches p (nucleus: Holtzman et al. 2020, section 3.1)."""
     if p < 1:
-        ordered = probabilities.sort(dim=-1, descending=True).values
+        # PERF: the likeliest few nearly always reach p, and need no full sort. One step (V = 128,256, one core): 4.3 ms
+        # instead of 20 ms; `python benchmarks/sampling_step.py`.
+        ordered = probabilities.topk(min(HEAD, probabilities.shape[-1]), dim=-1).values
+        if ordered.shape[-1] == HEAD and bool((ordered.sum(-1) < p).any()):
+            ordered = probabilities.sort(dim=-1, descending=True).values
         before = ordered.cumsum(-1) - ordered  # mass of all likelier outcomes
         kept = (before < p).sum(-1, keepdim=True)
         least = ordered.gather(-1, kept - 1)

@@ -14,18 +14,17 @@ decided here (`satisfiable.py`), save what is visible at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from constrain.automata.decide import matches
 from constrain.automata.syntax import ANY_TEXT, EMPTY, Node, alternate
 from constrain.errors import LimitError
 from constrain.schema.numbers import ANY_NUMBER, NumberBox, meet_numbers
-from constrain.schema.strings import is_void, meet_strings
+from constrain.schema.strings import is_void, matches, meet_strings
 
 Conj = tuple[int, ...]
 TRUE: Conj = ()
 FALSE: Conj = (0,)
-Box = TypeVar("Box", bound=tuple)  # type: ignore[type-arg]
+Box = TypeVar("Box", bound=tuple[Any, ...])
 MAX_BOXES = 20_000
 
 
@@ -190,6 +189,14 @@ def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], .
             if not is_void(language):
                 merged.setdefault(both(left_conj, right_conj), []).append(language)
     return tuple((alternate(*languages), conj) for conj, languages in merged.items())
+
+
+def value_of(box: ObjectBox, name: str) -> Conj:
+    """What the value of a key must fulfil."""
+    for named, conj in box.named:
+        if named == name:
+            return conj
+    return class_of(box, name)
 
 
 def class_of(box: ObjectBox, name: str) -> Conj:

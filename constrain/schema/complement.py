@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from constrain.automata.syntax import ANY_TEXT, complement
+from constrain.automata.syntax import ANY_TEXT, Node, complement
 from constrain.errors import SchemaError
 from constrain.schema.algebra import (
     ANY_ARRAY,
@@ -29,10 +29,14 @@ from constrain.schema.numbers import ANY_NUMBER, complement_of_numbers
 from constrain.schema.strings import without
 
 Negate = Callable[[Conj], Conj]
+Strings = Callable[[Conj], Node]
 
 
-def complement_of(normal: Normal, negate: Negate) -> Normal:
-    """The values outside a set; `negate` names the complement of a conjunction."""
+def complement_of(normal: Normal, negate: Negate, strings: Strings) -> Normal:
+    """The values outside a set.
+
+    negate: names the complement of a conjunction. strings: the strings of a conjunction (for `propertyNames`).
+    """
     if normal is EVERYTHING:
         return NOTHING
     result = Normal(
@@ -48,18 +52,14 @@ def complement_of(normal: Normal, negate: Negate) -> Normal:
     for array in normal.arrays:
         result = intersection(result, EVERYTHING._replace(arrays=tuple(complement_of_arrays(array, negate))))
     for box in normal.objects:
-        result = intersection(result, EVERYTHING._replace(objects=tuple(complement_of_objects(box, negate))))
+        result = intersection(result, EVERYTHING._replace(objects=tuple(complement_of_objects(box, negate, strings))))
     return result
-
-
-def _refuse(what: str) -> SchemaError:
-    return SchemaError(f"the complement of {what} is not supported yet", fix=f"keep {what} out of not, oneOf and if")
 
 
 def complement_of_arrays(box: ArrayBox, negate: Negate) -> list[ArrayBox]:
     """The arrays outside a box."""
     if box.unique:
-        raise _refuse("uniqueItems")
+        raise SchemaError("the complement of uniqueItems is not supported yet", fix="keep uniqueItems out of not, oneOf and if")
     outside = []
     if box.low > 0:
         outside.append(ArrayBox(high=box.low - 1))
@@ -75,7 +75,7 @@ def complement_of_arrays(box: ArrayBox, negate: Negate) -> list[ArrayBox]:
     return outside
 
 
-def complement_of_objects(box: ObjectBox, negate: Negate) -> list[ObjectBox]:
+def complement_of_objects(box: ObjectBox, negate: Negate, strings: Strings) -> list[ObjectBox]:
     """The objects outside a box."""
     outside = [ObjectBox(named=((name, FALSE),)) for name in box.required]
     if box.low > 0:
@@ -90,7 +90,7 @@ def complement_of_objects(box: ObjectBox, negate: Negate) -> list[ObjectBox]:
         if conj != TRUE:
             outside.append(ObjectBox(needs=((without(language, names), negate(conj)),)))
     if box.names != TRUE:
-        raise _refuse("propertyNames")
+        outside.append(ObjectBox(needs=((complement(strings(box.names)), TRUE),)))
     for language, conj in box.needs:
         inside = ((language, negate(conj)), (complement(language), TRUE))
         outside.append(ObjectBox(classes=((ANY_TEXT, negate(conj)),) if language == ANY_TEXT else inside))

@@ -12,20 +12,23 @@ Cost: each conjunction is computed once, when first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
+from typing import TypeVar
 
-from constrain.automata.syntax import Literals, Node
+from constrain.automata.syntax import EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
-from constrain.schema.algebra import EVERYTHING, FALSE, NOTHING, TRUE, ArrayBox, Conj, Normal, ObjectBox, intersection, union
+from constrain.schema.algebra import EVERYTHING, FALSE, NOTHING, TRUE, ArrayBox, Conj, Normal, ObjectBox, intersection, union, value_of
 from constrain.schema.complement import complement_of
 from constrain.schema.document import Document, Site
 from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, Not, OneOf
 from constrain.schema.numbers import has_numbers
 from constrain.schema.shapes import ArrayShape, ObjectShape, array_shape, has_arrays, has_objects, object_shapes
 from constrain.schema.strings import is_void
+from constrain.schema.subtract import Tests, subtract
 
+T = TypeVar("T")
 MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
 
 
@@ -47,6 +50,7 @@ class Computation:
         self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}
         self._deciding: dict[Conj, int] = {}
         self._lowest = 1 << 30
+        self._shapes: dict[ObjectBox, list[ObjectShape]] = {}
 
     # ------------------------------------------------------------------------------------------------------- normal forms
 
@@ -125,7 +129,7 @@ class Computation:
     def _outside(self, formula: Formula) -> Normal:
         """The complement of a formula."""
         if isinstance(formula, Is):
-            return complement_of(formula.normal, self.document.negation)
+            return complement_of(formula.normal, self.document.negation, self._strings)
         if isinstance(formula, Fulfils):
             return union(self._atom(serial, False) for serial in formula.conj) if formula.conj else NOTHING
         if isinstance(formula, AllOf):
@@ -145,7 +149,7 @@ class Computation:
     def _exactly_one(self, parts: tuple[Formula, ...]) -> Normal:
         """Each branch less the branches that it overlaps; disjoint branches (the usual case) need no complement."""
         sets = [self._value(part) for part in parts]
-        if _tell_apart(sets):
+        if _tell_apart(sets) and self._objects_apart(sets):
             return union(sets)
         if len(parts) > MAX_BRANCHES:
             raise LimitError(
@@ -157,25 +161,57 @@ class Computation:
             if self._may_overlap(sets[i], sets[j]):
                 overlaps[i].append(j)
                 overlaps[j].append(i)
+        tests = Tests(lambda box: self._if_known(self.has_arrays, box), lambda box: self._if_known(self.has_objects, box))
+        outside: dict[int, Normal] = {}
         branches = []
         for i, others in overlaps.items():
             branch = sets[i]
             for j in others:
                 if branch == NOTHING:
                     break
-                branch = intersection(branch, self._outside(parts[j]))
+                if j not in outside:
+                    outside[j] = self._outside(parts[j])
+                branch = subtract(branch, sets[j], outside[j], tests)
             branches.append(branch)
         return union(branches)
+
+    def _if_known(self, test: Callable[[T], bool], subject: T, otherwise: bool = True) -> bool:
+        """What the test says; `otherwise` if the answer depends on what is being computed."""
+        try:
+            return test(subject)
+        except _Loop:
+            return otherwise
+
+    def _objects_apart(self, sets: list[Normal]) -> bool:
+        """Is there a property, required in every object, whose texts tell the branches apart?"""
+        unions = [part.objects for part in sets if part.objects]
+        if len(unions) <= 1:
+            return True
+        common = set(unions[0][0].required)
+        for boxes in unions:
+            for box in boxes:
+                common &= set(box.required)
+        return any(self._if_known(lambda found: self._discriminates(found, unions), name, False) for name in sorted(common))
+
+    def _discriminates(self, name: str, unions: list[tuple[ObjectBox, ...]]) -> bool:
+        """Does the property take finitely many texts, others in every union of objects?"""
+        taken: set[str] = set()
+        for boxes in unions:
+            own: set[str] = set()
+            for box in boxes:
+                allowed = self._conjunction(value_of(box, name))
+                if allowed._replace(strings=EMPTY) != NOTHING or not isinstance(allowed.strings, Literals):
+                    return False
+                own.update(allowed.strings.texts)
+            if taken & own:
+                return False
+            taken |= own
+        return True
 
     def _may_overlap(self, a: Normal, b: Normal) -> bool:
         """False only if the intersection is provably empty."""
         common = intersection(a, b)
-        if common == NOTHING:
-            return False
-        try:
-            return self._is_inhabited(common)
-        except _Loop:  # the answer depends on what is being computed: leave it to the complement
-            return True
+        return common != NOTHING and self._if_known(self._is_inhabited, common)
 
     # ---------------------------------------------------------------------------------------------------------- emptiness
 
@@ -195,12 +231,19 @@ class Computation:
             result = self._is_inhabited(normal)
             if result or self._lowest >= depth:
                 self._inhabited[conj] = result
-        except RecursionError:
-            raise LimitError("the schema is nested too deeply", fix="break it up with fewer levels") from None
         finally:
             del self._deciding[conj]
             self._lowest = min(outer, self._lowest if self._lowest < depth else outer)
         return result
+
+    def root_inhabited(self) -> bool:
+        """Does anything fulfil the schema? If it is nested too deeply to be asked at once: from the innermost part outwards."""
+        try:
+            return self.inhabited(self.document.root)
+        except RecursionError:
+            for serial in range(len(self.document.atoms) - 1, 0, -1):
+                self.inhabited((serial,))
+            return self.inhabited(self.document.root)
 
     def _is_inhabited(self, normal: Normal) -> bool:
         return (
@@ -218,7 +261,10 @@ class Computation:
 
     def object_shapes(self, box: ObjectBox) -> list[ObjectShape]:
         """What objects of the box look like; none if there are none."""
-        return list(object_shapes(box, self.inhabited, self._strings))
+        known = self._shapes.get(box)
+        if known is None:
+            known = self._shapes[box] = list(object_shapes(box, self.inhabited, self._strings))
+        return known
 
     def has_objects(self, box: ObjectBox) -> bool:
         """Is the box inhabited?"""
@@ -240,7 +286,6 @@ def _tell_apart(sets: list[Normal]) -> bool:
         and sum(bool(part.numbers) for part in sets) <= 1
         and _separate([part.strings for part in sets])
         and sum(bool(part.arrays) for part in sets) <= 1
-        and sum(bool(part.objects) for part in sets) <= 1
     )
 
 
@@ -249,8 +294,5 @@ def _separate(languages: list[Node]) -> bool:
     inhabited = [language for language in languages if not is_void(language)]
     if len(inhabited) <= 1:
         return True
-    if not all(isinstance(language, Literals) for language in inhabited):
-        return False
-    return len({text for language in inhabited for text in language.texts}) == sum(len(x.texts) for x in inhabited)
-
-
+    finite = [language.texts for language in inhabited if isinstance(language, Literals)]
+    return len(finite) == len(inhabited) and len(frozenset().union(*finite)) == sum(map(len, finite))

@@ -42,6 +42,8 @@ def unsatisfiable(computation: Computation, site: Site, probe: Probe) -> Constra
     needed = [keyword for keyword in rules if _helps(site, keyword, probe)] or rules
     if needed == ["enum"] and raw["enum"] == []:
         return site.error("enum is empty: no value can match", "list at least one value", "enum", kind=UnsatisfiableError)
+    if len(needed) > 2 and "type" in needed:  # without a type there is always some other value: that says nothing
+        needed.remove("type")
     named = " and ".join([", ".join(needed[:-1]), needed[-1]] if len(needed) > 1 else needed)
     message = f"no value can match: {named} {'contradict each other' if len(needed) > 1 else 'leaves nothing'}"
     return site.error(message, "relax one of them", *needed, kind=UnsatisfiableError)

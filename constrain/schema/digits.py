@@ -12,7 +12,7 @@ What is narrowed stands in the report (`report.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -365,7 +365,7 @@ def is_regular(box: NumberBox) -> bool:
 def number_node(box: NumberBox) -> Node:
     """The spellings of the numbers in a box; a condition that is not `is_regular` is left to the residual check."""
     if box.points is not None:
-        return alternate(*(_point(value, box.plain) for value in box.points))
+        return _points(box.points, box.plain)
     if box._replace(plain=False) == ANY_NUMBER:
         return NUMBER
     bounded = box.low is not None or box.high is not None
@@ -382,7 +382,7 @@ def number_node(box: NumberBox) -> Node:
         shape = multiples(other)
         node = intersect(node, complement(shape)) if shape is not None else node
     if box.holes:
-        node = intersect(node, complement(alternate(*(_point(value, False) for value in box.holes))))
+        node = intersect(node, complement(_points(box.holes, False)))
     return node
 
 
@@ -407,9 +407,33 @@ def _natural_interval(low: Rational, low_open: bool, high: Rational | None, high
     return natural_range(int(first), int(last))
 
 
-def _point(value: Rational, plain: bool) -> Node:
-    """Every spelling of one number: decimals, and scientific ones with one digit before the point."""
-    if plain and Fraction(value).denominator == 1:
-        return literals(("0", "-0")) if value == 0 else literal(str(value))
-    box = NumberBox(low=value, high=value)
-    return alternate(_signed(box, magnitude_range), _signed(box, _scientific_range))
+def _points(values: Iterable[Rational], plain: bool) -> Node:
+    """Every spelling of finitely many numbers: decimals, and scientific ones with one digit before the point.
+
+    Grouped by ending and by exponent, so that 100,000 numbers are a few nodes over sorted texts.
+    """
+    integers, fractions = [], []
+    mantissas: dict[int, tuple[list[str], list[str]]] = {}
+    for value in values:
+        whole, decimals = _split(abs(value))
+        sign = "-" if value < 0 else ""
+        if value == 0:
+            integers += ["0", "-0"]
+            continue
+        (fractions if decimals else integers).append(f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}")
+        digits = f"{whole}{decimals}".lstrip("0")
+        order = len(str(whole)) - 1 if whole else len(digits) - len(decimals) - 1
+        digits = digits.rstrip("0")
+        group = mantissas.setdefault(order, ([], []))
+        group[len(digits) > 1].append(f"{sign}{digits[0]}.{digits[1:]}" if len(digits) > 1 else f"{sign}{digits}")
+    if plain:
+        return alternate(literals(integers), concat(literals(fractions), ZEROS))
+    parts = [_with_zeros(integers, fractions)]
+    for order, (ones, longer) in mantissas.items():
+        parts.append(concat(_with_zeros(ones, longer), EXPONENT_MARK, _exponents(order, order)))
+    return alternate(*parts)
+
+
+def _with_zeros(integers: list[str], fractions: list[str]) -> Node:
+    """Decimals with any number of zeros at their end."""
+    return alternate(concat(literals(integers), ZERO_FRACTION), concat(literals(fractions), ZEROS))

@@ -97,6 +97,7 @@ def excerpt(value: Any, width: int = 100) -> str:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
         text = repr(value)
+    text = text.encode("utf-8", "backslashreplace").decode()  # half surrogate pairs
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

@@ -13,7 +13,7 @@ from constrain.schema.formula import Is
 from constrain.schema.numbers import NumberBox, Rational, exact, is_number
 from constrain.schema.patterns import pattern_node
 from constrain.schema.reading import TYPES, Reading
-from constrain.schema.values import set_of_values
+from constrain.schema.values import is_encodable, set_of_values
 
 
 def type_(reading: Reading, value: Any) -> None:
@@ -48,8 +48,6 @@ def _constants(reading: Reading, values: list[Any], keyword: str) -> None:
         raise reading.site.error(f"{keyword}: {error.message}", error.fix, keyword) from error
     except (ValueError, TypeError, AttributeError) as error:
         raise reading.site.error(f"{keyword} holds what is not a JSON value: {error}", "use JSON values", keyword) from error
-    for text in normal.strings.texts if hasattr(normal.strings, "texts") else ():
-        check_text(reading, text, keyword)
     reading.formulas.append(Is(normal))
 
 
@@ -57,10 +55,9 @@ def check_text(reading: Reading, text: Any, keyword: str) -> str:
     """A text without lone surrogates: such a text has no UTF-8 spelling."""
     if not isinstance(text, str):
         raise reading.site.error(f"{keyword}: {text!r} is not a text", "use a text", keyword)
-    if any("\ud800" <= char <= "\udfff" for char in text):
-        raise reading.site.error(
-            f"{keyword}: {text!r} holds half of a surrogate pair, which is no character", "write the whole pair", keyword
-        )
+    if not is_encodable(text):
+        fault = f"{keyword}: {text!r} holds half of a surrogate pair, which is no character"
+        raise reading.site.error(fault, "write the whole pair", keyword)
     return text
 
 

@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING
 from constrain.grammar.rules import Nonterminal, Symbol
 from constrain.schema.algebra import ArrayBox
 from constrain.schema.shapes import ArrayShape, Pending
+from constrain.schema.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
 
 if TYPE_CHECKING:
-    from constrain.schema.lower import Alternatives, Lowering
+    from constrain.schema.lower import Lowering
 
 
-def array(lowering: Lowering, box: ArrayBox) -> Nonterminal:
+def array_rules(lowering: Lowering, box: ArrayBox) -> Nonterminal:
     """The arrays of a box, which is inhabited."""
-    from constrain.schema.lower import OPEN_ARRAY
-
     def expand() -> Alternatives:
         shape = lowering.computation.array_shape(box)
         assert shape is not None
         rules = _ArrayRules(lowering, shape)
         return [[OPEN_ARRAY, *lowering.space, rules.situation(0, frozenset(range(len(box.needs))))]]
 
-    return Nonterminal("array", expand, key=(lowering, box))
+    return Nonterminal("array", expand, key=lowering.key(box))
 
 
 class _ArrayRules:
@@ -39,17 +38,16 @@ class _ArrayRules:
     def __init__(self, lowering: Lowering, shape: ArrayShape) -> None:
         self.lowering = lowering
         self.shape = shape
+        self.key = lowering.key(shape.box)
 
     def situation(self, i: int, pending: Pending) -> Nonterminal:
         """What may follow when i items are written (and the whitespace after them)."""
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
-        key = (self.lowering, self.shape.box, i, pending)
+        key = (self.key, i, pending)
         return Nonterminal(f"item {i}", self._expansion(i, pending), key=key, right_recursive=True)
 
     def _expansion(self, i: int, pending: Pending) -> Callable[[], Alternatives]:
-        from constrain.schema.lower import CLOSE_ARRAY, COMMA
-
         def expand() -> Alternatives:
             gap = self.lowering.space
             alternatives: Alternatives = []

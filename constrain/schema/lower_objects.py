@@ -12,16 +12,17 @@ of them cost a linear number of alternatives. Keys that are not declared may rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from constrain.automata.syntax import ANY_TEXT, json_string
+from constrain.automata.syntax import ANY_TEXT, Node, json_string
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import Conj, ObjectBox
 from constrain.schema.shapes import ObjectShape, Pending
+from constrain.schema.terminals import CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
 
 if TYPE_CHECKING:
-    from constrain.schema.lower import Alternatives, Lowering
+    from constrain.schema.lower import Lowering
 
 BLOCK = 24  # optional properties that one nonterminal offers side by side
 
@@ -30,51 +31,49 @@ class Situation(NamedTuple):
     """Where in an object we are.
 
     done: with declared order the index of the next declared property (their number once open keys have begun), else the bit set of those
-    written. count: properties so far (0 if counts do not matter). pending: needs not met. any_yet: a property was written.
+    written. size: properties so far (0 if their number does not matter). pending: needs not met. any_yet: a property was written.
     """
 
     done: int
-    count: int
+    size: int
     pending: Pending
     any_yet: bool
 
 
-def objects(lowering: Lowering, box: ObjectBox) -> Nonterminal:
+def object_rules(lowering: Lowering, box: ObjectBox) -> Nonterminal:
     """The objects of a box, which is inhabited."""
-    from constrain.schema.lower import OPEN_OBJECT
-
     def expand() -> Alternatives:
         alternatives: Alternatives = []
-        for shape in lowering.computation.object_shapes(box):
-            rules = (_InOrder if lowering.in_order else _AnyOrder)(lowering, shape)
+        make = _InOrder if lowering.in_order else _AnyOrder
+        for number, shape in enumerate(lowering.computation.object_shapes(box)):
+            rules = make(lowering, shape, (lowering.key(box), number))
             start = Situation(0, 0, shape.all_pending, False)
             alternatives.append([OPEN_OBJECT, *lowering.space, rules.follow(start)])
         return alternatives
 
-    return Nonterminal("object", expand, key=(lowering, box))
+    return Nonterminal("object", expand, key=lowering.key(box))
 
 
 class _ObjectRules:
     """The situations inside the objects of one shape."""
 
-    def __init__(self, lowering: Lowering, shape: ObjectShape) -> None:
+    def __init__(self, lowering: Lowering, shape: ObjectShape, key: Hashable) -> None:
         self.lowering = lowering
         self.shape = shape
-        self.key = (lowering, shape.box, shape.needs)
-        self._open_keys: dict[object, Terminal] = {}
+        self.key = key
+        self._open_keys: dict[Node, Terminal] = {}
+        self._known_members: dict[Situation, Alternatives] = {}
 
     def follow(self, at: Situation) -> Nonterminal:
         """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
         return Nonterminal("members", self._following(at), key=(self.key, "follow", at), right_recursive=True)
 
     def _following(self, at: Situation) -> Callable[[], Alternatives]:
-        from constrain.schema.lower import CLOSE_OBJECT, COMMA
-
         def expand() -> Alternatives:
             alternatives: Alternatives = []
             if self.complete(at):
                 alternatives.append([CLOSE_OBJECT])
-            if self.more(at):
+            if self.members(at):
                 comma: list[Symbol] = [COMMA, *self.lowering.space] if at.any_yet else []
                 alternatives.append([*comma, self.member(at)])
             return alternatives
@@ -84,27 +83,25 @@ class _ObjectRules:
     def complete(self, at: Situation) -> bool:
         """May the object end here?"""
         shape = self.shape
-        return not at.pending and self.required_left(at) == 0 and (not shape.counts or at.count >= shape.low)
+        return not at.pending and self.required_left(at) == 0 and (not shape.counts or at.size >= shape.low)
 
     def viable(self, at: Situation) -> bool:
         """Can the object be completed from here?"""
         if not self.shape.counts and not at.pending:
             return True
-        return self.shape.viable(self.required_left(at), self.available(at), at.count, at.pending)
+        return self.shape.viable(self.required_left(at), self.available(at), at.size, at.pending)
 
     def pair(self, key: Terminal, conj: Conj, then: Situation) -> list[Symbol]:
         """One member and what follows it."""
-        from constrain.schema.lower import COLON
-
         gap = self.lowering.space
         return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap, self.follow(then)]
 
     def after(self, at: Situation, done: int, pending: Pending) -> Situation:
         """The situation after one more property."""
-        count = at.count + 1 if self.shape.counts else 0
-        if self.shape.counts and self.shape.high is None:
-            count = min(count, self.shape.low)
-        return Situation(done, count, pending, True)
+        size = at.size + 1 if self.shape.counts else 0
+        if self.shape.high is None:
+            size = min(size, self.shape.low)
+        return Situation(done, size, pending, True)
 
     def open_pairs(self, at: Situation, done: int) -> Iterator[list[Symbol]]:
         """Members with open keys."""
@@ -113,10 +110,8 @@ class _ObjectRules:
             if self.viable(then):
                 yield self.pair(self.open_key(language), conj, then)
 
-    def open_key(self, language) -> Terminal:  # type: ignore[no-untyped-def]
+    def open_key(self, language: Node) -> Terminal:
         """The terminal of open keys: any string but the declared names, or a language of its own."""
-        from constrain.schema.lower import key_terminal
-
         known = self._open_keys.get(language)
         if known is None:
             excluding = frozenset(map(key_terminal, self.shape.declared)) if language == ANY_TEXT else frozenset()
@@ -124,15 +119,25 @@ class _ObjectRules:
         return known
 
     def member(self, at: Situation) -> Nonterminal:
-        raise NotImplementedError
+        """One of the members that may come next."""
+        return Nonterminal("member", lambda: self.members(at), key=(self.key, "member", at), right_recursive=True)
 
-    def more(self, at: Situation) -> bool:
+    def members(self, at: Situation) -> Alternatives:
+        """The members that may come next; none if the object must end."""
+        known = self._known_members.get(at)
+        if known is None:
+            known = self._known_members[at] = self._members(at)
+        return known
+
+    def _members(self, at: Situation) -> Alternatives:
         raise NotImplementedError
 
     def required_left(self, at: Situation) -> int:
+        """How many required properties are still to come."""
         raise NotImplementedError
 
     def available(self, at: Situation) -> int:
+        """How many declared properties may still come."""
         raise NotImplementedError
 
 
@@ -145,13 +150,7 @@ class _InOrder(_ObjectRules):
     def available(self, at: Situation) -> int:
         return len(self.shape.members) - at.done
 
-    def member(self, at: Situation) -> Nonterminal:
-        """One of the members that may come next."""
-        return Nonterminal("member", lambda: self._members(at), key=(self.key, "member", at), right_recursive=True)
-
     def _members(self, at: Situation) -> Alternatives:
-        from constrain.schema.lower import key_terminal
-
         members = self.shape.members
         alternatives: Alternatives = []
         for i in range(at.done, len(members)):
@@ -167,9 +166,6 @@ class _InOrder(_ObjectRules):
         alternatives += self.open_pairs(at, len(members))
         return alternatives
 
-    def more(self, at: Situation) -> bool:
-        return bool(self._members(at))
-
 
 class _AnyOrder(_ObjectRules):
     """Any order: the declared properties so far are remembered."""
@@ -180,13 +176,7 @@ class _AnyOrder(_ObjectRules):
     def available(self, at: Situation) -> int:
         return len(self.shape.members) - at.done.bit_count()
 
-    def member(self, at: Situation) -> Nonterminal:
-        """One of the members that are not there yet."""
-        return Nonterminal("member", lambda: self._members(at), key=(self.key, "member", at), right_recursive=True)
-
     def _members(self, at: Situation) -> Alternatives:
-        from constrain.schema.lower import key_terminal
-
         alternatives: Alternatives = []
         for i, (name, conj, _) in enumerate(self.shape.members):
             if not at.done >> i & 1:
@@ -195,8 +185,5 @@ class _AnyOrder(_ObjectRules):
                     alternatives.append(self.pair(key_terminal(name), conj, then))
         alternatives += self.open_pairs(at, at.done)
         return alternatives
-
-    def more(self, at: Situation) -> bool:
-        return bool(self._members(at))
 
 

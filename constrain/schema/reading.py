@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, EMPTY, Node, repeat
+from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, EMPTY, Node, alternate, complement, repeat
 from constrain.schema.algebra import (
     ANY_ARRAY,
     ANY_OBJECT,
@@ -86,10 +86,7 @@ class Reading:
 
     def _strings(self) -> Node:
         low, high = self.length
-        if self.length == (0, None):
-            language = ANY_TEXT
-        else:
-            language = repeat(ANY_CHAR, low, high)
+        language: Node = ANY_TEXT if self.length == (0, None) else repeat(ANY_CHAR, low, high)
         for text in self.texts:
             language = meet_strings(language, text)
         return language
@@ -115,8 +112,6 @@ class Reading:
 
         The conditions of single patterns are intersected as boxes: (key in P: conj, any other key: TRUE).
         """
-        from constrain.automata.syntax import alternate, complement
-
         whole = alternate(*(language for language, _ in self.patterns))
         box: ObjectBox | None = ObjectBox()
         if self.rest != TRUE:

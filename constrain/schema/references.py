@@ -122,7 +122,7 @@ class Scope:
 def _with_meta_schemas(registry: Registry[Any]) -> Registry[Any]:
     """The registry with the drafts' own meta-schemas added (if the package that carries them is installed)."""
     try:
-        from jsonschema_specifications import REGISTRY
+        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
     except ImportError:
         return registry
     return registry.combine(REGISTRY)

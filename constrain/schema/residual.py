@@ -46,8 +46,9 @@ def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, registry: A
         return f"not JSON: {error}"
     if not deep:
         return None
-    error = next(_validator(dialect.uri)(schema, **({"registry": registry} if registry is not None else {})).iter_errors(value), None)
-    return None if error is None else f"{error.json_path}: {error.message}"
+    options = {} if registry is None else {"registry": registry}
+    fault = next(_validator(dialect.uri)(schema, **options).iter_errors(value), None)
+    return None if fault is None else f"{fault.json_path}: {fault.message}"
 
 
 @lru_cache(maxsize=8)

@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import combinations, product
 
-from constrain.automata.decide import matches
 from constrain.automata.syntax import ANY_TEXT, Node
 from constrain.errors import LimitError
 from constrain.schema.algebra import FALSE, TRUE, ArrayBox, Conj, ObjectBox, both, class_of
-from constrain.schema.strings import finite_texts, is_void, meet_strings, without
+from constrain.schema.strings import finite_texts, is_void, matches, meet_strings, without
 
 Inhabited = Callable[[Conj], bool]
 Pending = frozenset[int]
@@ -206,7 +205,7 @@ def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj]
     ready = _with_names(box, strings)
     if ready is None:
         return
-    for each in _meet_needs_by_name(ready):
+    for each in needs_met_by_name(ready):
         required = set(each.required)
         if any(conj == FALSE and name in required for name, conj in each.named):
             continue
@@ -232,7 +231,7 @@ def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | 
     if box.names != TRUE:
         keys = strings(box.names)
         classes = tuple((meet_strings(language, keys), conj) for language, conj in classes)
-        named = {name: conj if keys == ANY_TEXT or matches(keys, name) else FALSE for name, conj in named.items()}
+        named = {name: conj if matches(keys, name) else FALSE for name, conj in named.items()}
         if any(named[name] == FALSE for name in box.required):
             return None
     kept = []
@@ -245,19 +244,18 @@ def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | 
     return box._replace(named=tuple(named.items()), classes=tuple(kept), names=TRUE)
 
 
-def _meet_needs_by_name(box: ObjectBox) -> Iterator[ObjectBox]:
+def needs_met_by_name(box: ObjectBox) -> Iterator[ObjectBox]:
     """Split a box by who meets its needs: for each need one of the names, or some open key."""
     if not box.needs:
         yield box
         return
-    _check_needs(box.needs)
     language, conj = box.needs[0]
     others = box._replace(needs=box.needs[1:])
-    for each in _meet_needs_by_name(others):
+    for each in needs_met_by_name(others):
         if any(kept != FALSE for _, kept in each.classes):
             yield each._replace(needs=((language, conj), *each.needs))
         for i, (name, held) in enumerate(each.named):
-            if held != FALSE and (language == ANY_TEXT or matches(language, name)):
+            if held != FALSE and matches(language, name):
                 named = (*each.named[:i], (name, both(held, conj)), *each.named[i + 1 :])
                 required = each.required if name in each.required else (*each.required, name)
                 yield each._replace(named=named, required=required)

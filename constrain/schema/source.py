@@ -51,7 +51,7 @@ class JsonSchema(Source):
         try:
             document = read(self.schema, self.options, self.registry)
             computation = Computation(document)
-            if not computation.inhabited(document.root):
+            if not computation.root_inhabited():
                 raise unsatisfiable(computation, document.root_site, self._probe)
             if document.subtle:
                 explore(computation)
@@ -62,7 +62,7 @@ class JsonSchema(Source):
     def _probe(self, raw: Any) -> bool:
         """Does anything fulfil this schema in the place of the root?"""
         document = read(self._with_definitions(raw), self.options, self.registry)
-        return Computation(document).inhabited(document.root)
+        return Computation(document).root_inhabited()
 
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root, so that its references still lead somewhere."""

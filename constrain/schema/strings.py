@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import product
 
-from constrain.automata.decide import is_empty, matches
+from constrain.automata import decide
 from constrain.automata.syntax import (
     ANY_TEXT,
     Alternate,
@@ -38,16 +38,22 @@ def meet_strings(a: Node, b: Node) -> Node:
     return intersect(a, b)
 
 
+@lru_cache(maxsize=65536)
+def matches(node: Node, text: str) -> bool:
+    """Is the text in the language?"""
+    return node == ANY_TEXT or decide.matches(node, text)
+
+
 def is_void(node: Node) -> bool:
     """Is the language empty? Exact."""
-    return is_empty(node)
+    return decide.is_empty(node)
 
 
 def without(language: Node, texts: list[str]) -> Node:
     """The language less finitely many texts."""
     if isinstance(language, Literals):
         return literals(set(language.texts) - set(texts))
-    found = [text for text in texts if language == ANY_TEXT or matches(language, text)]
+    found = [text for text in texts if matches(language, text)]
     return intersect(language, complement(literals(found))) if found else language
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY, literals
+from constrain.errors import SchemaError
 from constrain.schema.algebra import FALSE, NOTHING, ArrayBox, Conj, Normal, ObjectBox
 from constrain.schema.formula import Is
 from constrain.schema.numbers import NumberBox, exact, is_number
@@ -32,9 +33,24 @@ def value_key(value: Any) -> Any:
     return ("object", tuple((key, value_key(item)) for key, item in value.items()))
 
 
+def is_encodable(text: str) -> bool:
+    """Has the text a UTF-8 spelling? Half of a surrogate pair has none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def formula_of_value(value: Any, constant: Callable[[Any], Conj]) -> Is:
     """The set of one value; `constant` names the values inside it."""
     return Is(set_of_values((value,), constant))
+
+
+def _encodable(text: Any) -> str:
+    if not isinstance(text, str) or not is_encodable(text):
+        raise SchemaError(f"{text!r} is not a text of whole characters", fix="write texts, with whole surrogate pairs")
+    return text
 
 
 def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Normal:
@@ -48,14 +64,14 @@ def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Nor
         elif isinstance(value, bool):
             booleans.add(value)
         elif isinstance(value, str):
-            texts.append(value)
+            texts.append(_encodable(value))
         elif is_number(value):
             points.add(exact(value))
         elif isinstance(value, (list, tuple)):
             items = tuple(map(constant, value))
             arrays.append(ArrayBox(items, FALSE, len(items), len(items)))
         else:
-            named = tuple((key, constant(item)) for key, item in value.items())
+            named = tuple((_encodable(key), constant(item)) for key, item in value.items())
             objects.append(ObjectBox(named, tuple(value), ((ANY_TEXT, FALSE),)))
     return NOTHING._replace(
         null=null,

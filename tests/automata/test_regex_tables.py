@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from constrain.automata.ecma import parse_ecma
 from constrain.automata.python import parse_python
 from constrain.errors import RegexError
@@ -40,10 +41,8 @@ def test_python(row):
     check(lambda pattern: parse_python(pattern, flags=python_flags(row)), row)
 
 
-@pytest.mark.parametrize("row", rows("regex_python.toml"))
+@pytest.mark.parametrize("row", [row for row in rows("regex_python.toml") if "error" not in row.values[0]])
 def test_the_python_table_is_right(row):
-    if "error" in row:
-        pytest.skip("an error of ours")
     compiled = re.compile(row["pattern"], python_flags(row))
     assert [text for text in row.get("accepts", []) if not compiled.fullmatch(text)] == []
     assert [text for text in row.get("rejects", []) if compiled.fullmatch(text)] == []

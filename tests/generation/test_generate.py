@@ -294,9 +294,8 @@ class Checked(ToyConstraint):
 
     refused = "green"
 
-    def check(self, text: str) -> None:
-        if self.refused in text:
-            raise ConstrainError(f"{text!r} contains {self.refused!r}")
+    def check(self, text: str) -> str | None:
+        return f"{text!r} contains {self.refused!r}" if self.refused in text else None
 
     def parse(self, text: str) -> str:
         return text.upper()
@@ -314,6 +313,7 @@ def test_what_fails_the_last_check_is_sampled_anew(tokenizer: Any, model: Any, v
     constraint = Checked(vocabulary, [b"green", b"greens"])
     (output,) = constrain.generate(model, ["a"], tokenizer=tokenizer, constraint=constraint, seed=0)
     assert (output.value, output.finish_reason, output.log_weight) == (None, "dead_end", -math.inf)
+    assert output.fault == f"{output.text!r} contains 'green'"
     assert output.stats.retries == 8
     greedy = constrain.generate(model, "a", tokenizer=tokenizer, constraint=constraint, temperature=0)
     assert (greedy.finish_reason, greedy.stats.retries) == ("dead_end", 0)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import lark
 import pytest
-from naive_grammar import language, texts
 
 from constrain.grammar.source import grammar
+from naive_grammar import language, texts
 
 CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "grammar_lark_differential.toml").read_text())["case"]
 

@@ -25,6 +25,8 @@ from constrain.sampling import (
     top_k_,
     top_p_,
 )
+from constrain.sampling.apply import _bits, _unpack_on_device, masked_logits
+from constrain.sampling.draw import invert
 
 
 def packed(allowed: np.ndarray) -> np.ndarray:
@@ -45,6 +47,31 @@ def test_a_bitmask_is_what_its_bits_say(rows: int, size: int, extra: int, seed: 
     assert torch.equal(masked[:, :size][torch.tensor(allowed)], logits[:, :size][torch.tensor(allowed)])
     assert (masked[:, :size][torch.tensor(~allowed)] == -math.inf).all()
     assert (masked[:, size:] == -math.inf).all()
+
+
+@given(
+    st.integers(1, 3),
+    st.integers(1, 200),
+    st.integers(0, 40),
+    st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0]),
+    st.integers(0, 2**32),
+)
+def test_picked_columns_are_the_masked_logits(rows: int, size: int, extra: int, share: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    words = packed(rng.random((rows, size)) < share)
+    logits = torch.tensor(rng.normal(size=(rows, size + extra)))
+    taken, columns = masked_logits(logits, words, size)
+    spread = torch.full_like(logits, -math.inf)
+    spread[:, slice(None) if columns is None else columns] = taken
+    assert torch.equal(spread, apply_bitmask_(logits.clone(), words, size))
+    assert columns is None or columns.tolist() == sorted(set(columns.tolist()))
+
+
+@given(st.integers(1, 3), st.integers(1, 5), st.integers(0, 2**32))
+def test_both_ways_to_unpack_agree(rows: int, words: int, seed: int) -> None:
+    """The way for other devices runs on a CPU too, only slower."""
+    bitmask = np.random.default_rng(seed).integers(0, 2**32, (rows, words), dtype=np.uint32)
+    assert torch.equal(torch.from_numpy(_bits(bitmask)), _unpack_on_device(bitmask, torch.device("cpu")))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +123,19 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(values: list[float], p: flo
     assert math.fsum(without) < p + 1e-9
 
 
+@pytest.mark.parametrize("p", [0.3, 0.5, 0.7, 0.999])
+def test_top_p_beyond_the_head(p: float) -> None:
+    """One row reaches p among its likeliest few, another only after a full sort; together as each alone."""
+    peaked = torch.linspace(0, 30, 5000, dtype=torch.float64).softmax(-1)
+    flat = torch.linspace(0, 1, 5000, dtype=torch.float64).softmax(-1)
+    together = top_p_(torch.stack([peaked, flat]), p)
+    for row, alone in zip(together, (peaked, flat), strict=True):
+        ordered = alone.sort(descending=True).values
+        kept = int((ordered.cumsum(0) < p).sum()) + 1
+        assert int((row > 0).sum()) == kept
+        assert torch.allclose(row[row > 0].sort(descending=True).values, ordered[:kept] / ordered[:kept].sum())
+
+
 def test_draws_repeat_and_streams_differ() -> None:
     even = torch.full((4, 50), 0.02, dtype=torch.float64)
     first, second = TorchDraw(1), TorchDraw(1)
@@ -114,6 +154,22 @@ def test_what_has_no_probability_is_never_drawn(dtype: torch.dtype) -> None:
     probabilities[:, 500] = 1 - 1e-7
     drawn = TorchDraw(0)(probabilities, range(2000))
     assert set(drawn.tolist()) <= {3, 500}
+
+
+@pytest.mark.parametrize("size", [1, 7, 1024, 1025, 1536, 5000])
+def test_inversion_is_the_inverse_of_the_cumulative_sum(size: int) -> None:
+    """Every outcome is met inside its share, whichever way the row is searched, and only there."""
+    rng = np.random.default_rng(size)
+    p = rng.random(size) * (rng.random(size) < 0.5)
+    p[size // 2] = 1.0
+    p /= p.sum()
+    upper = np.cumsum(p)
+    for share in (0.001, 0.5, 0.999):
+        for outcome in rng.choice(np.flatnonzero(p), 40):
+            uniform = torch.tensor([[upper[outcome] - (1 - share) * p[outcome]]])
+            assert int(invert(torch.tensor(p[np.newaxis]), uniform)) == outcome
+    for edge in (0.0, 1 - 2**-53, 1.0):
+        assert p[int(invert(torch.tensor(p[np.newaxis]), torch.tensor([[edge]], dtype=torch.float64)))] > 0
 
 
 def test_draws_follow_the_distribution() -> None:
@@ -167,6 +223,23 @@ def test_a_step_against_plain_arithmetic(seed: int, temperature: float, size: in
         assert float(drawn.log_prob_raw[row]) == pytest.approx(math.log(p[row, token]), abs=1e-9)
         assert float(drawn.log_prob_sampled[row]) == pytest.approx(math.log(p[row, token] / z), abs=1e-9)
         assert score(torch.tensor(logits[row : row + 1]), [token], temperature) == [float(drawn.log_prob_raw[row])]
+
+
+def test_large_batches_are_their_rows() -> None:
+    """Rows of 100,000 logits are handled a few at a time."""
+    rng = np.random.default_rng(0)
+    logits = torch.tensor(rng.normal(size=(7, 100_000)))
+    words = packed(rng.random((7, 100_000)) < 0.3)
+    places = [(i, 10 * i) for i in range(7)]
+    together = step(logits, words, settings=Settings(), draw=TorchDraw(3), streams=range(7), places=places)
+    for row in range(7):
+        part = slice(row, row + 1)
+        alone = step(logits[part], words[part], settings=Settings(), draw=TorchDraw(3), streams=[row])
+        for name in ("token", "log_prob_raw", "log_prob_sampled", "log_z"):
+            assert torch.equal(getattr(together, name)[part], getattr(alone, name))
+    logits[5, 7] = math.nan
+    with pytest.raises(ConstrainError, match="at output 5, token 50"):
+        step(logits, words, settings=Settings(), draw=TorchDraw(3), streams=range(7), places=places)
 
 
 def test_a_tiny_valid_mass_is_no_problem() -> None:

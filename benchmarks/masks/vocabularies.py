@@ -1,0 +1,104 @@
+"""Real vocabularies to measure with, and the encoders that belong to them.
+
+    llama3   128,256 ids   byte-level BPE, from the ranks in $CONSTRAIN_DATA/tokenizers/llama3/tokenizer.model
+    tekken   131,072 ids   byte-level BPE, comes with the package mistral-common
+    spm32k    32,000 ids   SentencePiece with byte fallback, comes with mistral-common
+
+Every engine gets the bytes of the same tokens and the ids of the same texts, so that tokenizers play no part in the
+figures.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LLAMA3_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+@dataclass
+class BenchVocabulary:
+    """tokens: bytes of each id, None for special ones; encode: text → ids; encoding: tiktoken's, where there is one."""
+
+    name: str
+    tokens: list[bytes | None]
+    eos_id: int
+    encode: Callable[[str], list[int]]
+    encoding: Any = None
+
+    @property
+    def words(self) -> int:
+        """uint32 words of a bitmask."""
+        return (len(self.tokens) + 31) // 32
+
+
+def load(name: str, data: Path) -> BenchVocabulary:
+    """A vocabulary by name. data: the folder that holds `tokenizers/`."""
+    vocabulary = {"llama3": _llama3, "tekken": _tekken, "spm32k": _spm32k}[name](data)
+    for text in ('{"a": [1, 2.5, "žluťoučký 漢字 🎈"]}', '"  two\\n"', "[]"):  # the ids must spell the text
+        spelled = b"".join(vocabulary.tokens[token] or b"" for token in vocabulary.encode(text))
+        if spelled != text.encode():
+            raise ValueError(f"vocabulary {name} spells {text!r} as {spelled!r}")
+    return vocabulary
+
+
+def _llama3(data: Path) -> BenchVocabulary:
+    import tiktoken
+
+    path = data / "tokenizers" / "llama3" / "tokenizer.model"
+    lines = (line.split() for line in path.read_bytes().splitlines() if line)
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    special = {f"<|special_{i}|>": i for i in range(len(ranks), len(ranks) + 256)}
+    encoding = tiktoken.Encoding("llama3", pat_str=LLAMA3_PATTERN, mergeable_ranks=ranks, special_tokens=special)
+    tokens: list[bytes | None] = [None] * (len(ranks) + 256)
+    for token, rank in ranks.items():
+        tokens[rank] = token
+    return BenchVocabulary("llama3", tokens, len(ranks) + 1, lambda text: encoding.encode_ordinary(text), encoding)
+
+
+def _mistral_data() -> Path:
+    import mistral_common
+
+    return Path(mistral_common.__file__).parent / "data"
+
+
+def _tekken(data: Path) -> BenchVocabulary:
+    import tiktoken
+
+    described = json.loads((_mistral_data() / "tekken_240911.json").read_text(encoding="utf-8"))
+    config = described["config"]
+    special, size = config["default_num_special_tokens"], config["default_vocab_size"]
+    ranks = {base64.b64decode(entry["token_bytes"]): entry["rank"] for entry in described["vocab"][: size - special]}
+    encoding = tiktoken.Encoding("tekken", pat_str=config["pattern"], mergeable_ranks=ranks, special_tokens={})
+    tokens: list[bytes | None] = [None] * size  # special tokens come first
+    for token, rank in ranks.items():
+        tokens[special + rank] = token
+    return BenchVocabulary("tekken", tokens, 2, lambda text: [i + special for i in encoding.encode_ordinary(text)])
+
+
+def _spm32k(data: Path) -> BenchVocabulary:
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_file=str(_mistral_data() / "tokenizer.model.v1"))
+    tokens: list[bytes | None] = []
+    for i in range(model.vocab_size()):
+        piece = model.id_to_piece(i)
+        if model.is_control(i) or model.is_unknown(i):
+            tokens.append(None)
+        else:
+            tokens.append(bytes([int(piece[3:5], 16)]) if model.is_byte(i) else piece.replace("▁", " ").encode())
+
+    def encode(text: str) -> list[int]:
+        """The ids after a line break, since the first word of a text would get a space before it."""
+        ids = model.encode("\n" + text)
+        newline = next(i for i, token in enumerate(ids) if tokens[token] == b"\n")
+        return ids[newline + 1 :]
+
+    return BenchVocabulary("spm32k", tokens, model.eos_id(), encode)

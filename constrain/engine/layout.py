@@ -1,0 +1,101 @@
+"""A vocabulary as arena words: tries, token bytes and slices, as kernels/masks.py reads them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from constrain import kernels
+from constrain.automata.store import Int32
+from constrain.automata.syntax import Ranges
+from constrain.kernels import arena, masks
+from constrain.vocab.slices import MAX_ROWS, Slice
+from constrain.vocab.trie import Trie
+from constrain.vocab.vocabulary import Vocabulary
+
+
+class Layout(NamedTuple):
+    """words: int32, to be copied into an arena at some base. header: header word -> offset of its table.
+
+    pointers: offsets of words that are offsets themselves. nodes, depth: of the trie.
+    """
+
+    words: Int32
+    header: dict[int, int]
+    pointers: list[int]
+    nodes: int
+    depth: int
+
+
+def layout(vocabulary: Vocabulary) -> Layout:
+    """Lay out a vocabulary. About 0.1 s and 10 MB for 128k tokens."""
+    kernels.load()
+    trie = vocabulary.trie
+    tokens = [token or b"" for token in vocabulary.tokens]
+    token_at = np.zeros(vocabulary.size + 1, np.int32)
+    token_at[1:] = np.cumsum(np.fromiter(map(len, tokens), np.int32, len(tokens)))
+    text = b"".join(tokens)
+    next_same = np.full(vocabulary.size, -1, np.int32)
+    next_same[: len(trie.next_same)] = trie.next_same
+    tables = {
+        arena.TRIE: _nodes(trie),
+        arena.NEXT_SAME: next_same,
+        arena.TOKEN_AT: token_at,
+        arena.TOKEN_BYTES: np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32),
+        arena.SEEN: np.zeros(vocabulary.size, np.int32),
+        arena.EOS: np.array(vocabulary.eos_ids, np.int32),
+        arena.SLICES: np.zeros(masks.SLICE * len(vocabulary.slices), np.int32),
+    }
+    header: dict[int, int] = {}
+    at = 0
+    for word, table in tables.items():
+        header[word] = at
+        at += table.size
+    parts = list(tables.values())
+    pointers: list[int] = []
+    for j, piece in enumerate(vocabulary.slices):
+        words, block = _slice(tables[arena.TRIE], piece, at, vocabulary)
+        tables[arena.SLICES][masks.SLICE * j : masks.SLICE * (j + 1)] = words
+        start = header[arena.SLICES] + masks.SLICE * j
+        pointers += [start + masks.NODES, start + masks.MAIN, start + masks.ROWS, start + masks.LONG]
+        parts.append(block)
+        at += block.size
+    return Layout(np.concatenate(parts), header, pointers, len(trie), trie.max_depth)
+
+
+def _nodes(trie: Trie) -> Int32:
+    """int32[3 n]: byte | depth << 8, end of the subtree, first token or -1."""
+    nodes = np.empty((len(trie), 3), np.int32)
+    nodes[:, 0] = trie.byte.astype(np.int32) | trie.depth << 8
+    nodes[:, 1] = trie.end
+    nodes[:, 2] = trie.token
+    return nodes.ravel()
+
+
+def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple[Int32, Int32]:
+    """(the SLICE words that describe a slice whose tables begin at offset `at`, those tables)."""
+    rest = _nodes(piece.rest)
+    main = np.zeros(len(piece.rest), np.int32)
+    masks.align_trie(whole, rest, main)
+    rows = np.ascontiguousarray(piece.tokens_by_length[: MAX_ROWS + 1]).view(np.int32)
+    beyond = piece.tokens_by_length[-1] & ~piece.tokens_by_length[len(rows) - 1]
+    ids = np.flatnonzero(np.unpackbits(beyond.view(np.uint8), bitorder="little")).tolist()
+    longer = sorted((len((vocabulary.tokens[token] or b"").decode()), token) for token in ids)
+    tables = [rest, main, rows.ravel(), np.array(longer, np.int32).ravel()]
+    starts = at + np.cumsum([0, *(table.size for table in tables)])
+    out = np.zeros(masks.SLICE, np.int32)
+    out[masks.NODES], out[masks.MAIN], out[masks.ROWS], out[masks.LONG] = starts[:4]
+    out[masks.PIECE_NODES], out[masks.N_ROWS], out[masks.N_LONG] = len(piece.rest), len(rows), len(longer)
+    out[masks.LONGEST] = piece.longest
+    out[masks.SLICE_BYTES : masks.SLICE_BYTES + 8] = _bytes_of(piece.ranges)
+    return out, np.concatenate(tables)
+
+
+def _bytes_of(ranges: Ranges) -> Int32:
+    """int32[8]: the set of bytes in the UTF-8 of these characters; a superset beyond ASCII."""
+    members = np.zeros(256, np.bool_)
+    for low, high in ranges:
+        members[low : min(high, 127) + 1] = True
+        members[128:] |= high > 127
+    return np.packbits(members, bitorder="little").view(np.int32)

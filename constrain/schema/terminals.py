@@ -1,0 +1,65 @@
+"""Terminals and rules that all schemas share: punctuation, any string, any number, any value.
+
+The engine keeps its states by terminal, so equal languages are equal terminals here, whatever schema they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from constrain.automata.syntax import ANY_TEXT, Node, json_string, literal, literals
+from constrain.grammar.rules import Nonterminal, Symbol, Terminal
+from constrain.schema.digits import NUMBER
+from constrain.schema.whitespace import space
+
+Alternatives = list[list[Symbol]]
+
+
+def punctuation(text: str) -> Terminal:
+    """A fixed text of JSON."""
+    return Terminal(literal(text), name=repr(text), literal=True)
+
+
+OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA, COLON = map(punctuation, "{}[],:")
+NULL = punctuation("null")
+BOOLEANS = {False: punctuation("false"), True: punctuation("true")}
+BOOLEAN = Terminal(literals(("true", "false")), name="boolean", literal=True)
+ANY_STRING = Terminal(json_string(ANY_TEXT), name="string")
+ANY_NUMBER = Terminal(NUMBER, name="number")
+
+
+@lru_cache(maxsize=65536)
+def key_terminal(name: str) -> Terminal:
+    """A declared key, in every spelling."""
+    return Terminal(json_string(literal(name)), name=f"key {name!r}")
+
+
+def string_terminal(language: Node) -> Terminal:
+    """The string literals of a language of decoded texts."""
+    return Terminal(json_string(language), name="string")
+
+
+@lru_cache(maxsize=8)
+def any_value(whitespace: str) -> Nonterminal:
+    """Any JSON value: the same symbol in every schema."""
+    gap = space(whitespace)
+
+    def rule(name: str, *alternatives: Sequence[Symbol | str], tail: bool = False) -> Nonterminal:
+        def expand() -> Alternatives:
+            return [[rules[part] if isinstance(part, str) else part for part in each] for each in alternatives]
+
+        rules[name] = Nonterminal(name, expand, key=("any", whitespace, name), right_recursive=tail)
+        return rules[name]
+
+    rules: dict[str, Nonterminal] = {}
+    rule("any member", (ANY_STRING, *gap, COLON, *gap, "any value", *gap, "any members"), tail=True)
+    rule("any members", (CLOSE_OBJECT,), (COMMA, *gap, "any member"), tail=True)
+    rule("any object", (OPEN_OBJECT, *gap, "any first member"))
+    rule("any first member", (CLOSE_OBJECT,), ("any member",), tail=True)
+    rule("any items", (CLOSE_ARRAY,), (COMMA, *gap, "any value", *gap, "any items"), tail=True)
+    rule("any array", (OPEN_ARRAY, *gap, "any first item"))
+    rule("any first item", (CLOSE_ARRAY,), ("any value", *gap, "any items"), tail=True)
+    return rule(
+        "any value", (NULL,), (BOOLEAN,), (ANY_NUMBER,), (ANY_STRING,), ("any array",), ("any object",)
+    )

@@ -1,0 +1,1 @@
+"""Everything behind `scripts/train_reference.py`: documents, tokenizer, training, measurement, export."""

@@ -1,0 +1,71 @@
+"""What the tests of the engine share: sources made of grammars, masks as sets, and a few grammars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from constrain.engine import Matcher
+from constrain.grammar.rules import Grammar
+from constrain.grammar.source import Source
+from constrain.vocab.vocabulary import Vocabulary
+
+JSON = r"""
+start: value
+value: object | array | STRING | NUMBER | "true" | "false" | "null"
+object: "{" [pair ("," pair)*] "}"
+pair: STRING ":" value
+array: "[" [value ("," value)*] "]"
+STRING: /"([^"\\\x00-\x1f]|\\["\\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/
+NUMBER: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/
+%ignore /[ \t\n]+/
+"""
+
+STATEMENTS = r"""
+start: statement*
+statement: "let" NAME "=" expression ";" | "if" expression "then" statement | NAME "(" expression ")" ";"
+expression: expression "+" expression | expression "==" expression | NAME | NUMBER | "(" expression ")"
+NAME: /[a-z]+/
+NUMBER: /[0-9]+(\.[0-9]+)?/
+%ignore " "
+"""  # ambiguous; under lexer="greedy" keywords win over names, and "=" falls back from "=="
+
+
+class Made(Source):
+    """A source for a grammar made by hand."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.made = grammar
+
+    def to_grammar(self) -> Grammar:
+        return self.made
+
+    def __repr__(self) -> str:
+        return "made by hand"
+
+
+def ids_of(row: np.ndarray) -> set[int]:
+    """The ids whose bits are set in a mask row."""
+    return set(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
+
+
+def mask_of(matcher: Matcher) -> set[int]:
+    """The mask as a set of ids; the row is full of rubbish before, and longer than needed."""
+    vocabulary = matcher.compiled.vocabulary
+    row = np.full(vocabulary.words + 1, 0xA5A5A5A5, np.uint32)
+    matcher.fill_mask(row)
+    return ids_of(row)
+
+
+def allowed(matcher: Matcher) -> set[int]:
+    """The ids that `allows` says yes to, one by one."""
+    return set(filter(matcher.allows, range(matcher.compiled.vocabulary.size)))
+
+
+def small_vocabulary(alphabet: str, longer: Iterable[str], eos: int = 1) -> Vocabulary:
+    """Single characters, longer tokens, the first longer one once more, a special token, then ids that end a text."""
+    texts = [*alphabet, *longer]
+    tokens: list[Any] = [*(text.encode() for text in texts), texts[len(alphabet)].encode(), None, *[None] * eos]
+    return Vocabulary(tokens, range(len(tokens) - eos, len(tokens)))

@@ -1,0 +1,140 @@
+"""`g.value`: JSON, or an instance of the type that was asked for; nothing that fails a check ever stops as "stop"."""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pydantic
+import pytest
+from jsonschema import Draft202012Validator
+
+import constrain
+from toy_model import tiny_llama, tiny_tokenizer
+
+
+class Color(enum.Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Person(pydantic.BaseModel):
+    name: Literal["a", "the "]
+    age: int = pydantic.Field(ge=0, le=99)
+
+
+class Even(pydantic.BaseModel):
+    """The validator is Python: no schema tells of it."""
+
+    age: int = pydantic.Field(ge=0, le=9)
+
+    @pydantic.field_validator("age")
+    @classmethod
+    def is_even(cls, age: int) -> int:
+        if age % 2:
+            raise ValueError(f"{age} is odd")
+        return age
+
+
+@dataclass
+class Point:
+    x: bool
+    y: Literal["red", "green"]
+
+
+def paint(color: Color, twice: bool) -> None:
+    """A tool to call."""
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tiny_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer: Any) -> Any:
+    return tiny_llama(tokenizer, seed=3)
+
+
+@pytest.mark.parametrize("kind", ["schema", "type"])
+@pytest.mark.parametrize("asked", [Person, Point, Color, Literal["a", "b"], bool, list[bool], Person | None])
+def test_instances(tokenizer: Any, model: Any, kind: str, asked: Any) -> None:
+    for output in constrain.generate(
+        model, "the red", tokenizer=tokenizer, n=8, seed=0, max_tokens=80, **{kind: asked}
+    ):
+        if output.finish_reason == "stop":
+            assert output.value == pydantic.TypeAdapter(asked).validate_json(output.text)
+            assert not isinstance(output.value, dict)
+        else:
+            assert (output.value, output.finish_reason) == (None, "length")
+
+
+def test_arguments_of_a_function(tokenizer: Any, model: Any) -> None:
+    output = constrain.generate(model, "red", tokenizer=tokenizer, type=paint, seed=0, max_tokens=80)
+    assert set(output.value) == {"color", "twice"}
+    assert isinstance(output.value["color"], Color)
+    paint(**output.value)
+
+
+SCHEMAS: list[Any] = [
+    {
+        "type": "object",
+        "properties": {"name": {"enum": ["a", "é日本"]}, "age": {"type": "integer"}},
+        "required": ["age"],
+    },
+    {"type": "array", "items": {"type": "boolean"}, "maxItems": 3},
+    {"anyOf": [{"const": None}, {"type": "string", "maxLength": 2}]},
+    True,
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
+def test_json(tokenizer: Any, model: Any, schema: Any) -> None:
+    outputs = constrain.generate(model, "the red", tokenizer=tokenizer, n=12, seed=0, max_tokens=60, schema=schema)
+    stopped = [output for output in outputs if output.finish_reason == "stop"]
+    assert stopped
+    for output in stopped:
+        assert output.value == json.loads(output.text)
+        assert Draft202012Validator(schema).is_valid(output.value)
+    assert all(output.value is None for output in outputs if output.finish_reason != "stop")
+
+
+def test_a_compiled_schema_and_a_source(tokenizer: Any, model: Any) -> None:
+    source = constrain.json_schema(Person)
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer)
+    for constraint in (source, constrain.compile(source, vocabulary)):
+        output = constrain.generate(model, "a", tokenizer=tokenizer, constraint=constraint, seed=2, max_tokens=200)
+        assert isinstance(output.value, Person)
+
+
+def test_a_validator_is_a_residual_check(tokenizer: Any, model: Any) -> None:
+    outputs = constrain.generate(model, "a", tokenizer=tokenizer, type=Even, n=10, seed=0, max_tokens=60, temperature=3)
+    done = [output for output in outputs if output.finish_reason == "stop"]
+    assert done
+    assert all(output.value.age % 2 == 0 for output in done)
+    assert any(output.stats.retries for output in outputs)
+    for output in outputs:
+        if output.finish_reason == "dead_end":
+            assert "is odd" in str(output.fault)
+            assert output.value is None
+
+
+def test_unions_take_the_part_that_the_text_belongs_to(tokenizer: Any, model: Any) -> None:
+    source = constrain.json_schema(Color) | constrain.json_schema(Even) | constrain.regex("[a-d]")
+    outputs = constrain.generate(
+        model, "a", tokenizer=tokenizer, constraint=source, n=60, seed=0, max_tokens=60, temperature=4
+    )
+    kinds = set()
+    for output in outputs:
+        if output.finish_reason == "stop":
+            kinds.add(type(output.value))
+            if output.text in ("a", "b", "c", "d"):
+                assert output.value is None
+    assert kinds == {Color, Even, type(None)}
+
+
+def test_other_sources_have_no_values(tokenizer: Any, model: Any) -> None:
+    output = constrain.generate(model, "a", tokenizer=tokenizer, choices=["1", "2"])
+    assert (output.finish_reason, output.value) == ("stop", None)
