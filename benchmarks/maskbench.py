@@ -32,6 +32,8 @@ from typing import Any
 
 import numpy as np
 
+from masks.measure import CLOCKS, empty_record, forget_peak_rss, measure, peak_rss_mb
+
 HERE = Path(__file__).resolve().parent
 ENGINE_NAMES = ("constrain", "llguidance")
 
@@ -79,7 +81,6 @@ def work(options: argparse.Namespace) -> None:
     import faulthandler
 
     from masks import engines, vocabularies
-    from masks.measure import CLOCKS, forget_peak_rss, measure, peak_rss_mb
 
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever an engine prints is no answer
@@ -140,9 +141,7 @@ class Worker:
             return json.loads(line)
         code = self.process.wait()
         self._begin()
-        zeros = dict.fromkeys(("valid_ok", "valid_refused", "invalid_ok", "invalid_accepted"), 0)
-        record = {"file": path.name, "compile_us": None, "first_mask_us": None, "mask_us": [], "tbm_us": [], **zeros}
-        return record | {"error": "crash", "message": f"the process ended with code {code}", "peak_rss_mb": 0.0}
+        return empty_record(path.name) | {"error": "crash", "message": f"the process ended with code {code}"}
 
     def end(self) -> None:
         assert self.process.stdin is not None

@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import constrain.grammar
+
 if TYPE_CHECKING:
     from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, compile, fill_masks
     from constrain.errors import (
@@ -57,6 +59,10 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)
+
+# Importing a room binds its name here, once. The room `grammar` has the name of a function: bound and removed now, it is found
+# by imports (they ask sys.modules), and the name is the function's (`__getattr__`).
+del globals()["grammar"]
 
 
 def __getattr__(name: str) -> Any:

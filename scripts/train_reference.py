@@ -39,9 +39,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=6, help="rows per step")
     parser.add_argument("--rate", type=float, default=5e-3)
     parser.add_argument("--drill", type=float, default=0.1, help="share of rows that are exercises in copying")
+    parser.add_argument("--model", choices=["target", "draft"], default="target", help="which of the two to train")
     parser.add_argument("--start", type=Path, help="go on from the models and tokenizer of an earlier run's folder")
     parser.add_argument("--every", type=float, default=240, help="seconds between reports")
-    parser.add_argument("--samples", type=int, default=200, help="prompts of the final validity measurement")
+    parser.add_argument("--samples", type=int, default=0, help="prompts of a final measurement of validity")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--maskbench", type=Path, default=DATA / "maskbench-dev")
     return parser.parse_args()
@@ -56,14 +57,12 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     if args.start:
         tokenizer = Tokenizer.from_file(str(args.start / "target" / "tokenizer.json"))
+        target, draft = (LlamaForCausalLM.from_pretrained(args.start / name) for name in ("target", "draft"))
     else:
         tokenizer = corpus.train_tokenizer(args.seed, args.maskbench, args.vocabulary, args.tokenizer_characters)
-    held = corpus.validation_rows(tokenizer, args.seed, args.maskbench, args.length, 12)
-    target = learn.build(learn.TARGET, args.vocabulary, args.seed)
-    draft = learn.build(learn.DRAFT, args.vocabulary, args.seed + 1)
-    if args.start:
-        target = LlamaForCausalLM.from_pretrained(args.start / "target")
-        draft = LlamaForCausalLM.from_pretrained(args.start / "draft")
+        target = learn.build(learn.TARGET, args.vocabulary, args.seed)
+        draft = learn.build(learn.DRAFT, args.vocabulary, args.seed + 1)
+    held = corpus.validation_rows(tokenizer, 0, args.maskbench, args.length, 12)
     record: dict[str, Any] = {
         "arguments": {
             k: v for k, v in vars(args).items() if k not in ("out", "maskbench", "threads", "every", "start")
@@ -76,27 +75,32 @@ def main() -> None:
         # An earlier run's record, with its own arguments, when this run went on from it.
         "before": json.loads((args.start / "training.json").read_text(encoding="utf-8")) if args.start else None,
     }
+    model = draft if args.model == "draft" else target
 
     def report(figures: dict[str, float]) -> None:
-        target.eval(), draft.eval()
-        losses = {kind: measure.loss(target, tokenizer, rows[:6])["nats_per_token"] for kind, rows in held.items()}
-        target.train(), draft.train()
+        model.eval()
+        losses = {kind: measure.loss(model, tokenizer, rows[:6])["nats_per_token"] for kind, rows in held.items()}
+        model.train()
         record["history"].append({**figures, "validation": losses})
         print(json.dumps(record["history"][-1]), flush=True)
         export.save(target, draft, tokenizer, args.out)
         write(args.out, record)
 
+    def loss_of(batch: torch.Tensor) -> torch.Tensor:
+        return learn.draft_loss(target, draft, batch) if model is draft else learn.target_loss(target, batch)
+
     rows = corpus.mixture(tokenizer, args.seed, args.maskbench, args.length, args.drill)
     budget = learn.Budget(steps=args.steps, minutes=args.minutes)
-    learn.train(target, draft, rows, budget, batch=args.batch, rate=args.rate, every=args.every, report=report)
+    learn.train(model, loss_of, rows, budget, batch=args.batch, rate=args.rate, every=args.every, report=report)
     target.eval(), draft.eval()
     record["validation"] = measure.summary(target, draft, tokenizer, held)
     write(args.out, record)
-    record["unconstrained_json"] = {
-        name: measure.json_validity(model, tokenizer, args.seed, args.samples, args.out if name == "target" else None)
-        for name, model in (("target", target), ("draft", draft))
-    }
-    write(args.out, record)
+    if args.samples:
+        record["unconstrained_json"] = {
+            "target": measure.json_validity(target, tokenizer, args.seed, args.samples, args.out),
+            "draft": measure.json_validity(draft, tokenizer, args.seed, args.samples),
+        }
+        write(args.out, record)
 
 
 def write(folder: Path, record: dict[str, Any]) -> None:

@@ -140,3 +140,17 @@ def tiny_gpt2(tokenizer: Any, seed: int = 0) -> Any:
         bos_token_id=end, eos_token_id=end,
     )  # fmt: skip
     return GPT2LMHeadModel(config).double().eval()
+
+
+def tiny_mistral(tokenizer: Any, seed: int = 0) -> Any:
+    """A random Mistral whose layers see a window of 4 positions, in float64: it cannot grow ragged."""
+    from transformers import MistralConfig, MistralForCausalLM
+
+    torch.manual_seed(seed)
+    end = tokenizer.eos_token_id
+    config = MistralConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=256, sliding_window=4, initializer_range=0.3,
+        bos_token_id=None, eos_token_id=end,
+    )  # fmt: skip
+    return MistralForCausalLM(config).double().eval()

@@ -5,6 +5,7 @@
     mask()               fill `row`, uint32[ceil(V / 32)], low bit first, 1 = allowed
     advance(token)       False where the engine refuses
     at_end()             after the last token: does the engine let the text end here?
+    check(text)          what the engine does with a finished text before it returns it; False where it is thrown away
 
 An adapter does what the engine's documentation tells a server to do, with the engine's defaults.
 """
@@ -46,7 +47,8 @@ class Constrain:
 
     def compile(self, schema: Any) -> None:
         try:
-            self.compiled = self.constrain.compile(self.constrain.json_schema(schema), self.vocabulary)
+            self.source = self.constrain.json_schema(schema)
+            self.compiled = self.constrain.compile(self.source, self.vocabulary)
         except self.constrain.ConstrainError as error:
             raise CompileError(f"{type(error).__name__}: {error}") from None
 
@@ -65,6 +67,9 @@ class Constrain:
         if accepting != is_set(self.row, self.eos_id):
             raise RuntimeError("the end-of-text bit and is_accepting() disagree")
         return accepting
+
+    def check(self, text: str) -> bool:
+        return self.source.check(text) is None
 
 
 class LLGuidance:
@@ -110,6 +115,9 @@ class LLGuidance:
 
     def at_end(self) -> bool:
         return self.matcher.is_accepting()
+
+    def check(self, text: str) -> bool:
+        return True
 
 
 class _Tokens:

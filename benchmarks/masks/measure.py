@@ -2,11 +2,13 @@
 
 The protocol is MaskBench's (guidance-ai/jsonschemabench): an instance is written by `json.dumps(data,
 ensure_ascii=False)` and encoded; for every token a mask is filled, the token's bit is looked up, and the token is
-committed. Beyond MaskBench, a text counts as accepted only if the engine also lets it end there.
+committed. Beyond MaskBench, a text counts as accepted only if the engine also lets it end there, and does not throw
+the finished text away ("checked_off": what no mask can enforce, such as keys that repeat).
 
 A record: {"file", "compile_us", "first_mask_us", "tbm_us": [fill + commit of each token], "mask_us": [fill alone],
-"valid_ok", "valid_refused", "invalid_ok", "invalid_accepted", "error": kind or None, "message", "peak_rss_mb"}.
-Kinds of error: "compile", "timeout", "fault" (the engine raised, or contradicted itself), "crash" (its process died).
+"valid_ok", "valid_refused", "invalid_ok", "invalid_accepted", "checked_off", "error": kind or None, "message",
+"peak_rss_mb"}. Kinds of error: "compile", "timeout", "fault" (the engine raised, or contradicted itself), "crash"
+(its process died).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 from masks.engines import CompileError, is_set
 from masks.vocabularies import BenchVocabulary
 
+VERDICTS = ("valid_ok", "valid_refused", "invalid_ok", "invalid_accepted", "checked_off")
 CLOCKS: dict[str, Callable[[], int]] = {"wall": time.perf_counter_ns, "cpu": time.thread_time_ns}
 
 
@@ -48,26 +51,28 @@ def _ring(*_: Any) -> None:
     raise TimeLimitError
 
 
+def empty_record(file: str) -> dict[str, Any]:
+    """A record in which nothing has happened yet."""
+    nothing = dict.fromkeys(("compile_us", "first_mask_us", "error", "message"))
+    return {"file": file, **nothing, **dict.fromkeys(VERDICTS, 0), "mask_us": [], "tbm_us": [], "peak_rss_mb": 0.0}
+
+
 def measure(
     engine: Any, vocabulary: BenchVocabulary, path: Path, clock: Callable[[], int], limit: float
 ) -> dict[str, Any]:
     """The record of one file. limit: seconds for the whole file, instances included."""
     case = json.loads(path.read_text(encoding="utf-8"))
-    tests = [(vocabulary.encode(json.dumps(test["data"], ensure_ascii=False)), test["valid"]) for test in case["tests"]]
-    record: dict[str, Any] = {
-        "file": path.name,
-        "compile_us": None,
-        "first_mask_us": None,
-        "error": None,
-        "message": None,
-    }
-    record |= {"valid_ok": 0, "valid_refused": 0, "invalid_ok": 0, "invalid_accepted": 0, "mask_us": [], "tbm_us": []}
+    tests = [(json.dumps(test["data"], ensure_ascii=False), test["valid"]) for test in case["tests"]]
+    record = empty_record(path.name)
     signal.signal(signal.SIGALRM, _ring)
     signal.setitimer(signal.ITIMER_REAL, limit)
     try:
         _compile(engine, case["schema"], record, clock)
-        for tokens, valid in tests:
-            accepted = _accepts(engine, tokens, record, clock)
+        for text, valid in tests:
+            accepted = _accepts(engine, vocabulary.encode(text), record, clock)
+            if accepted and not engine.check(text):
+                accepted = False
+                record["checked_off"] += not valid
             record[("valid_" if valid else "invalid_") + _verdict(valid, accepted)] += 1
         if not tests:  # so that every schema has a first mask
             engine.start()

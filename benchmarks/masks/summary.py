@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from masks.measure import VERDICTS
+
 PERCENTILES = (25, 50, 75, 90, 95, 99, 99.9, 100)
 Records = list[dict[str, Any]]
 
@@ -29,7 +31,7 @@ def counts(records: Records, meta: dict[str, Any]) -> dict[str, str]:
     errors = Counter(record["error"] for record in records)
     total = Counter()
     for record in records:
-        total.update({key: record[key] for key in ("valid_ok", "valid_refused", "invalid_ok", "invalid_accepted")})
+        total.update({key: record[key] for key in VERDICTS})
     peak = max((record["peak_rss_mb"] for record in records), default=0.0)
     return {
         "version": meta["version"],
@@ -43,6 +45,7 @@ def counts(records: Records, meta: dict[str, Any]) -> dict[str, str]:
         "valid accepted": f"{total['valid_ok']:,}",
         "valid refused": f"{total['valid_refused']:,}",
         "invalid refused": f"{total['invalid_ok']:,}",
+        "of these, by the check of the finished text": f"{total['checked_off']:,}",
         "invalid accepted": f"{total['invalid_accepted']:,}",
         "start (s)": f"{meta['start_seconds']:.1f}",
         "RSS after start (MB)": f"{meta['start_rss_mb']:,.0f}",

@@ -7,7 +7,6 @@ none.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 
 from constrain.automata.syntax import ANY_CHAR, MAX_CODE_POINT, Chars, Ranges, chars
@@ -45,17 +44,6 @@ def common(a: Ranges, b: Ranges) -> Ranges:
         else:
             j += 1
     return tuple(found)
-
-
-def without(a: Ranges, b: Ranges) -> Ranges:
-    """What is in the first set and not in the second."""
-    return common(a, negate(b))
-
-
-def contains(ranges: Ranges, code_point: int) -> bool:
-    """Is this code point in the set? Logarithmic."""
-    at = bisect_right(ranges, (code_point, MAX_CODE_POINT)) - 1
-    return at >= 0 and code_point <= ranges[at][1]
 
 
 def single(ranges: Ranges) -> int | None:

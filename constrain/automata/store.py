@@ -40,8 +40,8 @@ class Store:
         self.lock = threading.RLock()
         self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
         self.may_exceed = False  # set for one operation that did not fit into an empty arena either
-        self.A: Int32 = np.zeros(words, np.int32)
-        self.H: Int32 = np.zeros(1 << 12, np.int32)
+        self.A: Int32 = np.empty(words, np.int32)
+        self.H: Int32 = np.zeros(1 << 14, np.int32)
         self.S: Int32 = np.zeros(1 << 18, np.int32)
         self.reset()
 

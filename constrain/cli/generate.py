@@ -51,9 +51,9 @@ def command(
         results = results if isinstance(results, list) else [results]
         for result in results:
             typer.echo(as_line(result) if as_json else result.text)
-    unfinished = sorted({result.finish_reason for result in results} - {"stop"})
-    if unfinished:
-        fail(f"{_count(results)} did not finish: {', '.join(map(_reason, unfinished))}", UNFINISHED)
+    reasons = sorted({_reason(result) for result in results if result.finish_reason != "stop"})
+    if reasons:
+        fail(f"{_count(results)} did not finish: {', '.join(reasons)}", UNFINISHED)
 
 
 def load_model(name: str | None) -> tuple[Any, Any]:
@@ -93,5 +93,7 @@ def _count(results: list[Any]) -> str:
     return "the text" if len(results) == 1 else f"{unfinished} of {len(results)} texts"
 
 
-def _reason(reason: str) -> str:
-    return {"length": "it reached --max-tokens", "dead_end": "no token could follow"}.get(reason, reason)
+def _reason(result: Any) -> str:
+    if result.finish_reason == "length":
+        return "it reached --max-tokens or the end of the model's context"
+    return getattr(result, "fault", None) or "no token could follow"

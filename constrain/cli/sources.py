@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 import typer
 
@@ -50,30 +50,26 @@ class SourceOptions:
                 f"give exactly one of --schema, --regex, --grammar and --choices, not {' and '.join(given) or 'none'}"
             )
         if self.schema is not None:
-            return constrain.json_schema(
-                read_schema(self.schema),
-                whitespace=self.whitespace,
-                property_order=self.property_order,
-                formats=self.formats,
-            )
+            policies: Any = {name: getattr(self, name) for name in ("whitespace", "property_order", "formats")}
+            return constrain.json_schema(read_schema(self.schema), **policies)
         if self.regex is not None:
             return constrain.regex(self.regex)
         if self.grammar is not None:
             text, name = read_grammar(self.grammar)
             kind = self.grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
-            start = self.start or ("root" if kind == "gbnf" else "start")
-            return constrain.grammar(text, format=kind, start=start, lexer=self.lexer)
+            return constrain.grammar(text, format=cast(Any, kind), start=self.start, lexer=cast(Any, self.lexer))
         return constrain.choices(read_choices(self.choices or ""))
 
 
-def read_schema(given: str) -> Any:
-    """The parsed schema, from JSON text or a file. Raises SchemaError where the JSON is malformed."""
+def read_schema(given: str) -> str:
+    """The JSON text of the schema, which may be in a file. Raises SchemaError where it is malformed, with the file."""
     from constrain.errors import SchemaError, span
 
     inline = given.lstrip().startswith("{") or given.strip() in ("true", "false")
     text = given if inline else read_text(given, "a schema given inline starts with '{', or is true or false")
     try:
-        return json.loads(text)
+        json.loads(text)
+        return text
     except json.JSONDecodeError as error:
         place = span(text, min(error.pos, len(text)))
         raise SchemaError(
@@ -134,5 +130,5 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)} | {"return": None}
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run

@@ -44,7 +44,7 @@ def stages() -> Iterator[tuple[str, Callable[[], Any]]]:
     """(what is compiled, how to make it so), in the order of the rooms."""
     import constrain
 
-    yield "modules", lambda: constrain.Vocabulary and constrain.compile
+    yield "modules", lambda: (constrain.Vocabulary, constrain.compile)
     yield "JSON Schema", lambda: use(constrain.json_schema(SCHEMA), TEXT)
     yield "regex", lambda: use(constrain.regex(r"\d{2,4}-[a-z]+") & constrain.regex(r".*z"), b"123-xyz")
     yield "grammar, dynamic lexer", lambda: use(constrain.grammar(GRAMMAR), b"ab 12 c")

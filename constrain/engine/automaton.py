@@ -47,7 +47,9 @@ class TokenAutomaton(Store):
         self._slices = [piece.ranges for piece in vocabulary.slices]
         self._layout = layout(vocabulary)
         size = self._layout.words.size
-        super().__init__(words=size + (1 << 20), budget=max(budget, 4 * size + (1 << 20)))
+        budget = max(budget, 4 * size + (1 << 20))
+        # all of the budget at once: pages that are never written cost nothing, and the arena need not be copied to grow
+        super().__init__(words=budget // 4, budget=budget)
 
     def reset(self) -> None:
         super().reset()

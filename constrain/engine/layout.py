@@ -44,6 +44,7 @@ def layout(vocabulary: Vocabulary) -> Layout:
         arena.TOKEN_AT: token_at,
         arena.TOKEN_BYTES: np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32),
         arena.SEEN: np.zeros(vocabulary.size, np.int32),
+        arena.NODE_SEEN: np.zeros(len(trie), np.int32),
         arena.EOS: np.array(vocabulary.eos_ids, np.int32),
         arena.SLICES: np.zeros(masks.SLICE * len(vocabulary.slices), np.int32),
     }

@@ -2,11 +2,10 @@
 
 What the mask cannot enforce — a residual keyword of a schema, a validator of a pydantic model — is checked on every
 complete output (verdict.py). One that fails is thrown away and sampled anew, up to `RETRIES` times (not at temperature
-0, where it would come out the same, nor in a stream, which cannot be taken back); then its finish_reason is "dead_end"
-and it has no value. So nothing invalid is ever returned as "stop". Throwing away divides the law of the method by the
-share that
-passes: the weights of outputs keep their ratios, but their mean no longer estimates the mass of the language
-(`stats.retries` tells).
+0, where it would come out the same, nor in a stream, which cannot be taken back); then its finish_reason is "dead_end",
+its fault is named, and it has no value. So nothing invalid is ever returned as "stop".
+Throwing away divides the law of the method by the share that passes: the weights of outputs keep their ratios, but
+their mean no longer estimates the mass of the language (`stats.retries` tells).
 """
 
 from __future__ import annotations

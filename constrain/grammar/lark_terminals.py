@@ -8,8 +8,10 @@ lazy quantifiers.
 **Lazy quantifiers** (`.*?`). Lark matches a terminal with Python's `re`, so a lazy one ends at the first place where
 it can: `"/*" /.*?/ "*/"` is one comment, never two. The language of such a terminal is therefore the members that
 have no proper prefix among the members. That is what `re` does as long as only lazy and fixed-length parts follow the
-first lazy one, up to a tail that may match nothing (`/".*?"i?/`); anything else is refused, with its place. Look-around sees the terminal's own text only; at the edge
-of a terminal, where Lark would look at its neighbours, it is refused too.
+first lazy one, up to a tail that may match nothing (`/".*?"i?/`); anything else is refused, with its place. (Where two
+alternatives can match from one place on, as in `b*?c|c*?b`, `re` takes the first; here the shorter one counts.)
+
+Look-around sees the terminal's own text only. At its edge, where Lark would look at its neighbours, it is refused.
 
 Difference to Lark: it pastes regexes together as text, so its `/a|b/ "c"` means `a|bc`; here it means what it says,
 `(a|b)c`.

@@ -274,7 +274,8 @@ def regex(pattern: str) -> Source:
     pattern: Python syntax; `^` and `$` are not needed.
     Raises RegexError, with a caret, for what cannot be read or is not regular (back-references).
 
-    >>> constrain.regex(r"[A-Z]{3}-\d+")
+    >>> regex(r"[A-Z]{3}-\d+")
+    regex('[A-Z]{3}-\\d+')
     """
     if not isinstance(pattern, str):
         raise RegexError(f"a pattern is a str, not {type(pattern).__name__}: {pattern!r}", fix="pass regex.pattern")

@@ -53,7 +53,7 @@ class HFModel:
         head = model.get_output_embeddings()
         self.width: int = text_config.vocab_size if head is None else head.weight.shape[0]
         self.context: int | None = getattr(text_config, "max_position_embeddings", None)
-        accepted = inspect.signature(model.forward).parameters
+        accepted = inspect.signature(_unwrapped(model).forward).parameters
         self.takes_positions = "position_ids" in accepted
         self.takes_keep = "logits_to_keep" in accepted
 
@@ -157,6 +157,12 @@ class HFSession:
         self.cache.batch_select_indices(index)
         self.attention = self.attention[index]
         self.lengths = self.lengths[index]
+
+
+def _unwrapped(model: Any) -> Any:
+    """The model inside `torch.compile` and adapters, whose own `forward` takes any arguments."""
+    model = getattr(model, "_orig_mod", model)
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
 def _tokenizer_of(model: Any) -> Any:

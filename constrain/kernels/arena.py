@@ -41,6 +41,7 @@ UNEXPANDED, N_UNEXPANDED = 4, 5  # region of nonterminals that wait for their al
 TRIE, N_NODES, DEPTH, NEXT_SAME, TOKEN_AT, TOKEN_BYTES, SEEN, N_TOKENS, EOS, N_EOS = 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 SEARCH_LIMIT, SEARCH = 16, 17  # states that one liveness search may visit; number of the latest search
 SLICES, N_SLICES = 18, 19
+NODE_SEEN = 25
 N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
 HEADER = 64
 

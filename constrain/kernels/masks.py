@@ -4,6 +4,7 @@ The idea: most tokens never leave the lexeme in progress, and for those the pars
 vocabulary's trie once for a lexer state l and is shared by all grammars on that vocabulary:
 
 * the tokens that stay inside the lexeme;
+  (if a union has one text-like part, only where the union and that part differ)
 * for each set t of terminals that the lexeme may end as (TAGSET): the nodes where a token *ends* with it, the *exits* — the
   children, sorted by byte, where the lexeme cannot go on, so that the next lexeme begins there — and the bytes with
   which a lexeme that may end goes on all the same (*survivors*).
@@ -14,7 +15,7 @@ either: the vocabulary has them ready as *slices*, by length, each with the trie
 A mask is then the union of inside sets, plus, for each t, a walk of the few exit subtrees from `scan(p, t)`. Only when a next
 lexeme can begin with a survivor (two segmentations within a token) is the whole trie walked with whole configurations.
 
-    inside   [n, where, blocks, m]     n tokens at `where` (n = -1: a bitmap of all tokens), m blocks of BLOCK words
+    inside   [n, where, blocks, m, bitmap]   n tokens at `where`, more in the bitmap (if not 0), m blocks of BLOCK words
     block    [t, ends, n, survivors (8 words), runs, m]       runs: m times [byte, n, nodes at]
     mask     [n, bitmaps..., m, tokens...]                    their union; tokens are distinct and in no bitmap
 
@@ -32,7 +33,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from constrain.kernels import kernel
+from constrain.kernels import kernel, recursion
 from constrain.kernels.arena import (
     ALT,
     BYTES,
@@ -50,6 +51,7 @@ from constrain.kernels.arena import (
     N_VISITED,
     N_WALKS,
     NEXT_SAME,
+    NODE_SEEN,
     NO_TAGS,
     NONE,
     REP,
@@ -70,6 +72,8 @@ from constrain.kernels.expressions import FIRST_SLICE, FLAGS, INSIDE, TAGS, clam
 
 SLICE = 16
 NODES, PIECE_NODES, MAIN, LONGEST, ROWS, N_ROWS, LONG, N_LONG, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8  # words of a slice
+HEAD = 5
+BLOCKS, N_BLOCKS, BITMAP = 2, 3, 4  # words of an inside region, after the tokens
 BLOCK = 13
 T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
 MARK, NUMBER, BITS = 1, 2, 3  # memo words of TAGSET records: serial of the walk that saw it, number in it, survivors
@@ -92,6 +96,9 @@ def number_tagset(A, S, t, n):
     return n
 
 
+run_length_again = recursion(lambda: run_length, 4)
+
+
 @kernel("i(arena, i, i, i)")
 def run_length(A, e, j, alone):
     """How many characters of slice j, whichever they are, may be read from e: what its head counts, or 0.
@@ -103,6 +110,11 @@ def run_length(A, e, j, alone):
     while kind(A, e) == CAT:
         rest = np.int64(A[e + KEY + 1])
         e = np.int64(A[e + KEY])
+    if kind(A, e) == ALT:
+        best = 0
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            best = max(best, run_length_again(A, A[i], j, 0))
+        return best
     if kind(A, e) != REP or (A[A[e + KEY] + FLAGS] >> (FIRST_SLICE + j)) & 1 == 0:
         return 0
     piece = A[SLICES] + SLICE * j
@@ -124,12 +136,7 @@ def admit_slice(A, S, lexer, bitmap):
     """Copy to the bitmap the largest slice row that a lexer state admits; its slice, or 0."""
     for j in range(A[N_SLICES]):
         piece = A[SLICES] + SLICE * j
-        n = 0
-        if kind(A, lexer) == ALT:
-            for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
-                n = max(n, run_length(A, A[i], j, 0))
-        else:
-            n = run_length(A, lexer, j, 1)
+        n = run_length(A, lexer, j, 1)
         if n > 0:
             row = min(n, A[piece + N_ROWS] - 1)
             words = (A[N_TOKENS] + 31) >> 5
@@ -203,18 +210,17 @@ def walk_lexer(A, H, S, lexer, bitmap, piece):
 
 @kernel("i(arena, arena, i, i)")
 def store_tokens(A, S, bitmap, count):
-    """A region [n, where] for the bitmap: a list of tokens if that is shorter, else the bitmap (n = -1)."""
+    """The beginning of an inside region for the bitmap: a list of tokens if that is shorter, else the bitmap."""
     words = (A[N_TOKENS] + 31) >> 5
     if count >= words:
         where = region(A, words)
         for w in range(words):
             A[where + w] = S[bitmap + w]
-        head = region(A, 4)
-        A[head] = -1
-        A[head + 1] = where
+        head = region(A, HEAD)
+        A[head + BITMAP] = where
         return head
     where = region(A, count)
-    head = region(A, 4)
+    head = region(A, HEAD)
     A[head] = count
     A[head + 1] = where
     for w in range(words):
@@ -262,9 +268,47 @@ def store_block(A, S, block, start, stop):
     return 0
 
 
+@kernel("i(arena, i)")
+def text_part(A, lexer):
+    """The only part of a union that loops on a whole slice (the body of a string, say, beside some keys), or 0."""
+    found = 0
+    if kind(A, lexer) == ALT:
+        for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
+            for j in range(A[N_SLICES]):
+                if run_length(A, A[i], j, 0) > 0:
+                    if found != 0:
+                        return 0
+                    found = np.int64(A[i])
+                    break
+    return found
+
+
+@kernel("i(arena, arena, i, i)")
+def count_tagsets(A, S, triples, stop):
+    """How many tagsets the sorted triples name."""
+    n = 0
+    for i in range(triples, stop, 3):
+        if S[i + 1] == -2:
+            n += 1
+    return n
+
+
+@kernel("void(arena, arena, i, i, i)")
+def store_triples(A, S, block, triples, stop):
+    """Write the blocks of the sorted triples S[triples:stop], from `block` on."""
+    i = triples
+    while i < stop:
+        j = i + 3
+        while j < stop and S[j] == S[i]:
+            j += 3
+        store_block(A, S, block, i, j)
+        block += BLOCK
+        i = j
+
+
 @kernel("i(arena, arena, arena, i)")
-def inside(A, H, S, lexer):
-    lexer = clamp(A, H, S, lexer, A[DEPTH])
+def inside_by_walk(A, H, S, lexer):
+    """The inside region of a lexer state, from a walk of the trie or of a slice's rest."""
     if A[lexer + INSIDE] != 0:
         return np.int64(A[lexer + INSIDE])
     A[SERIAL] += 1
@@ -282,23 +326,148 @@ def inside(A, H, S, lexer):
         count = A[N_TOKENS]  # many: store the bitmap
     stop = np.int64(S[0])
     sort_groups(S, triples, stop, 3)
-    blocks = 0
-    for i in range(triples, stop, 3):
-        if S[i + 1] == -2:
-            blocks += 1
+    blocks = count_tagsets(A, S, triples, stop)
     head = store_tokens(A, S, bitmap, count)
-    A[head + 2] = region(A, BLOCK * blocks)
-    A[head + 3] = blocks
-    i = triples
-    for n in range(blocks):
-        j = i + 3
-        while j < stop and S[j] == S[i]:
-            j += 3
-        store_block(A, S, A[head + 2] + BLOCK * n, i, j)
-        i = j
+    A[head + BLOCKS] = region(A, BLOCK * blocks)
+    A[head + N_BLOCKS] = blocks
+    store_triples(A, S, A[head + BLOCKS], triples, stop)
     S[0] = bitmap
     A[lexer + INSIDE] = head
     return head
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def walk_difference(A, H, S, lexer, text, states, bitmap):
+    """Walk the trie as long as the union `lexer` is in another state than its part `text` alone.
+
+    Pushes triples as `walk_lexer` does, and one more kind, (0, -3, token), for a token inside that the part's bitmap lacks.
+    Marks the nodes whose entries in the part's blocks no longer count: A[NODE_SEEN + node] = 4 serial + 1 for an exit, + 2 for
+    an end as well.
+    """
+    S[states], S[states + 1], S[states + 2] = lexer, text, NO_TAGS  # rows of three: union, part, tagset of the union
+    trie = np.int64(A[TRIE])
+    n = np.int64(A[N_NODES])
+    seen = np.int64(A[NODE_SEEN])
+    mark = (A[SERIAL] & 0xFFFFFFF) * 4
+    tagsets = 0
+    i = 0
+    while i < n:
+        word = A[trie + 3 * i]
+        b = word & 255
+        here = states + 3 * (word >> 8)
+        before = np.int64(S[here - 1])
+        e = step(A, H, S, S[here - 3], b)
+        t = step(A, H, S, S[here - 2], b) if S[here - 2] != NONE else NONE
+        A[N_VISITED] += 1
+        A[seen + i] = mark + 1
+        if before != NO_TAGS:
+            if e == NONE:
+                push(S, A[before + NUMBER])
+                push(S, b)
+                push(S, i)
+            else:
+                A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
+        if e == t:
+            i = np.int64(A[trie + 3 * i + 1])
+            continue
+        A[seen + i] = mark + 3
+        tagset = tags(A, H, S, e)
+        if tagset != NO_TAGS:
+            tagsets = number_tagset(A, S, tagset, tagsets)
+        S[here], S[here + 1], S[here + 2] = e, t, tagset
+        token = np.int64(A[trie + 3 * i + 2])
+        if token >= 0:
+            if not continues(A, e):
+                push(S, A[tagset + NUMBER])
+                push(S, -1)
+                push(S, i)
+            while token >= 0 and continues(A, e):
+                if (A[bitmap + (token >> 5)] >> (token & 31)) & 1 == 0:
+                    push(S, 0)
+                    push(S, -3)
+                    push(S, token)
+                token = np.int64(A[A[NEXT_SAME] + token])
+        i += 1
+    return tagsets
+
+
+@kernel("void(arena, i, i)")
+def keep_block(A, source, block):
+    """Copy a block without the nodes that the present walk marked."""
+    exits = (A[SERIAL] & 0xFFFFFFF) * 4 + 1
+    seen = np.int64(A[NODE_SEEN])
+    for w in range(BLOCK):
+        A[block + w] = A[source + w]
+    total = np.int64(A[source + N_ENDS])
+    runs = np.int64(A[source + RUNS])
+    for run in range(runs, runs + 3 * A[source + N_RUNS], 3):
+        total += A[run + 1]
+    out = region(A, total)
+    A[block + ENDS] = out
+    A[block + N_ENDS] = 0
+    for i in range(A[source + ENDS], A[source + ENDS] + A[source + N_ENDS]):
+        if A[seen + A[i]] != exits + 2:
+            A[out] = A[i]
+            out += 1
+            A[block + N_ENDS] += 1
+    copy = region(A, 3 * A[source + N_RUNS])
+    A[block + RUNS] = copy
+    for run in range(runs, runs + 3 * A[source + N_RUNS], 3):
+        A[copy] = A[run]
+        A[copy + 2] = out
+        for i in range(A[run + 2], A[run + 2] + A[run + 1]):
+            if A[seen + A[i]] != exits and A[seen + A[i]] != exits + 2:
+                A[out] = A[i]
+                out += 1
+        A[copy + 1] = out - A[copy + 2]
+        copy += 3
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def inside_by_difference(A, H, S, lexer, text, known):
+    """The inside region of a union, from the region `known` of its part `text` and a walk of where they differ."""
+    A[SERIAL] += 1
+    A[N_INSIDE] += 1
+    states = np.int64(S[0])
+    room(S, 3 * (A[DEPTH] + 2))
+    triples = states + 3 * (A[DEPTH] + 2)
+    S[0] = triples
+    walk_difference(A, H, S, lexer, text, states, A[known + BITMAP])
+    stop = np.int64(S[0])
+    sort_groups(S, triples, stop, 3)
+    n = 0  # tokens: the triples (0, -3, token) sort first
+    while triples + 3 * n < stop and S[triples + 3 * n + 1] == -3:
+        n += 1
+    first = triples + 3 * n
+    kept = np.int64(A[known + N_BLOCKS])
+    added = count_tagsets(A, S, first, stop)
+    head = region(A, HEAD)
+    A[head] = n
+    A[head + 1] = region(A, n)
+    for i in range(n):
+        A[A[head + 1] + i] = S[triples + 3 * i + 2]
+    A[head + BITMAP] = A[known + BITMAP]
+    A[head + BLOCKS] = region(A, BLOCK * (kept + added))
+    A[head + N_BLOCKS] = kept + added
+    for k in range(kept):
+        keep_block(A, A[known + BLOCKS] + BLOCK * k, A[head + BLOCKS] + BLOCK * k)
+    store_triples(A, S, A[head + BLOCKS] + BLOCK * kept, first, stop)
+    S[0] = states
+    return head
+
+
+@kernel("i(arena, arena, arena, i)")
+def inside(A, H, S, lexer):
+    """The inside region of a lexer state."""
+    lexer = clamp(A, H, S, lexer, A[DEPTH])
+    if A[lexer + INSIDE] == 0:
+        text = text_part(A, lexer)
+        if text != 0:
+            head = inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
+        else:
+            head = inside_by_walk(A, H, S, lexer)
+        A[lexer + INSIDE] = head
+    return np.int64(A[lexer + INSIDE])
 
 
 # --- masks ------------------------------------------------------------------------------------------------------------
@@ -354,8 +523,8 @@ def meets_survivors(A, H, S, c, block):
 def cross(A, H, S, states, p, head):
     """Push the tokens that end the lexeme of the inside set `head` and go on from p; 0 if the whole trie must be walked."""
     trie = np.int64(A[TRIE])
-    for n in range(A[head + 3]):
-        block = A[head + 2] + BLOCK * n
+    for n in range(A[head + N_BLOCKS]):
+        block = A[head + BLOCKS] + BLOCK * n
         q = scan(A, H, S, p, A[block + T])
         if q == 0:
             continue
@@ -390,16 +559,15 @@ def mask(A, H, S, c):
     if exact:  # bitmaps of the inside sets first: their walks use the serial number too
         for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
             head = inside(A, H, S, A[i])
-            if A[head] < 0:
-                push(S, A[head + 1])
+            if A[head + BITMAP] != 0:
+                push(S, A[head + BITMAP])
     tokens = np.int64(S[0])
     A[SERIAL] += 1
     if exact:
         for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
             head = inside(A, H, S, A[i])
-            if A[head] > 0:
-                for k in range(A[head + 1], A[head + 1] + A[head]):
-                    push_tokens(A, S, A[k])
+            for k in range(A[head + 1], A[head + 1] + A[head]):
+                push_tokens(A, S, A[k])
         for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
             if not cross(A, H, S, states, A[i] >> 1, inside(A, H, S, A[i + 1])):
                 exact = False

@@ -51,7 +51,10 @@ class TorchDraw:
     def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
         """See `Draw`."""
         uniform = torch.cat([torch.rand(1, generator=self._generator(s), dtype=torch.float64) for s in streams])
-        return invert(probabilities, uniform.to(probabilities.device).unsqueeze(1)).squeeze(1)
+        device = probabilities.device
+        if device.type == "mps":  # has no float64
+            probabilities = probabilities.cpu()
+        return invert(probabilities, uniform.to(probabilities.device).unsqueeze(1)).squeeze(1).to(device)
 
     def _generator(self, stream: int) -> torch.Generator:
         generator = self._generators.get(stream)

@@ -13,8 +13,8 @@ section 9.2). Truncation removes members from the support, and the identity then
 Temperature 0 takes the likeliest allowed token (the lowest id among equals). Nothing is drawn then, p_sampled is 1, and
 p_raw and Z are those of temperature 1.
 
-Everything stays in log space until the last moment, so that Z = 1e-300 is as good as any. Cost: a log-sum-exp
-over all logits, one over the allowed ones, and a draw, batched; half precision is widened to float32, float64 stays.
+Everything stays in log space until the last moment, so that Z = 1e-300 is as good as any. Half precision is widened to
+float32, float64 stays. Cost: a log-sum-exp over all logits, one over the allowed ones, and a draw.
 """
 
 from __future__ import annotations

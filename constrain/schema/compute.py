@@ -275,7 +275,7 @@ class Computation:
         return has_arrays(box, self.inhabited)
 
     def _strings(self, conj: Conj) -> Node:
-        return self._conjunction(conj).strings
+        return (self._conjunction(conj) if self._open else self.normal(conj)).strings
 
 
 def _tell_apart(sets: list[Normal]) -> bool:

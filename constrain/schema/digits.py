@@ -412,7 +412,8 @@ def _points(values: Iterable[Rational], plain: bool) -> Node:
 
     Grouped by ending and by exponent, so that 100,000 numbers are a few nodes over sorted texts.
     """
-    integers, fractions = [], []
+    integers: list[str] = []
+    fractions: list[str] = []
     mantissas: dict[int, tuple[list[str], list[str]]] = {}
     for value in values:
         whole, decimals = _split(abs(value))

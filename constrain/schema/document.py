@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 from constrain.errors import ConstrainError, SchemaError
 from constrain.schema.algebra import FALSE, NOTHING, TRUE, Conj
 from constrain.schema.dialect import Dialect
-from constrain.schema.formula import Formula, Fulfils, Is, Not
+from constrain.schema.formula import Formula, Fulfils, Is, Not, combined
 from constrain.schema.keywords import parse
 from constrain.schema.references import Scope
+from constrain.schema.twins import SILENT, Contents
 from constrain.schema.values import Value, formula_of_value, value_key
 
-SILENT = frozenset({"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly"})
 
 
 class Options(NamedTuple):
@@ -114,7 +114,8 @@ class Document:
     """The atoms of one schema: made while reading it, extended by complements while computing.
 
     atoms[serial]: what it is (None for 0, the empty set). formulas[serial]: what it says.
-    notes: serial -> residues that keywords recorded (keyword, note).
+    residues: what keywords left to the check of the finished text: (site, keyword, note).
+    twins: subschemas that are equal to an earlier one, with its serial number.
     """
 
     def __init__(self, raw: Any, dialect: Dialect, options: Options, scope: Scope) -> None:
@@ -129,6 +130,9 @@ class Document:
         self._negations: dict[Conj, int] = {}
         self._queue: deque[int] = deque()
         self._aliases: set[int] = set()
+        self._contents = Contents()
+        self._by_content: dict[tuple[int, int], int] = {}
+        self.twins: list[tuple[Site, int]] = []
         self.root_site = Site(raw, None, (), scope, dialect, self)
         self.root = self._conj(self.root_site)
         while self._queue:
@@ -136,6 +140,26 @@ class Document:
             site = self.atoms[serial]
             assert isinstance(site, Site)
             self.formulas[serial] = parse(site)
+        self._refuse_loops()
+
+    def _refuse_loops(self) -> None:
+        """No subschema may combine itself with itself without passing through a property or an item (Core 2020-12, section 9.4.1)."""
+        state: dict[int, int] = {}  # 1: on the present path, 2: done
+        for start in range(1, len(self.atoms)):
+            stack = [start] if start not in state else []
+            while stack:
+                serial = stack[-1]
+                if state.get(serial):
+                    state[stack.pop()] = 2
+                    continue
+                state[serial] = 1
+                formula = self.formulas[serial]
+                for inner in combined(formula) if formula is not None else ():
+                    if state.get(inner) == 1:
+                        message = "this schema refers to itself without passing through a property or an item"
+                        raise self.site_of((inner,)).error(message, "remove the loop")
+                    if inner not in state:
+                        stack.append(inner)
 
     def conj(self, raw: Any, parent: Site, steps: tuple[str | int, ...]) -> Conj:
         """The conjunction of a subschema, reached from `parent` by some steps."""
@@ -163,9 +187,26 @@ class Document:
         key = (id(raw), id(site.scope))
         serial = self._sites.get(key)
         if serial is None:
-            serial = self._sites[key] = self._add(site, None)
-            self._queue.append(serial)
+            serial = self._sites[key] = self._twin(site) or self._new(site)
         return (serial,)
+
+    def _twin(self, site: Site) -> int | None:
+        """The serial number of an equal subschema of the same resource that was met before."""
+        content = self._contents.number(site.raw)
+        if content is None:
+            return None
+        key = (content, id(site.scope))
+        serial = self._by_content.get(key)
+        if serial is None:
+            self._by_content[key] = len(self.atoms)  # the number that `_new` gives next
+        else:
+            self.twins.append((site, serial))
+        return serial
+
+    def _new(self, site: Site) -> int:
+        serial = self._add(site, None)
+        self._queue.append(serial)
+        return serial
 
     def _alias(self, site: Site) -> Conj:
         """A subschema that only refers is its target."""

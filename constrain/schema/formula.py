@@ -9,6 +9,7 @@ Keywords (`keywords.py`) write formulas; `normalize.py` computes them, pushing c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, Union
 
 from constrain.schema.algebra import Conj, Normal
@@ -48,6 +49,17 @@ class Not(NamedTuple):
     """Outside the part."""
 
     part: Formula
+
+
+def combined(formula: Formula) -> Iterator[int]:
+    """The atoms that a formula combines (those inside containers are not among them)."""
+    if isinstance(formula, Fulfils):
+        yield from formula.conj
+    elif isinstance(formula, Not):
+        yield from combined(formula.part)
+    elif isinstance(formula, (AllOf, AnyOf, OneOf)):
+        for part in formula.parts:
+            yield from combined(part)
 
 
 Formula = Union[Is, Fulfils, AllOf, AnyOf, OneOf, Not]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Any, get_type_hints, is_typeddict
 
 from constrain.errors import SchemaError
 
@@ -28,8 +28,20 @@ def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
     elif inspect.isroutine(given):
         return _arguments(given)
     else:
-        adapter = _adapter(given, given)
+        adapter = _adapter(_modern(given) if is_typeddict(given) else given, given)
     return _schema(adapter, given), adapter.validate_json
+
+
+def _modern(given: Any) -> Any:
+    """A TypedDict as `typing_extensions` has it, which pydantic asks for before Python 3.12."""
+    import typing_extensions
+
+    hints = get_type_hints(given, include_extras=True)
+    fields = {
+        name: annotation if name in given.__required_keys__ else typing_extensions.NotRequired[annotation]
+        for name, annotation in hints.items()
+    }
+    return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
 
 
 def _adapter(annotation: Any, given: Any) -> Any:

@@ -20,11 +20,13 @@ def _branches(reading: Reading, keyword: str, value: Any) -> tuple[Formula, ...]
 
 def allOf(reading: Reading, value: Any) -> None:
     """All of the schemas: a true intersection."""
+    reading.site.document.subtle = True
     reading.formulas += _branches(reading, "allOf", value)
 
 
 def anyOf(reading: Reading, value: Any) -> None:
     """At least one of the schemas."""
+    reading.site.document.subtle = True
     reading.formulas.append(AnyOf(_branches(reading, "anyOf", value)))
 
 

@@ -34,17 +34,20 @@ class Entry(NamedTuple):
 def make_report(document: Document) -> list[Entry]:
     """Every keyword of every subschema that was reached, then the residues of JSON itself."""
     residual = {(id(site), keyword): note for site, keyword, note in document.residues}
-    entries = [entry for site in document.sites for entry in _entries(site, residual)]
+    entries = [entry for site in document.sites for entry in _entries(site, site, residual)]
+    for site, serial in document.twins:
+        entries += _entries(site, document.atoms[serial], residual)
     entries.append(Entry("(keys)", "$", "residual", "keys that are not declared may not repeat: checked on the finished text"))
     if document.options.property_order == "schema":
         entries.append(Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others"))
     return entries
 
 
-def _entries(site: Site, residual: dict[tuple[int, str], str]) -> Iterator[Entry]:
+def _entries(site: Site, first: object, residual: dict[tuple[int, str], str]) -> Iterator[Entry]:
+    """The lines of one subschema; first: the equal subschema that was read."""
     pointer = site.pointer
     for keyword, value in site.raw.items():
-        note = residual.get((id(site), keyword))
+        note = residual.get((id(first), keyword))
         if note is not None:
             yield Entry(keyword, pointer, "residual", note)
         elif keyword == "format" and (value not in FORMATS or site.document.options.formats == "annotate"):

@@ -22,7 +22,7 @@ from constrain.schema.strings import finite_texts, is_void, matches, meet_string
 Inhabited = Callable[[Conj], bool]
 Pending = frozenset[int]
 NONE: Pending = frozenset()
-MAX_NEEDS = 6
+MAX_NEEDS = 8
 INFINITE = 1 << 60
 
 

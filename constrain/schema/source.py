@@ -183,6 +183,8 @@ def _from_text(text: str | bytes) -> Any:
         raise SchemaError(
             f"the schema is not JSON: {error.msg}", place=span(error.doc, error.pos), fix="correct the text, or pass a dict"
         ) from None
+    except RecursionError:
+        raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
     except UnicodeDecodeError as error:
         raise SchemaError(f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8") from None
 

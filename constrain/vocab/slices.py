@@ -30,10 +30,11 @@ Masks = NDArray[np.uint32]
 
 MAX_ROWS = 32  # lengths that are told apart
 
-JSON_PLAIN: Ranges = (
+JSON_PLAIN: Ranges = (  # without the line separators U+2028 and U+2029, so that `.` of ECMA-262 has it too
     (0x20, 0x21),
     (0x23, 0x5B),
-    (0x5D, SURROGATES[0] - 1),
+    (0x5D, 0x2027),
+    (0x202A, SURROGATES[0] - 1),
     (SURROGATES[1] + 1, MAX_CODE_POINT),
 )
 # PERF: trie nodes walked in a state that loops on a class, whole trie -> rest of the first slice that the state admits

@@ -1,4 +1,4 @@
-"""Two small Llama models, trained together: the target on the next token, the draft on that and the target's opinion.
+"""Two small Llama models: the target learns the next token; the draft learns that, and what the target thinks of it.
 
 Hidden matrices are updated by Muon (Jordan et al. 2024, torch.optim.Muon), embeddings and norms by AdamW; the learning
 rate warms up, stays, then falls linearly to 2 % from a third of the run on. Matrix products run in bfloat16 (autocast),
@@ -81,28 +81,26 @@ class Budget:
         return self.elapsed() / 60 / self.minutes
 
 
-def losses(target: LlamaForCausalLM, draft: LlamaForCausalLM, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """(target loss, draft loss) in nats per token.
-
-    batch: int64[rows, length]; the draft sees the first third of the rows.
-    """
-    inputs, labels = batch[:, :-1], batch[:, 1:]
-    part = max(1, len(batch) // 3)
+def target_loss(target: LlamaForCausalLM, batch: torch.Tensor) -> torch.Tensor:
+    """Cross entropy in nats per token. batch: int64[rows, length]."""
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        wide = target(input_ids=inputs, use_cache=False).logits
-        narrow = draft(input_ids=inputs[:part], use_cache=False).logits
-    size = wide.shape[-1]
-    loss = F.cross_entropy(wide.float().reshape(-1, size), labels.reshape(-1))
-    narrow = narrow.float().reshape(-1, size)
-    teacher = wide[:part].detach().float().reshape(-1, size).softmax(-1)
-    # Cross entropy to a half-and-half mixture of the data and the target: Hinton et al. 2015, temperature 1.
-    mixed = 0.5 * F.cross_entropy(narrow, labels[:part].reshape(-1)) + 0.5 * F.cross_entropy(narrow, teacher)
-    return loss, mixed
+        logits = target(input_ids=batch[:, :-1], use_cache=False).logits
+    return F.cross_entropy(logits.float().flatten(0, 1), batch[:, 1:].flatten())
+
+
+def draft_loss(target: LlamaForCausalLM, draft: LlamaForCausalLM, batch: torch.Tensor) -> torch.Tensor:
+    """Cross entropy of the draft to a half-and-half mixture of the data and the target (Hinton et al. 2015)."""
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.no_grad():
+            teacher = target(input_ids=batch[:, :-1], use_cache=False).logits.float().softmax(-1).flatten(0, 1)
+        logits = draft(input_ids=batch[:, :-1], use_cache=False).logits
+    logits = logits.float().flatten(0, 1)
+    return 0.5 * F.cross_entropy(logits, batch[:, 1:].flatten()) + 0.5 * F.cross_entropy(logits, teacher)
 
 
 def train(
-    target: LlamaForCausalLM,
-    draft: LlamaForCausalLM,
+    model: LlamaForCausalLM,
+    loss_of: Callable[[torch.Tensor], torch.Tensor],
     rows: Iterator[tuple[str, np.ndarray]],
     budget: Budget,
     *,
@@ -110,12 +108,12 @@ def train(
     rate: float,
     every: float,
     report: Callable[[dict[str, float]], None],
-) -> dict[str, float]:
-    """Train until the budget is used up.
+) -> None:
+    """Train `model` on `loss_of(batch)`, batch int64[rows, length], until the budget is used up.
 
     report: called every `every` seconds, and at the end, with the figures so far (losses in nats per token).
     """
-    opts = optimisers(target, rate) + optimisers(draft, rate)
+    opts = optimisers(model, rate)
     base = [[g["lr"] for g in o.param_groups] for o in opts]
     step, tokens, smooth, last = 0, 0, 0.0, time.monotonic()
     figures: dict[str, float] = {}
@@ -124,21 +122,22 @@ def train(
             for group, lr in zip(opt.param_groups, rates, strict=True):
                 group["lr"] = lr * schedule(progress)
         block = torch.from_numpy(np.stack([next(rows)[1] for _ in range(batch)]).astype(np.int64))
-        loss, mixed = losses(target, draft, block)
-        (loss + mixed).backward()
-        for model in (target, draft):
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        loss = loss_of(block)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for opt in opts:
             opt.step()
             opt.zero_grad(set_to_none=True)
         step, tokens = step + 1, tokens + block[:, 1:].numel()
         smooth = loss.item() if step == 1 else 0.98 * smooth + 0.02 * loss.item()
         figures = {
-            "step": step, "tokens": tokens, "seconds": round(budget.elapsed(), 1), "progress": round(progress, 4),
-            "train_loss": round(smooth, 4), "draft_loss": round(mixed.item(), 4),
-        }  # fmt: skip
+            "step": step,
+            "tokens": tokens,
+            "seconds": round(budget.elapsed(), 1),
+            "progress": round(budget.progress(step), 4),
+            "train_loss": round(smooth, 4),
+        }
         if time.monotonic() - last > every:
             report(figures)
             last = time.monotonic()
     report(figures)
-    return figures

@@ -54,6 +54,9 @@ class Toy:
     def at_end(self) -> bool:
         return self.so_far in self.texts
 
+    def check(self, text: str) -> bool:
+        return text not in self.schema.get("checked_off", ())
+
 
 def record_of(
     tmp_path: Path, schema: dict[str, Any], tests: list[tuple[Any, bool]], limit: float = 5
@@ -76,6 +79,12 @@ def test_right_answers_pass(tmp_path: Path) -> None:
 def test_an_accepted_invalid_instance_does_not_pass(tmp_path: Path) -> None:
     record = record_of(tmp_path, {"accept": ["1"]}, [(1, False)])
     assert (record["invalid_accepted"], summary.passes(record)) == (1, False)
+
+
+def test_what_only_the_check_refuses_is_counted_apart(tmp_path: Path) -> None:
+    record = record_of(tmp_path, {"accept": ["1", "2"], "checked_off": ["1"]}, [(1, False), (2, True)])
+    assert (record["invalid_ok"], record["checked_off"], summary.passes(record)) == (1, 1, True)
+    assert record_of(tmp_path, {"accept": ["1"], "checked_off": ["1"]}, [(1, True)])["valid_refused"] == 1
 
 
 def test_a_refused_valid_instance_does_not_pass(tmp_path: Path) -> None:
@@ -109,7 +118,14 @@ def test_a_schema_without_instances_has_a_first_mask(tmp_path: Path) -> None:
 
 def test_the_summary_counts_and_groups() -> None:
     base = {"compile_us": 10.0, "first_mask_us": 5.0, "mask_us": [5.0], "tbm_us": [6.0], "error": None, "message": None}
-    base |= {"valid_ok": 1, "valid_refused": 0, "invalid_ok": 1, "invalid_accepted": 0, "peak_rss_mb": 50.0}
+    base |= {
+        "valid_ok": 1,
+        "valid_refused": 0,
+        "invalid_ok": 1,
+        "invalid_accepted": 0,
+        "checked_off": 0,
+        "peak_rss_mb": 50.0,
+    }
     failed = base | {"compile_us": None, "first_mask_us": None, "error": "compile", "mask_us": [], "tbm_us": []}
     a = [
         base | {"file": "x"},

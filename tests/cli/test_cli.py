@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -161,10 +160,21 @@ def test_explain_end_of_text_and_special_tokens() -> None:
 
 
 def test_generate_writes_members() -> None:
-    args = ("--schema", '{"enum": ["red", "green", true]}', "--whitespace", "compact", "--prompt", "A color: ", "-n", "3", "--seed", "1")
+    args = (
+        "--schema",
+        '{"enum": ["red", "green", true]}',
+        "--whitespace",
+        "compact",
+        "--prompt",
+        "A color: ",
+        "-n",
+        "3",
+        "--seed",
+        "1",
+    )
     result = invoke("generate", *args)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert {json.loads(line) for line in result.stdout.splitlines()} <= {"red", "green", 7}
+    assert {json.loads(line) for line in result.stdout.splitlines()} <= {"red", "green", True}
     assert result.stdout == invoke("generate", *args).stdout  # the seed decides
 
 
@@ -216,8 +226,6 @@ def test_help_names_the_exit_codes_and_loads_nothing() -> None:
 
 def test_the_entry_point_in_a_process() -> None:
     command = [str(Path(sys.executable).with_name("constrain")), "check", "--choices", "a,b", "-"]
-    start = time.perf_counter()
     done = subprocess.run(command, input=b"c", capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
     assert done.stdout.startswith(b"not a member: 'c' is not allowed here\n")
-    assert time.perf_counter() - start < 60

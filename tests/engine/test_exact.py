@@ -93,7 +93,7 @@ def random_language(rng: random.Random, alphabet: str, depth: int) -> Node:
     if kind == 0:
         return syntax.literals("".join(rng.choices(alphabet, k=rng.randint(0, 3))) for _ in range(rng.randint(1, 3)))
     if kind == 1:
-        return syntax.chars((ord(c), ord(c)) for c in rng.sample(alphabet, rng.randint(1, 3)))
+        return syntax.chars((ord(c), ord(c)) for c in rng.sample(alphabet, rng.randint(1, min(3, len(alphabet)))))
     if kind == 2:
         low, high = sorted([rng.choice([0, 0x61, 0x80, 0x7FF, 0x2191, 0xD000, 0xFFFF]), rng.choice([0x62, 0xE9, 0x2192, 0x1F600])])
         return syntax.chars([(low, high)])

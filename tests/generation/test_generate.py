@@ -19,7 +19,7 @@ from constrain.grammar import source as sources
 from constrain.hf import ConstraintProcessor, HFModel
 from constrain.sampling import METHODS, Sample, TorchDraw, register
 from toy_matcher import ToyConstraint, ToyVocabulary
-from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
+from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
 ERRORS = tomllib.loads((Path(__file__).parent.parent / "data" / "generate_errors.toml").read_text(encoding="utf-8"))
 NESTED = 'start: "(" start ")" | "[" start "]" | "red" | "日本"'
@@ -62,14 +62,17 @@ def test_greedy_is_what_transformers_generates(tokenizer: Any, family: Any, kind
         ours = constrain.generate(model, prompt, tokenizer=tokenizer, temperature=0, max_tokens=25, **SOURCES[kind])
         constraint = compiled(HFModel(model, tokenizer).vocabulary, SOURCES[kind])
         ids = torch.tensor([tokenizer(prompt)["input_ids"]])
-        processor = ConstraintProcessor(constraint)
-        theirs = model.generate(ids, logits_processor=[processor], do_sample=False, max_new_tokens=25)
-        assert ours.tokens == theirs[0, ids.shape[1] :].tolist()
+        for drafts in ({}, {"prompt_lookup_num_tokens": 8}, {"assistant_model": family(tokenizer, seed + 7)}):
+            processor = ConstraintProcessor(constraint)
+            theirs = model.generate(ids, logits_processor=[processor], do_sample=False, max_new_tokens=25, **drafts)
+            assert ours.tokens == theirs[0, ids.shape[1] :].tolist()
 
 
+@pytest.mark.parametrize("family", [tiny_llama, tiny_gpt2, tiny_mistral])
 @pytest.mark.parametrize("kind", SOURCES)
-def test_a_batch_is_its_rows(tokenizer: Any, model: Any, kind: str) -> None:
+def test_a_batch_is_its_rows(tokenizer: Any, family: Any, kind: str) -> None:
     """Rows that force, end and pad at different times do not touch each other."""
+    model = family(tokenizer, seed=3)
     given = {"tokenizer": tokenizer, "temperature": 0, "max_tokens": 25, **SOURCES[kind]}
     batch = constrain.generate(model, PROMPTS, **given)
     for prompt, output in zip(PROMPTS, batch, strict=True):

@@ -10,7 +10,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.hf import HFModel
-from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
+from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -20,17 +20,10 @@ def tokenizer() -> Any:
 
 @pytest.fixture(scope="module")
 def models(tokenizer: Any) -> dict[str, HFModel]:
-    from transformers import MistralConfig, MistralForCausalLM
-
-    torch.manual_seed(1)
-    window = MistralConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2,
-        num_key_value_heads=2, sliding_window=4, initializer_range=0.3,
-    )  # fmt: skip
     return {
         "llama": HFModel(tiny_llama(tokenizer), tokenizer),
         "gpt2": HFModel(tiny_gpt2(tokenizer), tokenizer),
-        "mistral": HFModel(MistralForCausalLM(window).double(), tokenizer),
+        "mistral": HFModel(tiny_mistral(tokenizer), tokenizer),
     }
 
 
@@ -75,6 +68,14 @@ def test_a_padded_model_is_wider_than_its_vocabulary(tokenizer: Any) -> None:
     assert handle.width == handle.vocabulary.size == len(tokenizer) + 5
     assert handle.vocabulary.tokens[-5:] == [None] * 5
     assert handle.context == 256
+
+
+def test_wrapped_models_keep_their_positions(models: dict[str, HFModel]) -> None:
+    """`torch.compile` hides the signature of `forward`; without positions a padded row would be read at wrong ones."""
+    compiled = torch.compile(models["llama"].model, backend="eager")
+    handle = HFModel(compiled, models["llama"].tokenizer)
+    assert handle.takes_positions
+    assert handle.takes_keep
 
 
 def test_end_of_text_ids_of_the_model_count_if_they_are_special(tokenizer: Any) -> None:

@@ -28,6 +28,8 @@ from constrain.sampling import (
 from constrain.sampling.apply import _bits, _unpack_on_device, masked_logits
 from constrain.sampling.draw import invert
 
+quick = settings(deadline=None, max_examples=60)  # no deadline: the machine may be busy
+
 
 def packed(allowed: np.ndarray) -> np.ndarray:
     """bool[B, V] → uint32[B, ceil(V / 32)], bit by bit."""
@@ -37,6 +39,7 @@ def packed(allowed: np.ndarray) -> np.ndarray:
     return words
 
 
+@quick
 @given(st.integers(1, 3), st.integers(1, 130), st.integers(0, 40), st.integers(0, 2**32), st.booleans())
 def test_a_bitmask_is_what_its_bits_say(rows: int, size: int, extra: int, seed: int, as_torch: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -49,6 +52,7 @@ def test_a_bitmask_is_what_its_bits_say(rows: int, size: int, extra: int, seed: 
     assert (masked[:, size:] == -math.inf).all()
 
 
+@quick
 @given(
     st.integers(1, 3),
     st.integers(1, 200),
@@ -67,6 +71,7 @@ def test_picked_columns_are_the_masked_logits(rows: int, size: int, extra: int, 
     assert columns is None or columns.tolist() == sorted(set(columns.tolist()))
 
 
+@quick
 @given(st.integers(1, 3), st.integers(1, 5), st.integers(0, 2**32))
 def test_both_ways_to_unpack_agree(rows: int, words: int, seed: int) -> None:
     """The way for other devices runs on a CPU too, only slower."""
@@ -101,6 +106,7 @@ def normal(values: list[float]) -> torch.Tensor:
     return torch.tensor([values], dtype=torch.float64) / math.fsum(values)
 
 
+@quick
 @given(distributions, st.integers(1, 9))
 def test_top_k_keeps_the_k_likeliest(values: list[float], k: int) -> None:
     before = normal(values)
@@ -110,6 +116,7 @@ def test_top_k_keeps_the_k_likeliest(values: list[float], k: int) -> None:
     assert after.tolist() == pytest.approx([p / math.fsum(kept) for p in kept])
 
 
+@quick
 @given(distributions, st.floats(0.01, 1))
 def test_top_p_keeps_the_smallest_set_that_reaches_p(values: list[float], p: float) -> None:
     before = normal(values)
@@ -202,7 +209,7 @@ def test_the_walk_notices_other_randomness() -> None:
         list(enumerate_draws(unsteady))
 
 
-@settings(max_examples=50)
+@quick
 @given(st.integers(0, 2**32), st.floats(0.1, 3), st.integers(2, 70))
 def test_a_step_against_plain_arithmetic(seed: int, temperature: float, size: int) -> None:
     rng = np.random.default_rng(seed)
