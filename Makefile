@@ -23,7 +23,8 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "max
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
-	$(BIN)/constrain generate --schema '$(DEMO_SCHEMA)' --prompt 'A person, as JSON:' --seed 1
+	$(BIN)/constrain generate --schema '$(DEMO_SCHEMA)' --prompt 'A person, as JSON: ' \
+	  --whitespace compact --temperature 0.5 --seed 3
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(PYTEST)

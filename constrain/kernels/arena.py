@@ -52,8 +52,8 @@ KEY = MEMO + 1
 
 # kinds of records
 EMPTY, EPSILON, BYTES, CAT, ALT, AND, NOT, REP, TAG = 1, 2, 3, 4, 5, 6, 7, 8, 9  # expressions
-PARTITION, MEET, TAGSET = 10, 11, 12
-TERMINAL, NONTERMINAL, SUFFIX, GRAMMAR, PARSER, SCAN, CONFIG = 13, 14, 15, 16, 17, 18, 19
+PARTITION, TAGSET = 10, 11
+TERMINAL, NONTERMINAL, SUFFIX, GRAMMAR, PARSER, SCAN, CONFIG = 12, 13, 14, 15, 16, 17, 18
 
 # records at fixed places, made by `init`
 NONE = HEADER  # the expression without any text; also "dead" for configurations

@@ -34,7 +34,7 @@ from constrain.kernels.arena import (
     unique_groups,
 )
 from constrain.kernels.earley import ACCEPTS, GREEDY, LEXER, close, scan, scan_all
-from constrain.kernels.expressions import CLASSES, continues, meet, partition, step, tags
+from constrain.kernels.expressions import CLASSES, class_of, continues, partition_of_fronts, push_fronts, step, tags
 
 PART_OF, ROW_OF, MASK_OF, ACCEPTING = 1, 2, 3, 4  # memo words; ACCEPTING: 1 no, 2 yes
 
@@ -116,7 +116,7 @@ def step_greedy(A, H, S, c, b):
 def peek_configuration(A, c, b):
     """`step_configuration` if it is known, else 0; inlined into hot loops."""
     row = A[c + ROW_OF]
-    return A[row + A[A[c + PART_OF] + KEY + b]] if row != 0 else 0
+    return A[row + class_of(A, A[c + PART_OF], b)] if row != 0 else 0
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -126,16 +126,17 @@ def step_configuration(A, H, S, c, b):
     if known != 0:
         return known
     if A[c + ROW_OF] == 0:
-        p = partition(A, H, S, A[c + KEY + 2])
-        for i in range(c + KEY + 4, c + KEY + size(A, c), 2):
-            p = meet(A, H, S, p, partition(A, H, S, A[i]))
+        start = np.int64(S[0])
+        for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
+            push_fronts(A, S, A[i])
+        p = partition_of_fronts(A, H, S, start)
         A[c + PART_OF] = p
         A[c + ROW_OF] = region(A, A[p + CLASSES])
     if A[A[c + KEY] + GREEDY]:
         d = step_greedy(A, H, S, c, b)
     else:
         d = step_dynamic(A, H, S, c, b)
-    A[A[c + ROW_OF] + A[A[c + PART_OF] + KEY + b]] = d
+    A[A[c + ROW_OF] + class_of(A, A[c + PART_OF], b)] = d
     A[N_STEPS] += 1
     return d
 

@@ -36,7 +36,6 @@ from constrain.kernels.arena import (
     EPS,
     EPSILON,
     KEY,
-    MEET,
     NO_TAGS,
     NONE,
     NOT,
@@ -336,83 +335,118 @@ def literal_trie(A, H, S, table, low, high, depth):
 
 
 # --- partitions of the bytes ------------------------------------------------------------------------------------------
+# A partition is the map byte -> class, one byte of its key each; classes are numbered as they occur.
+
+push_fronts_again = recursion(lambda: push_fronts, 3)
 
 
-@kernel("i(arena, arena, arena)")
-def partition_of_map(A, H, S):
-    """The partition whose map byte -> class (any numbers below 65,536) is the 256 words on top of the stack; pops them."""
-    S[0] -= 256
-    start = np.int64(S[0])
-    top = reserve(A, KEY + 256)
-    room(S, 512 + 65536)
-    number = start + 512
-    for b in range(256):
-        S[number + S[start + b]] = -1
+@kernel("i(arena, arena, i)")
+def push_fronts(A, S, e):
+    """Push the byte sets with which e can begin (and, inside NOT, cannot)."""
+    k = kind(A, e)
+    if k == BYTES:
+        push(S, e)
+    elif k == CAT:
+        push_fronts_again(A, S, A[e + KEY])
+        if is_nullable(A, A[e + KEY]):
+            push_fronts_again(A, S, A[e + KEY + 1])
+    elif k == ALT or k == AND:
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            push_fronts_again(A, S, A[i])
+    elif k == NOT or k == REP:
+        push_fronts_again(A, S, A[e + KEY])
+    return 0
+
+
+@kernel("i(arena, arena, i, i)")
+def split_classes(A, S, classes, e):
+    """Split the classes at S[classes ...] that the byte set e cuts.
+
+    Scratch: 256 words each for the class of a byte, the bytes in a class, hits, new number; then the number of classes.
+    """
+    count, hits, fresh, last = classes + 256, classes + 512, classes + 768, classes + 1024
+    for w in range(8):
+        bits = np.int64(A[e + KEY + w]) & 0xFFFFFFFF
+        b = w * 32
+        while bits != 0:
+            if bits & 1:
+                S[hits + S[classes + b]] += 1
+            bits >>= 1
+            b += 1
+    for w in range(8):
+        bits = np.int64(A[e + KEY + w]) & 0xFFFFFFFF
+        b = w * 32
+        while bits != 0:
+            if bits & 1:
+                c = np.int64(S[classes + b])
+                if S[hits + c] != 0 and S[hits + c] < S[count + c]:
+                    if S[fresh + c] == 0:
+                        S[fresh + c] = S[last]
+                        S[last] += 1
+                    S[classes + b] = S[fresh + c]
+            bits >>= 1
+            b += 1
+    for c in range(S[last]):
+        if S[fresh + c] != 0:
+            S[count + S[fresh + c]] = S[hits + c]
+            S[count + c] -= S[hits + c]
+            S[fresh + c] = 0
+        S[hits + c] = 0
+    return S[last]
+
+
+@kernel("i(arena, i, i)")
+def class_of(A, p, b):
+    """The class of a byte."""
+    return (A[p + KEY + (b >> 2)] >> ((b & 3) << 3)) & 255
+
+
+@kernel("i(arena, arena, arena, i)")
+def partition_of_fronts(A, H, S, start):
+    """The coarsest partition that no byte set S[start : S[0]] cuts; pops them."""
+    sort_groups(S, start, S[0], 1)
+    stop = unique_groups(S, start, S[0], 1)
+    room(S, 2048)
+    classes = stop
+    for i in range(classes, classes + 1025):
+        S[i] = 0
+    S[classes + 256] = 256
+    S[classes + 1024] = 1
+    for i in range(start, stop):
+        split_classes(A, S, classes, S[i])
+    number = classes + 256
+    for i in range(number, number + 256):
+        S[i] = -1
+    top = reserve(A, KEY + 64)
     n = 0
-    for b in range(256):
-        c = np.int64(S[start + b])
-        if S[number + c] < 0:
-            S[number + c] = n
-            n += 1
-        A[top + KEY + b] = S[number + c]
-    p = intern(A, H, PARTITION, 256)
+    for w in range(64):
+        word = 0
+        for k in range(4):
+            c = np.int64(S[classes + 4 * w + k])
+            if S[number + c] < 0:
+                S[number + c] = n
+                n += 1
+            word |= np.int64(S[number + c]) << (8 * k)
+        A[top + KEY + w] = np.int32(np.uint32(word))
+    S[0] = start
+    p = intern(A, H, PARTITION, 64)
     if A[p + REPRESENTATIVES] == 0:
         r = region(A, n)
         for b in range(255, -1, -1):
-            A[r + A[p + KEY + b]] = b
+            A[r + class_of(A, p, b)] = b
         A[p + CLASSES] = n
         A[p + REPRESENTATIVES] = r
     return p
 
 
-@kernel("i(arena, arena, arena, i, i)")
-def meet(A, H, S, p, q):
-    """The coarsest partition finer than both."""
-    if p == q or A[q + CLASSES] == 1:
-        return p
-    if A[p + CLASSES] == 1:
-        return q
-    m = intern2(A, H, MEET, min(p, q), max(p, q))
-    if A[m + 1] == 0:
-        room(S, 256)
-        start = np.int64(S[0])
-        for b in range(256):
-            S[start + b] = A[p + KEY + b] * 256 + A[q + KEY + b]
-        S[0] = start + 256
-        A[m + 1] = partition_of_map(A, H, S)
-    return np.int64(A[m + 1])
-
-
-partition_again = recursion(lambda: partition, 4)
-
-
 @kernel("i(arena, arena, arena, i)")
 def partition(A, H, S, e):
     """Bytes of one class have the same derivative of e (Owens et al., section 4.2)."""
-    known = np.int64(A[e + PART])
-    if known != 0:
-        return known
-    k = kind(A, e)
-    p = 0
-    if k == CAT:
-        p = partition_again(A, H, S, A[e + KEY])
-        if is_nullable(A, A[e + KEY]):
-            p = meet(A, H, S, p, partition_again(A, H, S, A[e + KEY + 1]))
-    elif k == ALT or k == AND:
-        p = partition_again(A, H, S, A[e + KEY])
-        for i in range(e + KEY + 1, e + KEY + size(A, e)):
-            p = meet(A, H, S, p, partition_again(A, H, S, A[i]))
-    elif k == NOT or k == REP:
-        p = partition_again(A, H, S, A[e + KEY])
-    else:
+    if A[e + PART] == 0:
         start = np.int64(S[0])
-        room(S, 256)
-        for b in range(256):
-            S[start + b] = (A[e + KEY + (b >> 5)] >> (b & 31)) & 1 if k == BYTES else 0
-        S[0] = start + 256
-        p = partition_of_map(A, H, S)
-    A[e + PART] = p
-    return p
+        push_fronts(A, S, e)
+        A[e + PART] = partition_of_fronts(A, H, S, start)
+    return np.int64(A[e + PART])
 
 
 @kernel("void(arena, arena, arena, i, i)")
@@ -437,7 +471,7 @@ def derive(A, H, S, e, b):
         return EPS if (A[e + KEY + (b >> 5)] >> (b & 31)) & 1 else NONE
     cell = 0
     if A[e + RAW] != 0:
-        cell = A[e + RAW] + A[A[e + PART] + KEY + b]
+        cell = A[e + RAW] + class_of(A, A[e + PART], b)
         if A[cell] != 0:
             return np.int64(A[cell])
     d = NONE
@@ -569,7 +603,7 @@ def sanitize(A, H, S, e):
 def peek(A, e, b):
     """`step` if it is known, else 0. Small enough to be inlined: what a hot loop asks first."""
     row = A[e + ROW]
-    return A[row + A[A[e + PART] + KEY + b]] if row != 0 else 0
+    return A[row + class_of(A, A[e + PART], b)] if row != 0 else 0
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -581,7 +615,7 @@ def step(A, H, S, e, b):
         d = derive(A, H, S, e, b)
         if is_negative(A, d):
             d = prune(A, H, S, d)
-        A[A[e + ROW] + A[A[e + PART] + KEY + b]] = d
+        A[A[e + ROW] + class_of(A, A[e + PART], b)] = d
     return d
 
 

@@ -23,7 +23,6 @@ from constrain.schema.algebra import (
     Conj,
     Normal,
     ObjectBox,
-    intersection,
 )
 from constrain.schema.numbers import ANY_NUMBER, complement_of_numbers
 from constrain.schema.strings import without
@@ -32,10 +31,13 @@ Negate = Callable[[Conj], Conj]
 Strings = Callable[[Conj], Node]
 
 
-def complement_of(normal: Normal, negate: Negate, strings: Strings) -> Normal:
+def complement_of(
+    normal: Normal, negate: Negate, strings: Strings, intersection: Callable[[Normal, Normal], Normal]
+) -> Normal:
     """The values outside a set.
 
     negate: names the complement of a conjunction. strings: the strings of a conjunction (for `propertyNames`).
+    intersection: that of `algebra`, or one that counts.
     """
     if normal is EVERYTHING:
         return NOTHING

@@ -29,6 +29,7 @@ from constrain.schema.strings import is_void
 from constrain.schema.subtract import Tests, subtract
 
 T = TypeVar("T")
+MAX_WORK = 150_000  # pairs of boxes that are intersected for one schema
 MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
 
 
@@ -50,6 +51,7 @@ class Computation:
         self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}
         self._deciding: dict[Conj, int] = {}
         self._lowest = 1 << 30
+        self._work = 0
         self._shapes: dict[ObjectBox, list[ObjectShape]] = {}
 
     # ------------------------------------------------------------------------------------------------------- normal forms
@@ -61,7 +63,7 @@ class Computation:
             with self._located(conj):
                 known = EVERYTHING
                 for serial in conj:
-                    known = intersection(known, self._atom(serial, True))
+                    known = self._intersection(known, self._atom(serial, True))
             self._normals[conj] = known
         return known
 
@@ -81,6 +83,19 @@ class Computation:
                 self._open.discard(key)
             self._atoms[key] = known
         return known
+
+    def _intersection(self, a: Normal, b: Normal) -> Normal:
+        """`algebra.intersection`, with its work counted. Raises LimitError."""
+        self._count(len(a.arrays) * len(b.arrays) + len(a.objects) * len(b.objects))
+        return intersection(a, b)
+
+    def _count(self, pairs: int) -> None:
+        self._work += pairs
+        if self._work > MAX_WORK:
+            raise LimitError(
+                f"combining the alternatives of this schema takes more than {MAX_WORK} steps",
+                fix="give the branches of oneOf a required property with its own const, or use anyOf",
+            )
 
     @contextmanager
     def _located(self, conj: Conj) -> Iterator[None]:
@@ -109,7 +124,7 @@ class Computation:
         if isinstance(formula, AllOf):
             result = EVERYTHING
             for part in formula.parts:
-                result = intersection(result, self._value(part))
+                result = self._intersection(result, self._value(part))
             return result
         if isinstance(formula, AnyOf):
             return union(self._value(part) for part in formula.parts)
@@ -122,14 +137,14 @@ class Computation:
         if known is None:
             known = EVERYTHING
             for serial in conj:
-                known = intersection(known, self._atom(serial, True))
+                known = self._intersection(known, self._atom(serial, True))
             self._normals[conj] = known
         return known
 
     def _outside(self, formula: Formula) -> Normal:
         """The complement of a formula."""
         if isinstance(formula, Is):
-            return complement_of(formula.normal, self.document.negation, self._strings)
+            return complement_of(formula.normal, self.document.negation, self._strings, self._intersection)
         if isinstance(formula, Fulfils):
             return union(self._atom(serial, False) for serial in formula.conj) if formula.conj else NOTHING
         if isinstance(formula, AllOf):
@@ -137,7 +152,7 @@ class Computation:
         if isinstance(formula, AnyOf):
             result = EVERYTHING
             for part in formula.parts:
-                result = intersection(result, self._outside(part))
+                result = self._intersection(result, self._outside(part))
             return result
         if isinstance(formula, OneOf):
             pairs = (self._value(AllOf(pair)) for pair in combinations(formula.parts, 2))
@@ -177,6 +192,7 @@ class Computation:
 
     def _if_known(self, test: Callable[[T], bool], subject: T, otherwise: bool = True) -> bool:
         """What the test says; `otherwise` if the answer depends on what is being computed."""
+        self._count(1)
         try:
             return test(subject)
         except _Loop:
@@ -210,7 +226,7 @@ class Computation:
 
     def _may_overlap(self, a: Normal, b: Normal) -> bool:
         """False only if the intersection is provably empty."""
-        common = intersection(a, b)
+        common = self._intersection(a, b)
         return common != NOTHING and self._if_known(self._is_inhabited, common)
 
     # ---------------------------------------------------------------------------------------------------------- emptiness

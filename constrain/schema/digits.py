@@ -416,7 +416,7 @@ def _points(values: Iterable[Rational], plain: bool) -> Node:
     fractions: list[str] = []
     mantissas: dict[int, tuple[list[str], list[str]]] = {}
     for value in values:
-        whole, decimals = _split(abs(value))
+        whole, decimals = _split(value if value >= 0 else -value)
         sign = "-" if value < 0 else ""
         if value == 0:
             integers += ["0", "-0"]

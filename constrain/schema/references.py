@@ -102,8 +102,14 @@ class Scope:
         try:
             found = self.resolver.lookup(ref)
             whole = found.resolver.lookup("#").contents
-        except (Unresolvable, ValueError, KeyError, AttributeError, TypeError) as error:
+        except Unresolvable as error:
             raise _unresolvable(site, ref) from error
+        except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading other documents
+            raise site.error(
+                f"$ref {ref!r} cannot be looked up: some document of the registry or this schema is malformed ({error})",
+                "give every resource of the registry its own specification",
+                "$ref",
+            ) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
         scope = self.shared.get(id(whole)) or Scope(
             whole, dialect, outer=self, resolver=found.resolver, uri=ref.partition("#")[0]

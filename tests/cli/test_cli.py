@@ -64,6 +64,8 @@ def test_check_accepts(source: tuple[str, str], text: str) -> None:
         ),
         (("--schema", SCHEMA), '{"name": "joe"', ["not a member: the text ends too early", "at line 1, column 15"]),
         (("--regex", "nai+"), "naïve", ["not a member: 'ï' is not allowed here", "column 3", "expected: `i`"]),
+        (("--schema", "{}"), '{"a": 1, "a": 2}', ["not a member: ", "'a'", "twice"]),
+        (("--schema", '{"items": {"type": "integer"}, "uniqueItems": true}'), "[1, 2, 1]", ["not a member: "]),
         (("--regex", "ab"), "abc", ["'c' is not allowed here", "expected: the end of the text"]),
         (("--choices", "red,green"), "", ["the text ends too early", "expected: `g`, `r`", "for example: green  red"]),
         (("--regex", "a\nb"), "a\nc", ["at line 2, column 1", "expected: `b`"]),

@@ -24,7 +24,7 @@ from constrain.grammar.source import Regular
 from constrain.vocab.vocabulary import Vocabulary
 
 LONGEST = 6
-BLOCK = 100  # grammars a test
+BLOCK = 100  # grammars, or languages, a test
 LONGER = [*map("".join, itertools.product("ab", repeat=2)), "aba", "abb", "bab", "baa", "aaaa", "abab", "bbba", "ca", "abc"]
 VOCABULARY = small_vocabulary("abc", LONGER)
 
@@ -107,14 +107,17 @@ def random_language(rng: random.Random, alphabet: str, depth: int) -> Node:
     return [syntax.alternate, syntax.concat, syntax.intersect, syntax.difference][kind - 5](inner, other)
 
 
-def random_text_language(rng: random.Random, alphabet: str) -> Node:
-    """A language of texts, or one of JSON strings with something around it."""
+def random_text_language(rng: random.Random, alphabet: str) -> tuple[Node, Node]:
+    """A language of texts, or one of JSON strings with something around it; and the same language for the oracle."""
     if alphabet is PLAIN:
-        return random_language(rng, alphabet, 3)
-    string = syntax.json_string(random_language(rng, "ab\"\\é", 2))
-    other = rng.choice([syntax.EPSILON, syntax.literal("a"), syntax.json_string(random_language(rng, "ab", 1))])
-    both = syntax.intersect(string, syntax.json_string(random_language(rng, "ab", 1)))
-    return rng.choice([syntax.concat(string, other), syntax.alternate(string, other), syntax.repeat(string, 1, 2), both])
+        node = random_language(rng, alphabet, 3)
+        return node, node
+    value, other = random_language(rng, 'ab"\\é', 2), random_language(rng, "ab", 1)
+    strings = syntax.intersect(syntax.json_string(value), syntax.json_string(other))
+    string = syntax.json_string(syntax.intersect(value, other))  # the oracle's intersections of strings take too long
+    around = syntax.json_string(random_language(rng, "ab", 1)) if rng.randrange(2) else syntax.literal("a")
+    build = rng.choice([syntax.concat, syntax.alternate, lambda one, _: syntax.repeat(one, 1, 2), lambda one, _: one])
+    return build(strings, around), build(string, around)
 
 
 def can_read(matcher: Matcher, text: bytes) -> bool:
@@ -125,9 +128,8 @@ def can_read(matcher: Matcher, text: bytes) -> bool:
     return read
 
 
-def check_everywhere(node: Node, matcher: Matcher, alphabet: str, longest: int) -> None:
+def check_everywhere(oracle: RegexOracle, matcher: Matcher, alphabet: str, longest: int) -> None:
     """Compare with the oracle on every text over the alphabet, cut at every byte."""
-    oracle = RegexOracle(node)
     tails = sorted({c.encode()[:n] for c in alphabet + "𐍈Āࠀ" for n in range(1, len(c.encode()))})
     layer = [("", oracle.start())]
     for length in range(longest + 1):
@@ -143,7 +145,7 @@ def check_everywhere(node: Node, matcher: Matcher, alphabet: str, longest: int) 
                 assert can_read(start, character.encode()) == (after is not None), text + character
                 if after is not None and length < longest:
                     following.append((text + character, after))
-        layer = following[:60]  # texts beyond are much like these
+        layer = following[:25]  # texts beyond are much like these
 
 
 @pytest.mark.parametrize("alphabet", [PLAIN, STRING], ids=["plain", "strings"])
@@ -152,17 +154,16 @@ def test_random_regular_languages(alphabet, block):
     vocabulary = Vocabulary([*REGULAR, None, None], [len(REGULAR) + 1])
     automaton, trie = TokenAutomaton(vocabulary), byte_trie(vocabulary.tokens)
     empty = 0
-    for seed in range(block * 60, (block + 1) * 60):
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
         rng = random.Random(seed)
-        node = random_text_language(rng, alphabet)
-        if NaiveRegex(node).empty():
+        node, same = random_text_language(rng, alphabet)
+        if NaiveRegex(same).empty():
             empty += 1
             with pytest.raises(UnsatisfiableError):
                 compile(Regular(node), vocabulary, automaton=automaton)
             continue
-        compiled = compile(Regular(node), vocabulary, automaton=automaton)
-        check_everywhere(node, compiled.matcher(), alphabet, LONGEST)
-        oracle = RegexOracle(node)
+        compiled, oracle = compile(Regular(node), vocabulary, automaton=automaton), RegexOracle(same)
+        check_everywhere(oracle, compiled.matcher(), alphabet, LONGEST)
         matcher = compiled.matcher()
         for _ in range(6):  # a random walk over tokens, that is, also between the bytes of a character
             mask = mask_of(matcher)
@@ -171,7 +172,7 @@ def test_random_regular_languages(alphabet, block):
             if not tokens:
                 break
             assert matcher.advance(rng.choice(tokens))
-    assert empty < 30
+    assert empty < 0.6 * BLOCK
 
 
 def test_beginnings_of_characters():
