@@ -60,8 +60,8 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-# Importing a room binds its name here, once. The room `grammar` has the name of a function: bound and removed now, it is found
-# by imports (they ask sys.modules), and the name is the function's (`__getattr__`).
+# Importing a room binds its name here, once. The room `grammar` has the name of a function: bound and removed now, it
+# is found by imports (they ask sys.modules), and the name is the function's (`__getattr__`).
 del globals()["grammar"]
 
 

@@ -1,10 +1,10 @@
 """Train the embedded reference model and write it as package data.
 
-    python scripts/train_reference.py --out build/reference --minutes 62      # on a shared machine
-    python scripts/train_reference.py --out build/reference --steps 3000      # repeatable
+    python scripts/train_reference.py --out build/a --steps 3000                    # or --minutes 60, on a shared machine
+    python scripts/train_reference.py --out build/b --start build/a --steps 800 --model draft
+    python scripts/measure_reference.py build/b --samples 200
 
-Then copy build/reference/{target,draft,training.json} to constrain/reference/data/. Everything is made or read locally:
-synthetic JSON and SQL, the standard library's sources, help topics, docstrings and package descriptions; MaskBench
+Then copy build/b/{target,draft,training.json} to constrain/reference/data/. Everything is made or read locally: synthetic JSON and SQL, the standard library's sources, help topics, docstrings and package descriptions; MaskBench
 schemas are mixed in where `--maskbench` is a folder that exists. docs/reference-model.md has the results.
 """
 
@@ -42,7 +42,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--model", choices=["target", "draft"], default="target", help="which of the two to train")
     parser.add_argument("--start", type=Path, help="go on from the models and tokenizer of an earlier run's folder")
     parser.add_argument("--every", type=float, default=240, help="seconds between reports")
-    parser.add_argument("--samples", type=int, default=0, help="prompts of a final measurement of validity")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--maskbench", type=Path, default=DATA / "maskbench-dev")
     return parser.parse_args()
@@ -92,15 +91,6 @@ def main() -> None:
     rows = corpus.mixture(tokenizer, args.seed, args.maskbench, args.length, args.drill)
     budget = learn.Budget(steps=args.steps, minutes=args.minutes)
     learn.train(model, loss_of, rows, budget, batch=args.batch, rate=args.rate, every=args.every, report=report)
-    target.eval(), draft.eval()
-    record["validation"] = measure.summary(target, draft, tokenizer, held)
-    write(args.out, record)
-    if args.samples:
-        record["unconstrained_json"] = {
-            "target": measure.json_validity(target, tokenizer, args.seed, args.samples, args.out),
-            "draft": measure.json_validity(draft, tokenizer, args.seed, args.samples),
-        }
-        write(args.out, record)
 
 
 def write(folder: Path, record: dict[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """Questions about languages that need no vocabulary: is it empty, is this text a member, what is a shortest member?
 
-One store for the whole process answers them, so that a question asked twice is looked up. Cost: a search over the states that
-are reached; quick answers for trees that are visibly not empty. Raises LimitError where a search has no end in sight.
+One store for the whole process answers them, so that a question asked twice is looked up. Cost: a search over the
+states that are reached; quick answers for trees that are visibly not empty. Raises LimitError where a search has no
+end in sight.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from functools import lru_cache
 
 from constrain.automata.lower import lower
 from constrain.automata.store import Store
-from constrain.automata.syntax import Alternate, Chars, Complement, Concat, Intersect, JsonString, Literals, Node, Repeat
+from constrain.automata.syntax import (
+    Alternate,
+    Chars,
+    Complement,
+    Concat,
+    Intersect,
+    JsonString,
+    Literals,
+    Node,
+    Repeat,
+)
 from constrain.kernels import arena, expressions
 
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it

@@ -1,9 +1,10 @@
 """Syntax trees over characters -> expressions over bytes.
 
-A character is spelled either as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way RFC 8259 section 7 allows:
-itself (if it needs no escape), a short escape, `\\uXXXX` with either case of hex digits, or a surrogate pair of those. Spellings of
-different characters are different and none is a beginning of another, so concatenation, union, repetition and
-intersection of languages carry over to their spellings; a complement is taken among all well-spelled texts.
+A character is spelled either as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way RFC 8259 section 7
+allows: itself (if it needs no escape), a short escape, `\\uXXXX` with either case of hex digits, or a surrogate pair
+of those. Spellings of different characters are different and none is a beginning of another, so concatenation, union,
+repetition and intersection of languages carry over to their spellings; a complement is taken among all well-spelled
+texts.
 
 Cost: one kernel call a node, remembered in the store; a set of characters once per distinct set.
 """
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constrain.automata import syntax
 from constrain.automata.store import Store
@@ -179,7 +181,10 @@ def _hex(store: Store, ranges: Ranges) -> int:
     return _sequences(store, tuple(sequences), _hex_members)
 
 
-def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Callable[[Ranges], np.ndarray] | None = None) -> int:
+Members = Callable[[Ranges], NDArray[np.bool_]]
+
+
+def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members | None = None) -> int:
     """The union of sequences of ranges; sequences that agree from some place on share it."""
     members = members or _members
     if not sequences:
@@ -193,13 +198,13 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Callable[
     for first, rests in by_first.items():
         by_rest.setdefault(tuple(rests), []).append(first)
     parts = []
-    for rests, firsts in by_rest.items():
+    for following, firsts in by_rest.items():
         head = store.byte_set(members(tuple(firsts)))
-        parts.append(store.concat([head, _sequences(store, rests, members)]))
+        parts.append(store.concat([head, _sequences(store, following, members)]))
     return store.union(parts)
 
 
-def _members(ranges: Ranges) -> np.ndarray:
+def _members(ranges: Ranges) -> NDArray[np.bool_]:
     """bool[256]: the bytes in the ranges."""
     out = np.zeros(256, np.bool_)
     for low, high in ranges:
@@ -207,7 +212,7 @@ def _members(ranges: Ranges) -> np.ndarray:
     return out
 
 
-def _hex_members(ranges: Ranges) -> np.ndarray:
+def _hex_members(ranges: Ranges) -> NDArray[np.bool_]:
     """bool[256]: the hex digits whose values are in the ranges."""
     digits = "".join("0123456789abcdef"[low : high + 1] for low, high in ranges)
     return _members(tuple((ord(c), ord(c)) for c in digits + digits.upper()))

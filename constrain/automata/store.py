@@ -3,8 +3,8 @@
 A store without a vocabulary serves the decisions on languages (`decide.py`); the engine's stores carry one.
 Thread-safe: kernels change the arena, so every call holds the store's lock; they release the GIL while they run.
 
-Limit: `budget` bytes. A store over budget raises `Flush` (the engine drops the tables and replays); where nobody can flush,
-the limit is an error.
+Limit: `budget` bytes. A store over budget raises `Flush` (the engine drops the tables and replays); where nobody can
+flush, the limit is an error.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ class Store:
         return self.call(_rep, e, low, -1 if high is None else high)
 
     def trie(self, characters: list[int], starts: list[int]) -> int:
-        """The union of distinct literals, sorted; literal i is the run characters[starts[i] : starts[i + 1]] of expressions."""
+        """The union of distinct literals, sorted; literal i is the run characters[starts[i] : starts[i + 1]] of
+        expressions."""
         table = 8 + len(characters)
         words = characters + [8 + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)

@@ -1,14 +1,15 @@
 """Syntax trees of regular languages over *characters* (Unicode code points, no surrogates).
 
 The idea: a terminal, a `pattern`, a string with a length, a number in a range are all one kind of tree, closed under
-`&`, `|`, complement and counted repetition. Nothing is expanded here: `a{0,100000}` is one node, and an automaton state is
-made only when a text reaches it (`lower.py`, `kernels/expressions.py`).
+`&`, `|`, complement and counted repetition. Nothing is expanded here: `a{0,100000}` is one node, and an automaton
+state is made only when a text reaches it (`lower.py`, `kernels/expressions.py`).
 
 `JsonString(n)` stands for the JSON string literals, quotes included, whose *decoded* value is in `n`: every spelling of
 every character counts (`a`, `\\u0061`), so a language of values needs no knowledge of escapes.
 
 Build trees with the functions below (`concat`, `alternate`, ...), which keep them small, not with the classes.
-Cost: linear in the size of what is written. Trees are immutable, hashable (the hash is computed once) and shared freely.
+Cost: linear in the size of what is written. Trees are immutable, hashable (the hash is computed once) and shared
+freely.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(self) is type(other) and self._hash == other._hash and self.args == other.args  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._hash == other._hash and self.args == other.args
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.args))})"

@@ -1,8 +1,9 @@
 """One arena a vocabulary: every constraint compiled for it shares lexer states, inside sets and equal nonterminals.
 
-The idea: `step(state, byte)` on integers answers everything (kernels/configurations.py); this room lays out the trie in the
-arena, turns symbols into records when a text first reaches them, and keeps memory bounded: over budget it forgets
-everything (`flush`, as RE2's lazy DFA does), `epoch` goes up, and each matcher finds its place again from its own bytes.
+The idea: `step(state, byte)` on integers answers everything (kernels/configurations.py); this room lays out the trie
+in the arena, turns symbols into records when a text first reaches them, and keeps memory bounded: over budget it
+forgets everything (`flush`, as RE2's lazy DFA does), `epoch` goes up, and each matcher finds its place again from its
+own bytes.
 
 Cost: 5 MB for a vocabulary of 128k tokens, then what is visited. Limit: `budget` bytes (default 512 MiB); a single
 operation that does not fit into an empty arena may exceed it.
@@ -78,7 +79,8 @@ class TokenAutomaton(Store):
         self.reset()
 
     def attempt(self, operation: Callable[[], Any]) -> Any:
-        """Run an operation under the lock. If memory runs out: flush, and run it again with leave to exceed the budget."""
+        """Run an operation under the lock. If memory runs out: flush, and run it again with leave to exceed the
+        budget."""
         with self.lock:
             try:
                 return operation()
@@ -111,7 +113,8 @@ class TokenAutomaton(Store):
     # -- symbols -> records --------------------------------------------------------------------------------------------
 
     def symbol(self, symbol: Symbol) -> int:
-        """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes optional."""
+        """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
+        optional."""
         known = self._symbols.get(symbol)
         if known is None:
             if isinstance(symbol, Nonterminal):

@@ -1,4 +1,5 @@
-"""A constraint made ready for a vocabulary. Compiling is lazy: it costs the start of the grammar, the rest when visited."""
+"""A constraint made ready for a vocabulary. Compiling is lazy: it costs the start of the grammar, the rest when
+visited."""
 
 from __future__ import annotations
 
@@ -48,10 +49,13 @@ class CompiledConstraint:
         return f"CompiledConstraint({self.source!r}, {self.vocabulary!r})"
 
 
-def compile(source: Source, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None) -> CompiledConstraint:
+def compile(  # noqa: A001
+    source: Source, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None
+) -> CompiledConstraint:
     """Compile a source for a vocabulary.
 
-    automaton: where states are kept; by default the one shared by all constraints on the vocabulary (512 MiB at most). Give
+    automaton: where states are kept; by default the one shared by all constraints on the vocabulary (512 MiB at most).
+    Give
         `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
     Raises UnsatisfiableError if no text fulfils the source, LimitError, and what the source raises.
@@ -59,7 +63,7 @@ def compile(source: Source, vocabulary: Vocabulary, *, automaton: TokenAutomaton
     if not isinstance(source, Source):
         raise ConstrainError(
             f"compile() takes a source, not {type(source).__name__}",
-            fix="wrap it: constrain.json_schema(...), constrain.regex(...), constrain.grammar(...), constrain.choices([...])",
+            fix="wrap it: constrain.json_schema(...), .regex(...), .grammar(...) or .choices([...])",
         )
     if not isinstance(vocabulary, Vocabulary):
         raise ConstrainError(

@@ -97,8 +97,9 @@ class Matcher:
     def fill_mask(self, row: Row) -> None:
         """Write the mask of the next token.
 
-        row: uint32[>= ceil(V / 32)], contiguous, writable (int32 is taken too); low bit first, 1 = allowed. The EOS bits are set
-        iff the text is complete; after an EOS nothing is allowed. Raises ConstrainError for another shape or dtype.
+        row: uint32[>= ceil(V / 32)], contiguous, writable (int32 is taken too); low bit first, 1 = allowed. The EOS
+        bits are set iff the text is complete; after an EOS nothing is allowed. Raises ConstrainError for another shape
+        or dtype.
         """
         words = _row(row, self._automaton.size)
         if self._finished:
@@ -157,9 +158,12 @@ class Matcher:
 
         A state is good until the automaton runs out of memory and forgets (`TokenAutomaton.flush`).
         """
-        with self._automaton.lock:
+
+        def operation() -> int:
             self._follow()
-            state = self._epoch << 32 | self._states[-1]
+            return self._epoch << 32 | self._states[-1]
+
+        state: int = self._automaton.attempt(operation)
         return ~state if self._finished else state
 
     @property

@@ -1,12 +1,13 @@
 """Rules: what a parser knows of a language. Terminals are regular languages, nonterminals are alternatives of symbols.
 
-The idea: a nonterminal is asked for its alternatives only when a text first reaches it (`expand`), so that a grammar may be
-endless — a JSON Schema with recursive references, an object that remembers the keys it has seen — and compiling costs what a
-generation visits. Nonterminals that are equal (`==`, `hash`) are one nonterminal to the engine: give equal keys to equal
-languages and lists loop back to states that exist already.
+The idea: a nonterminal is asked for its alternatives only when a text first reaches it (`expand`), so that a grammar
+may be endless — a JSON Schema with recursive references, an object that remembers the keys it has seen — and compiling
+costs what a generation visits. Nonterminals that are equal (`==`, `hash`) are one nonterminal to the engine: give
+equal keys to equal languages and lists loop back to states that exist already.
 
-Limits: a list rule is best written left-recursive. Alternatives must be *productive*: each symbol of each alternative derives
-some text (`analysis` sees to it for grammar texts, the emptiness test for schemas), else a mask could lead into a dead end.
+Limits: a list rule is best written left-recursive. Alternatives must be *productive*: each symbol of each alternative
+derives some text (`analysis` sees to it for grammar texts, the emptiness test for schemas), else a mask could lead
+into a dead end.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Terminal:
     node: the language; may contain the empty text.
     name: for messages only; not part of its identity.
     priority, literal: which terminal wins under `lexer="greedy"` — higher priority, then literals before regexes.
-    excluding: terminals whose texts do not count as this one, though `node` may contain them: an additional key is "any JSON
+    excluding: terminals whose texts do not count as this one, though `node` may contain them: an additional key is
+    "any JSON
       string, excluding the declared ones". Cheaper than a difference of languages, since all such terminals share their
       states. Only finite languages may be excluded, and only from a language none of whose prefixes runs out of other
       continuations (true for "any JSON string").

@@ -3,12 +3,13 @@
 takes: three int32 arrays — A the arena (every record), H its hash table, S scratch — and integers
 gives: integers, and rows of token masks
 used by: automata (expressions), engine (parser states, configurations, masks)
-start reading at: arena.py, then expressions.py, earley.py, configurations.py, masks.py (each calls only those before it)
+start reading at: arena.py, then expressions.py, earley.py, configurations.py, masks.py (each calls only those before
+it)
 
 Kernels are declared with `@kernel(signature)` and compiled, or loaded from numba's disk cache, all at once by `load()`:
 one signature each (numba quietly compiles a second one for every mix of int32 and int64 arguments), nothing at import.
-Numba's cache does not notice an edited callee in another file (numba issue 1833); here every cache entry is stamped with
-a hash of all kernel sources, so any edit recompiles all.
+Numba's cache does not notice an edited callee in another file (numba issue 1833); here every cache entry is stamped
+with a hash of all kernel sources, so any edit recompiles all.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def kernel(signature: str) -> Callable[[Function], Function]:
 def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:
     """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
 
-    Numba's own self-recursion goes through a symbol that is lost when the kernel is read from the cache (the process aborts
-    with "Symbol not found: .numba.unresolved$..."). This emits a plain call of the function being compiled.
+    Numba's own self-recursion goes through a symbol that is lost when the kernel is read from the cache (the process
+    aborts with "Symbol not found: .numba.unresolved$..."). This emits a plain call of the function being compiled.
     itself: gives the kernel; used only when compilation is disabled.
     """
     if numba.config.DISABLE_JIT:

@@ -1,16 +1,17 @@
 """One arena of hash-consed records: expressions, rules, parser states and configurations all live here.
 
-The idea: a *record* is a few int32 words in one growing array A, and its id is its offset. Records with equal keys are one
-record (found through the open-addressing table H), so ids compare like values, states that mean the same have the same
-id, and every answer can be remembered in the record itself. Nothing is ever changed but memo words, and those only
-from "unknown" to their one true value: a kernel that stops half-way (no room) is simply run again.
+The idea: a *record* is a few int32 words in one growing array A, and its id is its offset. Records with equal keys are
+one record (found through the open-addressing table H), so ids compare like values, states that mean the same have the
+same id, and every answer can be remembered in the record itself. Nothing is ever changed but memo words, and those
+only from "unknown" to their one true value: a kernel that stops half-way (no room) is simply run again.
 
     record:  A[r]                     kind | number of key words << KIND_BITS
              A[r + 1 .. r + MEMO]     memo words, 0 = unknown; their meaning depends on the kind
              A[r + KEY ...]           key words
     region:  any run of words that a memo word points to (rows, lists, masks); not hash-consed
 
-S is a stack of scratch words: S[0] is the first free index, S[1] the progress of a batch; its last quarter is a hash table.
+S is a stack of scratch words: S[0] is the first free index, S[1] the progress of a batch; its last quarter is a hash
+table.
 
 Cost: a lookup is one hash of the key. Limit: 2^30 words (4 GiB) an arena. Kernels raise `ArenaFull`, `ScratchFull`
 or `HashFull`; the owner (automata/store.py) makes room and calls again.

@@ -6,8 +6,9 @@ A pair (p, l) is a lexeme that began in the parser state p and whose lexer is in
 
 * dynamic: the pairs are a set (sorted). After a byte, every lexeme that may end there leads to one common parser state
   (`scan_all`), which joins as a fresh pair. Every segmentation counts.
-* greedy: the pairs are a list. The first is the longest lexeme in progress; what follows is where the text stands if that lexeme
-  ends at its last possible end (maximal munch falls back there when no longer match comes). A new end drops older ones.
+* greedy: the pairs are a list. The first is the longest lexeme in progress; what follows is where the text stands if
+  that lexeme ends at its last possible end (maximal munch falls back there when no longer match comes). A new end
+  drops older ones.
 
 `NONE` is the dead configuration. Cost: a step is one table look-up once known.
 """

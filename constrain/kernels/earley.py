@@ -1,10 +1,10 @@
 """Parser states: hash-consed Earley sets over lexemes.
 
-The idea (Earley, "An efficient context-free parsing algorithm", CACM 1970): an *item* (lhs, suffix, origin) says that `lhs`
-was begun in the parser state `origin` and that `suffix` — a list of symbols, so that rules with equal ends share it — is
-still to come. A parser state is the set of items after a lexeme, finished items already carried back to their origins
-(*completed*). Since an origin is itself such a state, equal situations are one record: the second element of a list
-leads to the same state as the first, and `scan` is remembered.
+The idea (Earley, "An efficient context-free parsing algorithm", CACM 1970): an *item* (lhs, suffix, origin) says that
+`lhs` was begun in the parser state `origin` and that `suffix` — a list of symbols, so that rules with equal ends share
+it — is still to come. A parser state is the set of items after a lexeme, finished items already carried back to their
+origins (*completed*). Since an origin is itself such a state, equal situations are one record: the second element of a
+list leads to the same state as the first, and `scan` is remembered.
 
     NONTERMINAL(index)        memo: alternatives [n, suffix...] (0: ask the owner, Unexpanded), right-recursive?
     TERMINAL(expression, excluded TAGSET or 0, rank)
@@ -13,8 +13,8 @@ leads to the same state as the first, and `scan` is remembered.
     PARSER(grammar, accepting, items...)   memo: closure, lexer state, accepts
     closure                   [n, m, n items that wait for a nonterminal, m items that wait for a terminal]
 
-An item whose last symbol is a right-recursive nonterminal is replaced by that nonterminal's alternatives under its own lhs
-and origin: a tail call. So lists written right-recursively need constant space, as with Leo's rule ("A general
+An item whose last symbol is a right-recursive nonterminal is replaced by that nonterminal's alternatives under its own
+lhs and origin: a tail call. So lists written right-recursively need constant space, as with Leo's rule ("A general
 context-free parsing algorithm running in linear time on every LR(k) grammar without using lookahead", TCS 1991).
 
 Cost: linear in the items of a state, once a state. Twin: tests/naive_grammar.py.
@@ -57,8 +57,9 @@ class Unexpanded(Exception):
 
 
 # --- a set of items on the scratch stack ------------------------------------------------------------------------------
-# Rows of four words (lhs, suffix, origin, slot) from `base` to S[0]. The table in the last quarter of S maps a slot to a row and
-# is never cleared: an entry counts only if it points at a row of this set that names the slot (Briggs and Torczon 1993).
+# Rows of four words (lhs, suffix, origin, slot) from `base` to S[0]. The table in the last quarter of S maps a slot to
+# a row and is never cleared: an entry counts only if it points at a row of this set that names the slot (Briggs and
+# Torczon 1993).
 
 
 @kernel("i(arena, i, i, i, i)")
@@ -158,7 +159,8 @@ def close_items(A, S, base, p):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def lexer_of_items(A, H, S, grammar, base, stop):
-    """The lexer state that looks for every terminal the items S[base:stop] wait for, what they exclude, and the ignored."""
+    """The lexer state that looks for every terminal the items S[base:stop] wait for, what they exclude, and the
+    ignored."""
     start = np.int64(S[0])
     for i in range(base, stop, 4):
         if S[i + 1] != 0:
@@ -281,7 +283,8 @@ def add_scanned(A, S, base, p, tagset):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def finish_items(A, H, S, grammar, accepts, base):
-    """Complete the set at `base`, pop it and two words below it; its parser state, or 0 if it is empty and not accepting."""
+    """Complete the set at `base`, pop it and two words below it; its parser state, or 0 if it is empty and not
+    accepting."""
     i = base
     while i < S[0]:
         if S[i + 1] == 0:
@@ -325,7 +328,8 @@ def scan(A, H, S, p, tagset):
 def scan_all(A, H, S, start):
     """The one parser state after lexemes that end at the same place, S[start : S[0]] = (p, tagset)...; pops them.
 
-    The union of what each leads to: segmentations of one text share a state from here on, so their number never matters.
+    The union of what each leads to: segmentations of one text share a state from here on, so their number never
+    matters.
     """
     stop = np.int64(S[0])
     if stop - start == 2:

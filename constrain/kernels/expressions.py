@@ -1,10 +1,10 @@
 """Regular expressions over bytes as records, and their derivatives: the lazy automaton under every lexeme.
 
-The idea: the state of an automaton *is* the expression of what may still come. Reading byte b turns e into its derivative
-(Brzozowski, "Derivatives of regular expressions", JACM 1964); hash-consing makes equal states equal ids, and each
-state remembers its row of successors, one word for each class of bytes that it cannot tell apart (Owens, Reppy and Turon,
-"Regular-expression derivatives re-examined", JFP 2009, section 4.2). Intersection, complement and counters cost nothing
-special: the derivative of `x{0,1000}` is `x' x{0,999}`.
+The idea: the state of an automaton *is* the expression of what may still come. Reading byte b turns e into its
+derivative (Brzozowski, "Derivatives of regular expressions", JACM 1964); hash-consing makes equal states equal ids,
+and each state remembers its row of successors, one word for each class of bytes that it cannot tell apart (Owens,
+Reppy and Turon, "Regular-expression derivatives re-examined", JFP 2009, section 4.2). Intersection, complement and
+counters cost nothing special: the derivative of `x{0,1000}` is `x' x{0,999}`.
 
     EMPTY                no text (the record NONE)       ALT(e...)      union, sorted, distinct
     EPSILON              the empty text (EPS)            AND(e...)      intersection, sorted, distinct
@@ -36,7 +36,6 @@ from constrain.kernels.arena import (
     EPS,
     EPSILON,
     KEY,
-    NO_TAGS,
     NONE,
     NOT,
     PARTITION,
@@ -714,8 +713,9 @@ clamp_again = recursion(lambda: clamp, 5)
 def clamp(A, H, S, e, longest):
     """An expression that no text of at most `longest` bytes can tell from e: large counters are cut.
 
-    So what is known of one position in a long bounded string serves for all. A counter counts units of at least a byte, and
-    only counters that stand before the first fixed part matter. Not inside AND and NOT, whose parts depend on each other.
+    So what is known of one position in a long bounded string serves for all. A counter counts units of at least a
+    byte, and only counters that stand before the first fixed part matter. Not inside AND and NOT, whose parts depend
+    on each other.
     """
     if A[e + CLAMPED] != 0:
         return np.int64(A[e + CLAMPED])

@@ -1,29 +1,32 @@
 """Token masks: which tokens keep a configuration alive.
 
-The idea: most tokens never leave the lexeme in progress, and for those the parser does not matter. `inside(l)` walks the
-vocabulary's trie once for a lexer state l and is shared by all grammars on that vocabulary:
+The idea: most tokens never leave the lexeme in progress, and for those the parser does not matter. `inside(l)` walks
+the vocabulary's trie once for a lexer state l and is shared by all grammars on that vocabulary:
 
 * the tokens that stay inside the lexeme;
   (if a union has one text-like part, only where the union and that part differ)
-* for each set t of terminals that the lexeme may end as (TAGSET): the nodes where a token *ends* with it, the *exits* — the
-  children, sorted by byte, where the lexeme cannot go on, so that the next lexeme begins there — and the bytes with
-  which a lexeme that may end goes on all the same (*survivors*).
+* for each set t of terminals that the lexeme may end as (TAGSET): the nodes where a token *ends* with it, the *exits*
+  — the children, sorted by byte, where the lexeme cannot go on, so that the next lexeme begins there — and the bytes
+  with which a lexeme that may end goes on all the same (*survivors*).
 
-Where a state loops on a class of characters (a string body, an identifier), the tokens made only of such characters need no walk
-either: the vocabulary has them ready as *slices*, by length, each with the trie of all other tokens (vocab/slices.py).
+Where a state loops on a class of characters (a string body, an identifier), the tokens made only of such characters
+need no walk either: the vocabulary has them ready as *slices*, by length, each with the trie of all other tokens
+(vocab/slices.py).
 
-A mask is then the union of inside sets, plus, for each t, a walk of the few exit subtrees from `scan(p, t)`. Only when a next
-lexeme can begin with a survivor (two segmentations within a token) is the whole trie walked with whole configurations.
+A mask is then the union of inside sets, plus, for each t, a walk of the few exit subtrees from `scan(p, t)`. Only when
+a next lexeme can begin with a survivor (two segmentations within a token) is the whole trie walked with whole
+configurations.
 
     inside   [n, where, blocks, m, bitmap]   n tokens at `where`, more in the bitmap (if not 0), m blocks of BLOCK words
     block    [t, ends, n, survivors (8 words), runs, m]       runs: m times [byte, n, nodes at]
     mask     [n, bitmaps..., m, tokens...]                    their union; tokens are distinct and in no bitmap
 
     slice    [nodes, n, main, longest, rows, m, long, k, bytes (8 words)]   the trie of the other tokens and each node's number in
-             the whole trie; m bitmaps: row r = tokens of at most r characters; k pairs (characters, token) beyond, shortest first
+             the whole trie; m bitmaps: row r = tokens of at most r characters; k pairs (characters, token) beyond,
+             shortest first
 
-The trie is in the arena: node i is A[TRIE + 3 i ...] = byte | depth << 8, end of its subtree, first token or -1; tokens with
-the same bytes are chained by A[NEXT_SAME + token].
+The trie is in the arena: node i is A[TRIE + 3 i ...] = byte | depth << 8, end of its subtree, first token or -1;
+tokens with the same bytes are chained by A[NEXT_SAME + token].
 
 Cost: a few microseconds when the lexer states are known, a walk (about 5 ns a node) when not.
 Twin: tests/naive_mask.py.
@@ -51,8 +54,8 @@ from constrain.kernels.arena import (
     N_VISITED,
     N_WALKS,
     NEXT_SAME,
-    NODE_SEEN,
     NO_TAGS,
+    NODE_SEEN,
     NONE,
     REP,
     SEEN,
@@ -103,8 +106,8 @@ run_length_again = recursion(lambda: run_length, 4)
 def run_length(A, e, j, alone):
     """How many characters of slice j, whichever they are, may be read from e: what its head counts, or 0.
 
-    A count below the slice's longest token is an answer only if longer tokens are dead for certain: e is `alone` and after the
-    count comes a byte that is in no character of the class.
+    A count below the slice's longest token is an answer only if longer tokens are dead for certain: e is `alone` and
+    after the count comes a byte that is in no character of the class.
     """
     rest = EPS
     while kind(A, e) == CAT:
@@ -152,7 +155,8 @@ def admit_slice(A, S, lexer, bitmap):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def walk_lexer(A, H, S, lexer, bitmap, piece):
-    """Walk a trie from a lexer state; set the bits of the tokens inside, push triples (tagset number, byte or mark, node).
+    """Walk a trie from a lexer state; set the bits of the tokens inside, push triples (tagset number, byte or mark,
+    node).
 
     piece: the slice whose rest is walked, or 0 for the whole trie. Marks: -2 the tagset itself, -1 a token ends here.
     The stack of states lies above the bitmap. Returns the number of tokens set.
@@ -340,9 +344,9 @@ def inside_by_walk(A, H, S, lexer):
 def walk_difference(A, H, S, lexer, text, states, bitmap):
     """Walk the trie as long as the union `lexer` is in another state than its part `text` alone.
 
-    Pushes triples as `walk_lexer` does, and one more kind, (0, -3, token), for a token inside that the part's bitmap lacks.
-    Marks the nodes whose entries in the part's blocks no longer count: A[NODE_SEEN + node] = 4 serial + 1 for an exit, + 2 for
-    an end as well.
+    Pushes triples as `walk_lexer` does, and one more kind, (0, -3, token), for a token inside that the part's bitmap
+    lacks. Marks the nodes whose entries in the part's blocks no longer count: A[NODE_SEEN + node] = 4 serial + 1 for
+    an exit, + 2 for an end as well.
     """
     S[states], S[states + 1], S[states + 2] = lexer, text, NO_TAGS  # rows of three: union, part, tagset of the union
     trie = np.int64(A[TRIE])
@@ -521,7 +525,8 @@ def meets_survivors(A, H, S, c, block):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def cross(A, H, S, states, p, head):
-    """Push the tokens that end the lexeme of the inside set `head` and go on from p; 0 if the whole trie must be walked."""
+    """Push the tokens that end the lexeme of the inside set `head` and go on from p; 0 if the whole trie must be
+    walked."""
     trie = np.int64(A[TRIE])
     for n in range(A[head + N_BLOCKS]):
         block = A[head + BLOCKS] + BLOCK * n
@@ -655,7 +660,8 @@ def fill_mask(A, H, S, c, row):
 
 @kernel("i(arena, arena, arena, ids, rows, i)")
 def fill_masks(A, H, S, configurations, rows, first):
-    """`fill_mask` for configurations[first:], row by row; S[1] is the row in progress, to go on from after an exception."""
+    """`fill_mask` for configurations[first:], row by row; S[1] is the row in progress, to go on from after an
+    exception."""
     for i in range(first, configurations.size):
         S[1] = i
         fill_mask(A, H, S, configurations[i], rows[i])

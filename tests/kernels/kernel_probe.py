@@ -1,0 +1,59 @@
+"""A script, run in processes of its own with numba set up in another way: masks of some constraints on a small vocabulary.
+
+Prints one JSON object: for each constraint and prefix the allowed ids, and whether the text is a member.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import numpy as np
+
+import constrain
+from constrain.automata import syntax
+from constrain.engine import TokenAutomaton
+from constrain.grammar.source import Regular, Source
+from constrain.vocab.vocabulary import Vocabulary
+
+TEXTS = ["tr", "ue", "fa", "lse", '{"', '":', '", "', "12", "ab", "abc", "é", "→x", "xx", "()", ")a", "ab", "b "]
+VOCABULARY = Vocabulary([*(bytes([b]) for b in range(256)), *map(str.encode, TEXTS), "→".encode()[1:], None, None], [274])
+LISTS = 'start: "[" items "]" | "(" start ")"\nitems: item "," items | item\nitem: "null" | "nu" | start | /[0-9]+/\n%ignore " "\n'
+WORDS = 'start: (KEY | NAME)+\nKEY: "if" | "iff"\nNAME: /[a-z]+/\n%ignore " "\n'
+
+
+def constraints() -> dict[str, tuple[Source, list[str]]]:
+    """Name -> (source, prefixes)."""
+    string = syntax.json_string(syntax.intersect(syntax.repeat(syntax.ANY_CHAR, 1, 3), syntax.complement(syntax.literal("ab"))))
+    return {
+        "choices": (constrain.choices(["true", "false", "tr", "é→"]), ["", "t", "tr", "é"]),
+        "counter": (constrain.regex(r"(ab|c){2,30}x{0,9}"), ["", "ab", "ccx"]),
+        "string": (Regular(string), ["", '"', '"a', '"ab', '"\\u00']),
+        "dynamic": (constrain.grammar(LISTS), ["", "[", "[nu", "[1, 2", "(([]"]),
+        "greedy": (constrain.grammar(WORDS, lexer="greedy"), ["", "i", "if", "if a"]),
+    }
+
+
+def answers(budget: int | None = None) -> dict[str, list[object]]:
+    """Ask everything once."""
+    automaton = TokenAutomaton(VOCABULARY) if budget is None else TokenAutomaton(VOCABULARY, budget=budget)
+    found: dict[str, list[object]] = {}
+    for name, (source, prefixes) in constraints().items():
+        compiled = constrain.compile(source, VOCABULARY, automaton=automaton)
+        for prefix in prefixes:
+            matcher = compiled.matcher()
+            alive = matcher.advance_bytes(prefix.encode())
+            rows = np.zeros((2, VOCABULARY.words), np.uint32)
+            matcher.fill_mask(rows[0])
+            constrain.fill_masks([matcher], rows[1:])
+            assert (rows[0] == rows[1]).all()
+            ids = np.flatnonzero(np.unpackbits(rows[0].view(np.uint8), bitorder="little")).tolist()
+            found[f"{name} {prefix!r}"] = [alive, ids, matcher.is_accepting(), matcher.forced_bytes().hex()]
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(answers()))

@@ -1,0 +1,118 @@
+"""The arena: equal keys are one record, ids survive growth, and sorting on the scratch stack equals numpy's."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constrain.automata.store import Store
+from constrain.kernels import arena
+
+KIND = arena.CONFIG  # any kind: `intern` looks at keys alone
+words = st.integers(-(2**31), 2**31 - 1)
+
+
+def intern(store: Store, kind: int, key: list[int]) -> int:
+    """The record of a key, which grows the arena and its table as needed."""
+    return store._with_stack(key, lambda A, H, S: arena.intern_list(A, H, S, kind, 8))
+
+
+def key_of(store: Store, record: int) -> tuple[int, list[int]]:
+    n = int(store.A[record]) >> arena.KIND_BITS
+    return int(store.A[record]) & arena.KIND_MASK, store.A[record + arena.KEY : record + arena.KEY + n].tolist()
+
+
+@given(st.lists(st.tuples(st.sampled_from([arena.CAT, arena.ALT, KIND]), st.lists(words, max_size=6)), max_size=60))
+@settings(deadline=None, max_examples=60)
+def test_equal_keys_are_one_record(keys):
+    store = Store(words=4096)
+    ids: dict[tuple[int, tuple[int, ...]], int] = {}
+    for kind, key in keys + keys:
+        record = intern(store, kind, key)
+        assert ids.setdefault((kind, tuple(key)), record) == record
+        assert key_of(store, record) == (kind, key)
+    assert len(set(ids.values())) == len(ids)
+
+
+def test_growth_keeps_ids_memos_and_keys():
+    store, rng = Store(words=2048), random.Random(2)
+    sizes = store.A.size, store.H.size
+    keys = [[rng.randrange(-9, 9) for _ in range(rng.randrange(5))] + [n] for n in range(20_000)]
+    ids = []
+    for n, key in enumerate(keys):
+        ids.append(intern(store, KIND, key))
+        store.A[ids[-1] + 1] = n
+    assert store.A.size > 4 * sizes[0]
+    assert store.H.size > 4 * sizes[1]
+    assert [intern(store, KIND, key) for key in keys] == ids
+    assert [int(store.A[record + 1]) for record in ids] == list(range(len(keys)))
+    assert all(key_of(store, record) == (KIND, key) for record, key in zip(ids, keys, strict=True))
+
+
+def test_records_at_fixed_places():
+    store = Store()
+    for kind, key, record in (
+        (arena.EMPTY, [], arena.NONE),
+        (arena.EPSILON, [], arena.EPS),
+        (arena.NOT, [arena.NONE], arena.ALL),
+        (arena.TAGSET, [], arena.NO_TAGS),
+    ):
+        assert intern(store, kind, key) == record
+
+
+def test_a_region_is_zero_and_its_own():
+    store = Store(words=1 << 10)
+    starts = [store.call(lambda A, H, S: arena.region(A, 700)) for _ in range(9)]
+    for number, start in enumerate(starts):
+        assert not store.A[start : start + 700].any()
+        store.A[start : start + 700] = number + 1
+    assert [set(store.A[start : start + 700].tolist()) for start in starts] == [{n + 1} for n in range(9)]
+
+
+def test_a_kernel_that_asks_for_room_changes_nothing():
+    A, H = np.zeros(arena.HEADER + 256, np.int32), np.zeros(64, np.int32)
+    arena.init(A, H)
+    before = A.copy()
+    with pytest.raises(arena.ArenaFull):
+        arena.region(A, 1000)
+    assert A[arena.NEED] >= 1000
+    before[arena.NEED] = A[arena.NEED]
+    np.testing.assert_array_equal(A, before)
+
+
+@given(st.integers(1, 4).flatmap(lambda width: st.lists(st.tuples(*[words | st.integers(-2, 2)] * width), max_size=80)))
+@settings(deadline=None, max_examples=200)
+def test_sorting_equals_numpy(rows):
+    width = len(rows[0]) if rows else 2
+    flat = np.array(rows, np.int32).ravel()
+    S = np.full(8 + flat.size + 8, 77, np.int32)
+    S[8 : 8 + flat.size] = flat
+    arena.sort_groups(S, 8, 8 + flat.size, width)
+    assert S[8 : 8 + flat.size].tolist() == [word for row in sorted(rows) for word in row]
+    stop = arena.unique_groups(S, 8, 8 + flat.size, width)
+    expected = np.unique(np.array(rows, np.int32).reshape(-1, width), axis=0)
+    np.testing.assert_array_equal(S[8:stop].reshape(-1, width), expected)
+    assert set(S[:8]) | set(S[8 + flat.size :]) == {77}
+
+
+@given(st.lists(words, max_size=40), st.integers(0, 39))
+def test_the_stack_has_an_end(values, room):
+    S = np.zeros(64, np.int32)
+    S[0] = 8
+    fit = 64 - 64 // 4 - 8
+    for n, value in enumerate(values):
+        if n < fit:
+            arena.push(S, value)
+        else:
+            with pytest.raises(arena.ScratchFull):
+                arena.push(S, value)
+    assert S[8 : 8 + min(fit, len(values))].tolist() == values[:fit]
+    if S[0] + room > 48:
+        with pytest.raises(arena.ScratchFull):
+            arena.room(S, room)
+    else:
+        arena.room(S, room)
