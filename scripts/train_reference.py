@@ -1,10 +1,12 @@
 """Train the embedded reference model and write it as package data.
 
-    python scripts/train_reference.py --out build/a --steps 3000                    # or --minutes 60, on a shared machine
-    python scripts/train_reference.py --out build/b --start build/a --steps 800 --model draft
-    python scripts/measure_reference.py build/b --samples 200
+    python scripts/train_reference.py --out build/a --steps 600 --drill 0.6        # or --minutes 10
+    python scripts/train_reference.py --out build/b --start build/a --steps 3000
+    python scripts/train_reference.py --out build/c --start build/b --steps 1000 --model draft
+    python scripts/measure_reference.py build/c
 
-Then copy build/b/{target,draft,training.json} to constrain/reference/data/. Everything is made or read locally: synthetic JSON and SQL, the standard library's sources, help topics, docstrings and package descriptions; MaskBench
+Then copy build/c/{target,draft,training.json} to constrain/reference/data/. Everything is made or read locally:
+synthetic JSON and SQL, the standard library's sources, help topics, docstrings and package descriptions; MaskBench
 schemas are mixed in where `--maskbench` is a folder that exists. docs/reference-model.md has the results.
 """
 

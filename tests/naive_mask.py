@@ -1,9 +1,9 @@
 """The plain twin of the mask kernels: every token is spelled out, character by character, and asked of a plain oracle.
 
-The idea: an oracle reads *characters* (`RegexOracle` by derivatives, `GrammarOracle` by Earley's algorithm) and knows nothing
-of bytes, arenas, inside sets or memoised masks. A token is allowed iff the oracle is alive after its characters; a token that
-ends within a character is allowed iff some character that begins with these bytes keeps it alive. Tokens with a common
-beginning share its steps, so that a whole vocabulary of 131,000 tokens takes about a second where much is allowed.
+The idea: an oracle reads *characters* (`RegexOracle` by derivatives, `GrammarOracle` by Earley's algorithm) and knows
+nothing of bytes, arenas, inside sets or memoised masks. A token is allowed iff the oracle lives after its characters;
+a token that ends within a character is allowed iff some character that begins with these bytes keeps it alive. Tokens
+with a common beginning share its steps: a vocabulary of 131,000 tokens takes about a second where much is allowed.
 
 Legend: a *tail* is the bytes of an unfinished character; an oracle's state is whatever `step` gives, None when dead.
 """
@@ -62,7 +62,7 @@ class RegexOracle:
 
 
 class _Lexeme(NamedTuple):
-    """One in progress: where it began, its terminal (None: ignored), what may follow of it, and of what it must not be."""
+    """One in progress: where it began, its terminal (None: ignored), what may follow, and of what it must not be."""
 
     begin: int
     terminal: Terminal | None
@@ -71,7 +71,7 @@ class _Lexeme(NamedTuple):
 
 
 class GrammarOracle:
-    """A context-free language under lexer="dynamic"; a state is (charts, lexemes in progress), charts[i] after i characters."""
+    """A context-free language, lexer="dynamic"; a state is (charts after 0, 1, ... characters, lexemes in progress)."""
 
     def __init__(self, grammar: Grammar) -> None:
         assert grammar.lexer == "dynamic"
@@ -131,7 +131,7 @@ class GrammarOracle:
 
 
 def beginnings(tail: bytes) -> tuple[int, int] | None:
-    """The range of characters whose UTF-8 (RFC 3629, section 4) begins with these bytes, an unfinished character; or None."""
+    """The range of characters whose UTF-8 (RFC 3629, section 4) begins with these bytes but is longer; or None."""
     lead, length = tail[0], 2 if tail[0] < 0xE0 else 3 if tail[0] < 0xF0 else 4
     if not 0xC2 <= lead <= 0xF4 or len(tail) >= length or any(byte & 0xC0 != 0x80 for byte in tail[1:]):
         return None
@@ -141,7 +141,7 @@ def beginnings(tail: bytes) -> tuple[int, int] | None:
     free = 6 * (length - len(tail))
     low, high = low << free, (low + 1 << free) - 1
     low, high = max(low, {2: 0x80, 3: 0x800, 4: 0x10000}[length]), min(high, 0x10FFFF)
-    if length == 3 and 0xD800 <= high and low <= 0xDFFF:  # surrogates are no characters
+    if length == 3 and high >= 0xD800 and low <= 0xDFFF:  # surrogates are no characters
         low, high = (0xE000, high) if low >= 0xD800 else (low, 0xD7FF)
     return (low, high) if low <= high else None
 

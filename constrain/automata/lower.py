@@ -35,7 +35,6 @@ from constrain.kernels import arena
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
-MAX_DEPTH = 200  # levels of nesting lowered by recursion
 
 Sequence = tuple[tuple[int, int], ...]  # byte ranges, one after the other
 

@@ -11,6 +11,7 @@ operation that does not fit into an empty arena may exceed it.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ from constrain.vocab.vocabulary import Vocabulary
 DEFAULT_BUDGET = 512 << 20
 MAX_RANK = 1 << 20
 
+_lock = threading.Lock()
 _automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
 
 
@@ -36,10 +38,11 @@ class TokenAutomaton(Store):
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> TokenAutomaton:
         """The one shared automaton of a vocabulary, with the default budget."""
-        known = _automata.get(vocabulary)
-        if known is None:
-            known = _automata[vocabulary] = cls(vocabulary)
-        return known
+        with _lock:
+            known = _automata.get(vocabulary)
+            if known is None:
+                known = _automata[vocabulary] = cls(vocabulary)
+            return known
 
     def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET) -> None:
         self.eos_ids = vocabulary.eos_ids

@@ -76,8 +76,8 @@ class Matcher:
 
     def rollback(self, n_tokens: int) -> None:
         """Take back the last n steps. Raises ConstrainError, and changes nothing, if there are fewer."""
-        if not 0 <= n_tokens <= len(self._steps):
-            raise ConstrainError(f"cannot take back {n_tokens} of {len(self._steps)} steps")
+        if not isinstance(n_tokens, int) or not 0 <= n_tokens <= len(self._steps):
+            raise ConstrainError(f"cannot take back {n_tokens!r} of {len(self._steps)} steps")
         if n_tokens:
             del self._steps[-n_tokens:]
             del self._states[-n_tokens:]
@@ -220,8 +220,13 @@ def fill_masks(matchers: Sequence[Matcher], out: Row) -> None:
     out: uint32[B, >= ceil(V / 32)], C-contiguous, writable (int32 is taken too).
     Raises ConstrainError for another shape or dtype, or matchers of different vocabularies.
     """
-    if out.ndim != 2 or len(out) != len(matchers):
-        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not shape {out.shape}")
+    wrong = [matchers] if isinstance(matchers, Matcher) else [m for m in matchers if not isinstance(m, Matcher)]
+    if wrong:
+        message = f"fill_masks() takes a list of matchers, not {wrong[0]!r:.60}"
+        raise ConstrainError(message, fix="fill_masks([matcher], out)")
+    if not isinstance(out, np.ndarray) or out.ndim != 2 or len(out) != len(matchers):
+        found = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not {found}")
     if not matchers:
         return
     automaton = matchers[0]._automaton

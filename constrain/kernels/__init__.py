@@ -14,6 +14,7 @@ with a hash of all kernel sources, so any edit recompiles all.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import threading
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -47,13 +49,24 @@ def kernel(signature: str) -> Callable[[Function], Function]:
 
     def declare(function: Function) -> Function:
         dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-        if not numba.config.DISABLE_JIT:
-            # PERF/SAFETY: private attribute, guarded by tests/kernels/test_cache.py, which edits a helper and sees it.
-            dispatcher._cache._cache_file._source_stamp = _STAMP
-            _kernels.append((dispatcher, _expand(signature)))
+        if numba.config.DISABLE_JIT:
+            return _plain(function)
+        # PERF/SAFETY: private attribute, guarded by tests/kernels/test_cache.py, which edits a helper and sees it.
+        dispatcher._cache._cache_file._source_stamp = _STAMP
+        _kernels.append((dispatcher, _expand(signature)))
         return dispatcher
 
     return declare
+
+
+def _plain(function: Function) -> Any:
+    """The kernel as Python: a word read from an arena (int32) is passed on as an int, as `i` in a signature has it."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return function(*(a if isinstance(a, np.ndarray) else int(a) for a in arguments))
+
+    return call
 
 
 def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:

@@ -314,13 +314,20 @@ literal_trie_again = recursion(lambda: literal_trie, 7)
 def literal_trie(A, H, S, table, low, high, depth):
     """The union of the distinct literals low..high-1, sorted, that agree on their first `depth` characters.
 
-    Literal i is the run S[S[table + i] : S[table + i + 1]] of one-character expressions.
+    Literal i is the run S[S[table + i] : S[table + i + 1]] of one-character expressions. Recursion is as deep as literals
+    branch, not as they are long.
     """
+    begin = S[table + low] + depth
+    length = min(S[table + low + 1] - begin, S[table + high] - S[table + high - 1] - depth)
+    last = S[table + high - 1] + depth
+    common = 0
+    while common < length and S[begin + common] == S[last + common]:
+        common += 1
+    depth += common
     if high - low == 1:
-        begin = S[table + low] + depth
-        return chain(A, H, S, begin, S[table + low + 1] - begin)
+        return chain(A, H, S, begin, common)
     start = np.int64(S[0])
-    if S[table + low] + depth == S[table + low + 1]:
+    if begin + common == S[table + low + 1]:
         push(S, EPS)
         low += 1
     while low < high:
@@ -330,7 +337,10 @@ def literal_trie(A, H, S, table, low, high, depth):
             stop += 1
         push_flat(A, S, cat(A, H, first, literal_trie_again(A, H, S, table, low, stop, depth + 1)), ALT)
         low = stop
-    return alt(A, H, S, start)
+    tail = alt(A, H, S, start)
+    for i in range(begin + common - 1, begin - 1, -1):
+        tail = cat(A, H, S[i], tail)
+    return tail
 
 
 # --- partitions of the bytes ------------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ configurations.
     block    [t, ends, n, survivors (8 words), runs, m]       runs: m times [byte, n, nodes at]
     mask     [n, bitmaps..., m, tokens...]                    their union; tokens are distinct and in no bitmap
 
-    slice    [nodes, n, main, longest, rows, m, long, k, bytes (8 words)]   the trie of the other tokens and each node's number in
-             the whole trie; m bitmaps: row r = tokens of at most r characters; k pairs (characters, token) beyond,
-             shortest first
+    slice    [nodes, n, main, longest, rows, m, long, k, bytes (8 words)]
+             the trie of the other tokens and each node's number in the whole trie; m bitmaps: row r = tokens of at
+             most r characters; k pairs (characters, token) beyond, shortest first
 
 The trie is in the arena: node i is A[TRIE + 3 i ...] = byte | depth << 8, end of its subtree, first token or -1;
 tokens with the same bytes are chained by A[NEXT_SAME + token].
@@ -74,7 +74,7 @@ from constrain.kernels.earley import GREEDY, scan
 from constrain.kernels.expressions import FIRST_SLICE, FLAGS, INSIDE, TAGS, clamp, continues, peek, step, tags
 
 SLICE = 16
-NODES, PIECE_NODES, MAIN, LONGEST, ROWS, N_ROWS, LONG, N_LONG, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8  # words of a slice
+NODES, PIECE_NODES, MAIN, LONGEST, ROWS, N_ROWS, LONG, N_LONG, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8  # of a slice
 HEAD = 5
 BLOCKS, N_BLOCKS, BITMAP = 2, 3, 4  # words of an inside region, after the tokens
 BLOCK = 13
@@ -491,6 +491,7 @@ def push_tokens(A, S, token):
 def walk_configuration(A, H, S, states, first, stop, c):
     """Push the tokens of nodes first..stop-1, a subtree's children (or the whole trie), that keep c alive."""
     trie = np.int64(A[TRIE])
+    visited = 0
     i = first
     if i < stop:
         S[states + (A[trie + 3 * i] >> 8) - 1] = c
@@ -500,13 +501,15 @@ def walk_configuration(A, H, S, states, first, stop, c):
         d = peek_configuration(A, S[here - 1], word & 255)
         if d == 0:
             d = step_configuration(A, H, S, S[here - 1], word & 255)
-        A[N_VISITED] += 1
+        visited += 1
         if d == NONE:
             i = np.int64(A[trie + 3 * i + 1])
             continue
         S[here] = d
-        push_tokens(A, S, A[trie + 3 * i + 2])
+        if A[trie + 3 * i + 2] >= 0:
+            push_tokens(A, S, A[trie + 3 * i + 2])
         i += 1
+    A[N_VISITED] += visited
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -539,13 +542,17 @@ def cross(A, H, S, states, p, head):
         if meets_survivors(A, H, S, c, block):
             return 0
         for run in range(A[block + RUNS], A[block + RUNS] + 3 * A[block + N_RUNS], 3):
-            d = step_configuration(A, H, S, c, A[run])
+            d = peek_configuration(A, c, A[run])
+            if d == 0:
+                d = step_configuration(A, H, S, c, A[run])
             if d == NONE:
                 continue
             for i in range(A[run + 2], A[run + 2] + A[run + 1]):
                 node = np.int64(A[i])
-                push_tokens(A, S, A[trie + 3 * node + 2])
-                walk_configuration(A, H, S, states, node + 1, A[trie + 3 * node + 1], d)
+                if A[trie + 3 * node + 2] >= 0:
+                    push_tokens(A, S, A[trie + 3 * node + 2])
+                if A[trie + 3 * node + 1] > node + 1:
+                    walk_configuration(A, H, S, states, node + 1, A[trie + 3 * node + 1], d)
     return 1
 
 

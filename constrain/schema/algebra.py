@@ -1,9 +1,9 @@
 """The normal form: a set of JSON values, one part per JSON type, closed under intersection and union.
 
 The idea: JSON types are disjoint, so a set of values is six independent sets. Numbers, arrays and objects are unions of
-simple *boxes*; strings are one regular language of decoded texts. What stands inside a container is not expanded: it is a
-`Conj`, the conjunction of *atoms* (subschemas known by serial number, `document.py`), so that intersecting two objects only
-merges tuples of integers, recursion needs no unfolding, and there are finitely many conjunctions.
+simple *boxes*; strings are one regular language of decoded texts. What stands inside a container is not expanded: it
+is a `Conj`, the conjunction of *atoms* (subschemas known by serial number, `document.py`), so that intersecting two
+objects only merges tuples of integers, recursion needs no unfolding, and there are finitely many conjunctions.
 
     Conj    (3, 7)   values that fulfil atom 3 and atom 7;  TRUE = () everything;  FALSE = (0,) nothing
 
@@ -129,7 +129,7 @@ def _merged(unions: Iterable[tuple[Box, ...]], whole: Box) -> tuple[Box, ...]:
 def _products(
     left: tuple[Box, ...], right: tuple[Box, ...], meet: Callable[[Box, Box], Box | None], whole: Box
 ) -> tuple[Box, ...]:
-    """Pairwise intersections of two unions of boxes; `whole` is the neutral box, `meet` gives None for the empty set."""
+    """Pairwise intersections of two unions of boxes; `whole` is neutral, `meet` gives None for the empty set."""
     if left == (whole,) or not right:
         return right
     if right == (whole,) or not left:

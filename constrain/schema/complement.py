@@ -1,8 +1,9 @@
 """Complements of normal forms: type by type, box by box, condition by condition.
 
-The idea: a box is an intersection of conditions, so its complement is the union of their complements: some named property has another value, a
-required name is absent, some other key has another value (an existential *need*), there are too few or too many. The complement of
-a union of boxes is the intersection of their complements. Values inside are negated by name (`Document.negation`), not computed.
+The idea: a box is an intersection of conditions, so its complement is the union of their complements: some named
+  property has another value, a required name is absent, some other key has another value (an existential *need*),
+  there are too few or too many. The complement of a union of boxes is the intersection of their complements. Values
+  inside are negated by name (`Document.negation`), not computed.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def complement_of(
 def complement_of_arrays(box: ArrayBox, negate: Negate) -> list[ArrayBox]:
     """The arrays outside a box."""
     if box.unique:
-        raise SchemaError("the complement of uniqueItems is not supported yet", fix="keep uniqueItems out of not, oneOf and if")
+        raise SchemaError(
+            "the complement of uniqueItems is not supported yet", fix="keep uniqueItems out of not, oneOf and if"
+        )
     outside = []
     if box.low > 0:
         outside.append(ArrayBox(high=box.low - 1))

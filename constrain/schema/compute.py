@@ -1,11 +1,12 @@
 """From formulas to normal forms, and which sets are empty.
 
-The idea: `normal(conj)` intersects what its atoms say; complements are pushed inwards by De Morgan's laws until they meet a box
-(`complement.py`). A container does not look inside its parts, so only a schema that combines itself with itself *without* passing
-through a property or item can run in circles, and that is an error.
+The idea: `normal(conj)` intersects what its atoms say; complements are pushed inwards by De Morgan's laws until they
+  meet a box (`complement.py`). A container does not look inside its parts, so only a schema that combines itself with
+  itself *without* passing through a property or item can run in circles, and that is an error.
 
-`inhabited(conj)` is the least fixed point of "some part is inhabited": a conjunction that is being decided counts as empty until shown
-otherwise; what was found empty under such an assumption is decided again when the assumption is gone.
+`inhabited(conj)` is the least fixed point of "some part is inhabited": a conjunction that is being decided counts as
+empty until shown otherwise; what was found empty under such an assumption is decided again when the assumption is
+gone.
 
 Cost: each conjunction is computed once, when first asked for.
 """
@@ -19,10 +20,22 @@ from typing import TypeVar
 
 from constrain.automata.syntax import EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
-from constrain.schema.algebra import EVERYTHING, FALSE, NOTHING, TRUE, ArrayBox, Conj, Normal, ObjectBox, intersection, union, value_of
+from constrain.schema.algebra import (
+    EVERYTHING,
+    FALSE,
+    NOTHING,
+    TRUE,
+    ArrayBox,
+    Conj,
+    Normal,
+    ObjectBox,
+    intersection,
+    union,
+    value_of,
+)
 from constrain.schema.complement import complement_of
 from constrain.schema.document import Document, Site
-from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, Not, OneOf
+from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, OneOf
 from constrain.schema.numbers import has_numbers
 from constrain.schema.shapes import ArrayShape, ObjectShape, array_shape, has_arrays, has_objects, object_shapes
 from constrain.schema.strings import is_void
@@ -54,7 +67,7 @@ class Computation:
         self._work = 0
         self._shapes: dict[ObjectBox, list[ObjectShape]] = {}
 
-    # ------------------------------------------------------------------------------------------------------- normal forms
+    # ---------------------------------------------------------------------------------------------- normal forms
 
     def normal(self, conj: Conj) -> Normal:
         """The set of values that fulfil a conjunction. Raises SchemaError for references in a circle, LimitError."""
@@ -159,7 +172,7 @@ class Computation:
             return union([self._outside(AnyOf(formula.parts)), *pairs])
         return self._value(formula.part)
 
-    # -------------------------------------------------------------------------------------------------------------- oneOf
+    # ----------------------------------------------------------------------------------------------------- oneOf
 
     def _exactly_one(self, parts: tuple[Formula, ...]) -> Normal:
         """Each branch less the branches that it overlaps; disjoint branches (the usual case) need no complement."""
@@ -176,7 +189,9 @@ class Computation:
             if self._may_overlap(sets[i], sets[j]):
                 overlaps[i].append(j)
                 overlaps[j].append(i)
-        tests = Tests(lambda box: self._if_known(self.has_arrays, box), lambda box: self._if_known(self.has_objects, box))
+        tests = Tests(
+            lambda box: self._if_known(self.has_arrays, box), lambda box: self._if_known(self.has_objects, box)
+        )
         outside: dict[int, Normal] = {}
         branches = []
         for i, others in overlaps.items():
@@ -207,7 +222,9 @@ class Computation:
         for boxes in unions:
             for box in boxes:
                 common &= set(box.required)
-        return any(self._if_known(lambda found: self._discriminates(found, unions), name, False) for name in sorted(common))
+        return any(
+            self._if_known(lambda found: self._discriminates(found, unions), name, False) for name in sorted(common)
+        )
 
     def _discriminates(self, name: str, unions: list[tuple[ObjectBox, ...]]) -> bool:
         """Does the property take finitely many texts, others in every union of objects?"""
@@ -229,7 +246,7 @@ class Computation:
         common = self._intersection(a, b)
         return common != NOTHING and self._if_known(self._is_inhabited, common)
 
-    # ---------------------------------------------------------------------------------------------------------- emptiness
+    # ------------------------------------------------------------------------------------------------- emptiness
 
     def inhabited(self, conj: Conj) -> bool:
         """Does any finite value fulfil the conjunction? Exact: the least fixed point through references."""
@@ -253,7 +270,9 @@ class Computation:
         return result
 
     def root_inhabited(self) -> bool:
-        """Does anything fulfil the schema? If it is nested too deeply to be asked at once: from the innermost part outwards."""
+        """Does anything fulfil the schema? If it is nested too deeply to be asked at once: from the innermost part
+        outwards.
+        """
         try:
             return self.inhabited(self.document.root)
         except RecursionError:

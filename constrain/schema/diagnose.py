@@ -1,7 +1,8 @@
 """Why does nothing fulfil a schema? Finds the deepest place and the keywords that conflict there.
 
-The idea: drop one keyword at a time and ask again; the keywords without which something would fulfil the schema are the conflict. If a
-required property or item is the reason, look inside it instead. Only runs when a schema has been found empty.
+The idea: drop one keyword at a time and ask again; the keywords without which something would fulfil the schema are
+  the conflict. If a required property or item is the reason, look inside it instead. Only runs when a schema has been
+  found empty.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def unsatisfiable(computation: Computation, site: Site, probe: Probe) -> Constra
     rules = [keyword for keyword in raw if keyword in KEYWORDS]
     needed = [keyword for keyword in rules if _helps(site, keyword, probe)] or rules
     if needed == ["enum"] and raw["enum"] == []:
-        return site.error("enum is empty: no value can match", "list at least one value", "enum", kind=UnsatisfiableError)
+        return site.error(
+            "enum is empty: no value can match", "list at least one value", "enum", kind=UnsatisfiableError
+        )
     if len(needed) > 2 and "type" in needed:  # without a type there is always some other value: that says nothing
         needed.remove("type")
     named = " and ".join([", ".join(needed[:-1]), needed[-1]] if len(needed) > 1 else needed)
@@ -84,5 +87,3 @@ def _if_empty(computation: Computation, site: Site, raw: Any, *steps: str) -> It
         inner = computation.document.site_of(conj) if isinstance(raw, dict) else None
         if inner is not None and inner.raw is not site.raw:
             yield inner
-
-

@@ -1,6 +1,7 @@
 """Drafts of JSON Schema: what differs between them, as one record each.
 
-Source: the `$schema` keyword, JSON Schema Core 2020-12 section 8.1.1; changes per draft from json-schema.org's release notes.
+Source: the `$schema` keyword, JSON Schema Core 2020-12 section 8.1.1; changes per draft from json-schema.org's release
+  notes.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class Dialect(NamedTuple):
 
 _SINCE_2020 = frozenset({"prefixItems", "$dynamicRef", "$dynamicAnchor"})
 _SINCE_2019 = frozenset(
-    "$defs $anchor dependentRequired dependentSchemas minContains maxContains unevaluatedItems unevaluatedProperties".split()
-) | {"$recursiveRef", "$recursiveAnchor"}
+    ("$defs", "$anchor", "dependentRequired", "dependentSchemas", "minContains", "maxContains", "unevaluatedItems")
+) | {"unevaluatedProperties", "$recursiveRef", "$recursiveAnchor"}
 _SINCE_7 = frozenset({"if", "then", "else"})
 _SINCE_6 = frozenset({"const", "contains", "propertyNames"})
 
@@ -42,7 +43,9 @@ DRAFT_4 = Dialect(
 DRAFT_6 = Dialect(
     "draft6", "http://json-schema.org/draft-06/schema", "$id", True, True, lacks=_SINCE_2020 | _SINCE_2019 | _SINCE_7
 )
-DRAFT_7 = Dialect("draft7", "http://json-schema.org/draft-07/schema", "$id", True, True, lacks=_SINCE_2020 | _SINCE_2019)
+DRAFT_7 = Dialect(
+    "draft7", "http://json-schema.org/draft-07/schema", "$id", True, True, lacks=_SINCE_2020 | _SINCE_2019
+)
 DRAFT_2019 = Dialect(
     "draft2019-09", "https://json-schema.org/draft/2019-09/schema", array_items=True,
     lacks=_SINCE_2020 | {"dependencies"},
@@ -52,7 +55,8 @@ DRAFT_2020 = Dialect(
     lacks=frozenset({"additionalItems", "dependencies", "$recursiveRef", "$recursiveAnchor"}),
 )  # fmt: skip
 UNSTATED = DRAFT_2020._replace(array_items=True, lacks=frozenset())
-"""No `$schema`: draft 2020-12, and what older drafts wrote that it cannot mistake (lists of `items`, `dependencies`)."""
+"""No `$schema`: draft 2020-12, and what older drafts wrote that it cannot mistake (lists of `items`, `dependencies`).
+"""
 
 DIALECTS = {dialect.uri: dialect for dialect in (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)}
 

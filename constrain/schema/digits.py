@@ -1,8 +1,9 @@
 """Numbers as text: the spellings of a set of numbers, as one regular language over digits.
 
-The idea: compare decimals digit by digit. A lower bound 3.14 is: a larger integer part, or `3.` and then digits that are
-greater at some place; both ends share their common prefix, so a 20-digit range costs some 40 small nodes. Multiples of 2^a 5^b
-are decided by their last digits; other small divisors by the remainder automaton of the digits read so far.
+The idea: compare decimals digit by digit. A lower bound 3.14 is: a larger integer part, or `3.` and then digits that
+  are greater at some place; both ends share their common prefix, so a 20-digit range costs some 40 small nodes.
+  Multiples of 2^a 5^b are decided by their last digits; other small divisors by the remainder automaton of the digits
+  read so far.
 
 Spellings: without any condition every JSON number. Under bounds every decimal without exponent (trailing zeros and `-0`
 included), and scientific spellings with one nonzero digit before the point (`1.5e-07`, as programs print floats).
@@ -59,7 +60,7 @@ DECIMAL = concat(SIGN, NATURAL, FRACTION)
 
 
 def _large_scientific() -> Node:
-    """d.ddde+XX with at most 16 decimals (and zeros) and an exponent from 16 to MAX_FLOAT_EXPONENT: always an integer."""
+    """d.ddde+XX with at most 16 decimals (and zeros), exponent 16 to MAX_FLOAT_EXPONENT: always an integer."""
     mantissa = concat(NONZERO, optional(concat(POINT, repeat(DIGIT, 1, 16), ZEROS)))
     return concat(mantissa, EXPONENT_MARK, optional(literal("+")), ZEROS, natural_range(16, MAX_FLOAT_EXPONENT))
 
@@ -69,7 +70,7 @@ def _small_scientific() -> Node:
     return concat(NATURAL, ZERO_FRACTION, EXPONENT_MARK, optional(literal("+")), ZEROS, natural_range(0, 15))
 
 
-# ---------------------------------------------------------------------------------------------------------- integer ranges
+# ------------------------------------------------------------------------------------------------ integer ranges
 
 
 @lru_cache(maxsize=4096)
@@ -116,7 +117,7 @@ def _same_length(a: str, b: str) -> Node:
     return alternate(*parts)
 
 
-# ----------------------------------------------------------------------------------------------------------- decimal ranges
+# ------------------------------------------------------------------------------------------------ decimal ranges
 
 
 def _fraction_between(low: str, low_open: bool, high: str | None, high_open: bool) -> Node:
@@ -226,7 +227,9 @@ def _mantissas(low: Rational, low_open: bool, high: Rational | None, high_open: 
     """Mantissas in [1, 10) of numbers of one order between two ends, with that exponent."""
     scale = Fraction(10) ** order
     top, top_open = (Fraction(10), True) if high is None else (Fraction(high) / scale, high_open)
-    return concat(magnitude_range(Fraction(low) / scale, low_open, top, top_open), EXPONENT_MARK, _exponents(order, order))
+    return concat(
+        magnitude_range(Fraction(low) / scale, low_open, top, top_open), EXPONENT_MARK, _exponents(order, order)
+    )
 
 
 def _exponents(low: int | None, high: int | None) -> Node:
@@ -253,14 +256,18 @@ def _signed(box: NumberBox, magnitudes: Callable[[Rational, bool, Rational | Non
     return alternate(*parts)
 
 
-# --------------------------------------------------------------------------------------------------------------- multiples
+# ----------------------------------------------------------------------------------------------------- multiples
 
 
 def multiples(step: Rational) -> Node | None:
-    """Decimals (without exponent) that are multiples of a positive finite decimal; None if the automaton would be too large."""
+    """Decimals (without exponent) that are multiples of a positive finite decimal; None if the automaton would be too
+    large.
+    """
     step = Fraction(step)
     places = len(_split(step)[1])
-    divisor = int(step * 10**places)  # x is a multiple iff its digits, shifted by `places`, are a multiple of the divisor
+    divisor = int(
+        step * 10**places
+    )  # x is a multiple iff its digits, shifted by `places`, are a multiple of the divisor
     tail, rest = 0, divisor
     while rest % 10 == 0:
         rest, tail = rest // 10, tail + 1
@@ -334,8 +341,10 @@ def _padded_fraction(decimals: tuple[str, ...], places: int) -> Node:
 def _remainder_zero(divisor: int) -> Node:
     """Decimals whose digits, read without the point, leave no remainder.
 
-    By state elimination on the remainder automaton: reading digit d leads from r to (10 r + d) mod divisor, the point leads nowhere.
-    Trailing zeros do not change divisibility, since the divisor has no factor 2 or 5: the digits may be read as they stand.
+    By state elimination on the remainder automaton: reading digit d leads from r to (10 r + d) mod divisor, the point
+      leads nowhere.
+    Trailing zeros do not change divisibility, since the divisor has no factor 2 or 5: the digits may be read as they
+      stand.
     """
     edges: dict[tuple[int, int], Node] = {(r, r): POINT for r in range(divisor)}
     for r in range(divisor):
@@ -352,7 +361,7 @@ def _remainder_zero(divisor: int) -> Node:
     return repeat(edges[0, 0])
 
 
-# ---------------------------------------------------------------------------------------------------------------- the whole
+# ----------------------------------------------------------------------------------------------------- the whole
 
 
 def is_regular(box: NumberBox) -> bool:
@@ -392,7 +401,9 @@ def _integers(box: NumberBox, bounded: bool) -> Node:
     scientific = not box.plain and box.multiple == 1 and not box.not_multiples and not box.holes and not bounded
     if not bounded:
         node = concat(PLAIN_INTEGER, tail)
-        return alternate(node, concat(SIGN, alternate(_small_scientific(), _large_scientific()))) if scientific else node
+        return (
+            alternate(node, concat(SIGN, alternate(_small_scientific(), _large_scientific()))) if scientific else node
+        )
     return concat(_signed(box, _natural_interval), tail)
 
 

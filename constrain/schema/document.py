@@ -1,9 +1,10 @@
 """A schema as a table of atoms: every subschema that the root reaches, parsed once, known by a serial number.
 
-The idea: a container only ever mentions its items and properties by conjunctions of serial numbers (`Conj`), so recursion is
-a number that occurs inside its own definition, and two routes to one subschema are the same number. Subschemas are found through
-keywords and references from the root (a broken definition that nothing uses is no fault), each is checked and turned into a formula by
-one pass of `keywords.py`. A subschema that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE.
+The idea: a container only ever mentions its items and properties by conjunctions of serial numbers (`Conj`), so
+  recursion is a number that occurs inside its own definition, and two routes to one subschema are the same number.
+  Subschemas are found through keywords and references from the root (a broken definition that nothing uses is no
+  fault), each is checked and turned into a formula by one pass of `keywords.py`. A subschema that is only a `$ref`
+  *is* its target; `{}` and `true` are TRUE, `false` is FALSE.
 
 Cost: linear in the reachable part, some microseconds a subschema.
 """
@@ -24,7 +25,6 @@ from constrain.schema.twins import SILENT, Contents
 from constrain.schema.values import Value, formula_of_value, value_key
 
 
-
 class Options(NamedTuple):
     """How a schema is read and written: the arguments of `json_schema`."""
 
@@ -36,13 +36,20 @@ class Options(NamedTuple):
 class Site:
     """One subschema at one place.
 
-    raw: the schema as given. parent, key: the place, as a step down from another site. scope: against what references resolve.
+    raw: the schema as given. parent, key: the place, as a step down from another site. scope: against what references
+      resolve.
     """
 
     __slots__ = ("raw", "parent", "steps", "scope", "dialect", "document")
 
     def __init__(
-        self, raw: Any, parent: Site | None, steps: tuple[str | int, ...], scope: Scope, dialect: Dialect, document: Document
+        self,
+        raw: Any,
+        parent: Site | None,
+        steps: tuple[str | int, ...],
+        scope: Scope,
+        dialect: Dialect,
+        document: Document,
     ) -> None:
         self.raw = raw
         self.parent = parent
@@ -88,7 +95,11 @@ def draw_step(step: str | int) -> str:
     """One step of a path, as text."""
     if isinstance(step, int):
         return f"[{step}]"
-    return f".{step}" if step.replace("$", "").replace("-", "").isidentifier() else f"[{json.dumps(step, ensure_ascii=False)}]"
+    return (
+        f".{step}"
+        if step.replace("$", "").replace("-", "").isidentifier()
+        else f"[{json.dumps(step, ensure_ascii=False)}]"
+    )
 
 
 def excerpt(value: Any, width: int = 100) -> str:
@@ -124,7 +135,9 @@ class Document:
         self.atoms: list[Atom] = [None]
         self.formulas: list[Formula | None] = [Is(NOTHING)]
         self.residues: list[tuple[Site, str, str]] = []
-        self.subtle = False  # some keyword needs complements or products: compute everything at once, to find faults early
+        self.subtle = (
+            False  # some keyword needs complements or products: compute everything at once, to find faults early
+        )
         self._sites: dict[tuple[int, int], int] = {}
         self._values: dict[Any, int] = {}
         self._negations: dict[Conj, int] = {}
@@ -143,7 +156,9 @@ class Document:
         self._refuse_loops()
 
     def _refuse_loops(self) -> None:
-        """No subschema may combine itself with itself without passing through a property or an item (Core 2020-12, section 9.4.1)."""
+        """No subschema may combine itself with itself without passing through a property or an item (Core 2020-12,
+        section 9.4.1).
+        """
         state: dict[int, int] = {}  # 1: on the present path, 2: done
         for start in range(1, len(self.atoms)):
             stack = [start] if start not in state else []
@@ -163,7 +178,7 @@ class Document:
 
     def conj(self, raw: Any, parent: Site, steps: tuple[str | int, ...]) -> Conj:
         """The conjunction of a subschema, reached from `parent` by some steps."""
-        if raw is True or raw == {} and isinstance(raw, dict):
+        if raw is True or (raw == {} and isinstance(raw, dict)):
             return TRUE
         if raw is False:
             return FALSE
@@ -211,7 +226,11 @@ class Document:
     def _alias(self, site: Site) -> Conj:
         """A subschema that only refers is its target."""
         if id(site.raw) in self._aliases:
-            raise site.error("this $ref leads back to itself without passing through a property or an item", "remove the loop", "$ref")
+            raise site.error(
+                "this $ref leads back to itself without passing through a property or an item",
+                "remove the loop",
+                "$ref",
+            )
         self._aliases.add(id(site.raw))
         try:
             return self.refer(site, site.raw["$ref"])

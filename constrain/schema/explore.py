@@ -1,6 +1,7 @@
 """Compute everything that a generation could reach, so that faults and limits show before the first token.
 
-Only for schemas with keywords whose algebra can fail (`Document.subtle`); cost: one normal form per reachable conjunction.
+Only for schemas with keywords whose algebra can fail (`Document.subtle`); cost: one normal form per reachable
+conjunction.
 """
 
 from __future__ import annotations
@@ -50,5 +51,3 @@ def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
         for members in computation.object_shapes(box):
             yield from (conj for _, conj, _ in members.members)
             yield from (conj for _, conj, _ in members.entries(members.all_pending))
-
-

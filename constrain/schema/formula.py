@@ -10,7 +10,7 @@ Keywords (`keywords.py`) write formulas; `normalize.py` computes them, pushing c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 from constrain.schema.algebra import Conj, Normal
 
@@ -62,4 +62,4 @@ def combined(formula: Formula) -> Iterator[int]:
             yield from combined(part)
 
 
-Formula = Union[Is, Fulfils, AllOf, AnyOf, OneOf, Not]
+Formula = Is | Fulfils | AllOf | AnyOf | OneOf | Not

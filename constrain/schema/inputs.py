@@ -1,7 +1,9 @@
-"""Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and the signatures of callables.
+"""Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and the signatures of
+callables.
 
-The schema is pydantic's (`TypeAdapter.json_schema`), the way back too (`TypeAdapter.validate_json`), so that what is generated is an instance of what
-was given. A callable gives the object of its arguments, and back come its keyword arguments, validated. pydantic is imported when first needed.
+The schema is pydantic's (`TypeAdapter.json_schema`), the way back too (`TypeAdapter.validate_json`), so that what is
+generated is an instance of what was given. A callable gives the object of its arguments, and back come its keyword
+arguments, validated. pydantic is imported when first needed.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from typing import Any, get_type_hints, is_typeddict
 
 from constrain.errors import SchemaError
 
-FIX = "pass a dict, JSON text, a pydantic model, a dataclass, a TypedDict, an Enum, a Literal, a Union, or a function with annotations"
+FIX = (
+    "pass a dict, JSON text, a pydantic model, a dataclass, a TypedDict, an Enum, a Literal, a Union, "
+    "or a function with annotations"
+)
 
 
 def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
@@ -20,7 +25,9 @@ def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
     try:
         import pydantic
     except ImportError:
-        raise SchemaError(f"{given!r} is a Python type, which needs the package pydantic", fix="pip install pydantic") from None
+        raise SchemaError(
+            f"{given!r} is a Python type, which needs the package pydantic", fix="pip install pydantic"
+        ) from None
     if given is None or isinstance(given, (int, float, list, tuple, set)):
         raise SchemaError(f"a schema is not a {type(given).__name__}: {given!r}", fix=FIX)
     if isinstance(given, pydantic.TypeAdapter):
@@ -70,7 +77,9 @@ def _arguments(function: Callable[..., Any]) -> tuple[Any, Callable[[str], Any]]
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
-        raise SchemaError(f"the annotations of {function!r} cannot be read: {error}", fix="annotate with known types") from error
+        raise SchemaError(
+            f"the annotations of {function!r} cannot be read: {error}", fix="annotate with known types"
+        ) from error
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise SchemaError(f"{function!r} takes *{name}, which is no named argument", fix="name every argument")

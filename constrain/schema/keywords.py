@@ -3,9 +3,9 @@
 takes: a subschema (`Site`)
 gives: its formula; errors that name the keyword, its value and the place
 
-A function per keyword, named as in the specification, in `keywords_values.py` (types, numbers, strings), `keywords_containers.py`
-(arrays, objects) and `keywords_logic.py` (combinations, references). Keywords that are not in the table are annotations, as the
-specification says (Core 2020-12, section 4.3.1); `report.py` lists them.
+A function per keyword, named as in the specification, in `keywords_values.py` (types, numbers, strings),
+`keywords_containers.py` (arrays, objects) and `keywords_logic.py` (combinations, references). Keywords that are not in
+the table are annotations, as the specification says (Core 2020-12, section 4.3.1); `report.py` lists them.
 """
 
 from __future__ import annotations

@@ -10,14 +10,16 @@ from constrain.schema.keywords_logic import not_supported
 from constrain.schema.keywords_values import check_text, count_value, pattern_value
 from constrain.schema.reading import Reading
 
-# ------------------------------------------------------------------------------------------------------------------- arrays
+# -------------------------------------------------------------------------------------------------------- arrays
 
 
 def items(reading: Reading, value: Any) -> None:
     """One schema for all items (after `prefixItems`), or in older drafts a list: one schema per position."""
     if isinstance(value, list):
         if not reading.site.dialect.array_items:
-            raise reading.site.error("a list of items is called prefixItems in this draft", "rename it prefixItems", "items")
+            raise reading.site.error(
+                "a list of items is called prefixItems in this draft", "rename it prefixItems", "items"
+            )
         prefix = tuple(reading.site.child(item, "items", i) for i, item in enumerate(value))
         reading.array = reading.array._replace(prefix=prefix)
     else:
@@ -80,7 +82,7 @@ def maxContains(reading: Reading, value: Any) -> None:
         raise not_supported(reading.site, "maxContains")
 
 
-# ------------------------------------------------------------------------------------------------------------------ objects
+# ------------------------------------------------------------------------------------------------------- objects
 
 
 def _schemas(reading: Reading, keyword: str, value: Any) -> dict[str, Any]:
@@ -95,7 +97,9 @@ def _schemas(reading: Reading, keyword: str, value: Any) -> dict[str, Any]:
 def _names(reading: Reading, keyword: str, value: Any) -> tuple[str, ...]:
     """A list of property names, without repetition."""
     if not isinstance(value, list):
-        raise reading.site.error(f"{keyword} is a list of names, not {value!r}", f'write "{keyword}": ["name"]', keyword)
+        raise reading.site.error(
+            f"{keyword} is a list of names, not {value!r}", f'write "{keyword}": ["name"]', keyword
+        )
     return tuple(dict.fromkeys(check_text(reading, name, keyword) for name in value))
 
 
@@ -103,7 +107,9 @@ def properties(reading: Reading, value: Any) -> None:
     """A schema per name; the written order is the order of generation."""
     reading.mark = len(reading.formulas)
     child = reading.site.child
-    named = tuple((name, child(raw, "properties", name)) for name, raw in _schemas(reading, "properties", value).items())
+    named = tuple(
+        (name, child(raw, "properties", name)) for name, raw in _schemas(reading, "properties", value).items()
+    )
     reading.object = reading.object._replace(named=named)
 
 
@@ -169,5 +175,3 @@ def dependencies(reading: Reading, value: Any) -> None:
             _depends(reading, name, _names(reading, "dependencies", entailed), TRUE)
         else:
             _depends(reading, name, (), reading.site.child(entailed, "dependencies", name))
-
-

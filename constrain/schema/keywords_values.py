@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from constrain.errors import ConstrainError, RegexError
-from constrain.schema.digits import is_regular
 from constrain.schema.dialect import UNSTATED
-from constrain.schema.formats import FORMATS
+from constrain.schema.digits import is_regular
+from constrain.schema.formats import CHECKED_LATER, FORMATS
 from constrain.schema.formula import Is
 from constrain.schema.numbers import NumberBox, Rational, exact, is_number
 from constrain.schema.patterns import pattern_node
@@ -47,7 +47,9 @@ def _constants(reading: Reading, values: list[Any], keyword: str) -> None:
     except ConstrainError as error:
         raise reading.site.error(f"{keyword}: {error.message}", error.fix, keyword) from error
     except (ValueError, TypeError, AttributeError) as error:
-        raise reading.site.error(f"{keyword} holds what is not a JSON value: {error}", "use JSON values", keyword) from error
+        raise reading.site.error(
+            f"{keyword} holds what is not a JSON value: {error}", "use JSON values", keyword
+        ) from error
     reading.formulas.append(Is(normal))
 
 
@@ -61,7 +63,7 @@ def check_text(reading: Reading, text: Any, keyword: str) -> str:
     return text
 
 
-# ------------------------------------------------------------------------------------------------------------------ numbers
+# ------------------------------------------------------------------------------------------------------- numbers
 
 
 def number_value(reading: Reading, keyword: str, value: Any) -> Rational:
@@ -94,7 +96,9 @@ def _is_draft4_flag(reading: Reading, keyword: str, value: Any) -> bool:
     if isinstance(value, bool) and (dialect.boolean_bounds or dialect is UNSTATED):
         return True
     if dialect.boolean_bounds:
-        raise reading.site.error(f"{keyword} is true or false in draft 4, not {value!r}", "state a later $schema", keyword)
+        raise reading.site.error(
+            f"{keyword} is true or false in draft 4, not {value!r}", "state a later $schema", keyword
+        )
     return False
 
 
@@ -122,7 +126,7 @@ def multipleOf(reading: Reading, value: Any) -> None:
     reading.numbers.append(box)
 
 
-# ------------------------------------------------------------------------------------------------------------------ strings
+# ------------------------------------------------------------------------------------------------------- strings
 
 
 def count_value(reading: Reading, keyword: str, value: Any) -> int:
@@ -169,3 +173,6 @@ def format_(reading: Reading, value: Any) -> None:
         make = FORMATS.get(value)
         if make is not None:
             reading.texts.append(make())
+        elif value in CHECKED_LATER:
+            note = f"the format {value!r} is checked when the value is complete"
+            reading.site.document.residues.append((reading.site, "format", note))

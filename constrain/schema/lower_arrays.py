@@ -3,8 +3,8 @@
     array -> "[" first(0)        first(i), next(i) -> "]" when complete
     first(0) -> item next(1)     next(i) -> "," item next(i + 1)
 
-Situations are made when reached, so `maxItems: 100000` costs what is written. Positions that differ in nothing are one situation: an unbounded
-list loops back to itself.
+Situations are made when reached, so `maxItems: 100000` costs what is written. Positions that differ in nothing are one
+situation: an unbounded list loops back to itself.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def array_rules(lowering: Lowering, box: ArrayBox) -> Nonterminal:
     """The arrays of a box, which is inhabited."""
+
     def expand() -> Alternatives:
         shape = lowering.computation.array_shape(box)
         assert shape is not None

@@ -1,13 +1,15 @@
-"""Objects as rules: one nonterminal per situation — which properties may still come, how many there are, what is pending.
+"""Objects as rules: one nonterminal per situation — which properties may still come, how many there are, what is
+pending.
 
     object  -> "{" first(s)                 first(s), next(s) -> "}" when complete
     first(s) -> member(s)                   next(s) -> "," member(s)
     member(s) -> key ":" value next(s')     for each key that may come in situation s
 
-With property_order="schema" a situation is the index of the next declared property, a required one cannot be skipped, and open keys come after the
-declared ones. With "any" it is the set of declared properties so far. Counts are part of a situation only if `minProperties` or
-`maxProperties` matter. Runs of optional properties are cut into blocks that share their alternatives, so that thousands
-of them cost a linear number of alternatives. Keys that are not declared may repeat: `residual.py` finds that.
+With property_order="schema" a situation is the index of the next declared property, a required one cannot be skipped,
+and open keys come after the declared ones. With "any" it is the set of declared properties so far. Counts are part of
+a situation only if `minProperties` or `maxProperties` matter. Runs of optional properties are cut into blocks that
+share their alternatives, so that thousands of them cost a linear number of alternatives. Keys that are not declared
+may repeat: `residual.py` finds that.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ BLOCK = 24  # optional properties that one nonterminal offers side by side
 class Situation(NamedTuple):
     """Where in an object we are.
 
-    done: with declared order the index of the next declared property (their number once open keys have begun), else the bit set of those
-    written. size: properties so far (0 if their number does not matter). pending: needs not met. any_yet: a property was written.
+    done: with declared order the index of the next declared property (their number once open keys have begun), else
+      the bit set of those written. size: properties so far (0 if their number does not matter). pending: needs not
+      met. any_yet: a property was written.
     """
 
     done: int
@@ -42,6 +45,7 @@ class Situation(NamedTuple):
 
 def object_rules(lowering: Lowering, box: ObjectBox) -> Nonterminal:
     """The objects of a box, which is inhabited."""
+
     def expand() -> Alternatives:
         alternatives: Alternatives = []
         make = _InOrder if lowering.in_order else _AnyOrder
@@ -185,5 +189,3 @@ class _AnyOrder(_ObjectRules):
                     alternatives.append(self.pair(key_terminal(name), conj, then))
         alternatives += self.open_pairs(at, at.done)
         return alternatives
-
-

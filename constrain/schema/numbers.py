@@ -1,7 +1,7 @@
 """Sets of numbers, exactly: intervals with divisibility conditions, or finitely many points.
 
-The idea: `minimum`, `multipleOf`, `enum`, `integer` and their complements stay arithmetic on integers and fractions until
-they are lowered to digits (`digits.py`). A float is read as the decimal that it prints as: 0.1 is one tenth.
+The idea: `minimum`, `multipleOf`, `enum`, `integer` and their complements stay arithmetic on integers and fractions
+  until they are lowered to digits (`digits.py`). A float is read as the decimal that it prints as: 0.1 is one tenth.
 Cost: constant per operation, linear in the number of points.
 """
 
@@ -58,7 +58,9 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
         if not decimal.is_finite():
             raise ValueError(f"{value} is not a JSON number")
         if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
-            raise LimitError(f"the number {value} is beyond 10^±{MAX_EXPONENT}", fix="use a smaller bound, or leave it out")
+            raise LimitError(
+                f"the number {value} is beyond 10^±{MAX_EXPONENT}", fix="use a smaller bound, or leave it out"
+            )
         value = Fraction(decimal)
     return value.numerator if value.denominator == 1 else value
 
@@ -68,7 +70,9 @@ def least_common_multiple(a: Rational | None, b: Rational | None) -> Rational | 
     if a is None or b is None or a == b:
         return b if a is None else a
     x, y = Fraction(a), Fraction(b)
-    return exact(Fraction(math.lcm(x.numerator * y.denominator, y.numerator * x.denominator), x.denominator * y.denominator))
+    return exact(
+        Fraction(math.lcm(x.numerator * y.denominator, y.numerator * x.denominator), x.denominator * y.denominator)
+    )
 
 
 def holds(box: NumberBox, value: Rational) -> bool:
@@ -118,8 +122,8 @@ def _inner_end(a: End, b: End, sign: int) -> End:
 def has_numbers(box: NumberBox) -> bool:
     """Is the box inhabited? Exact.
 
-    Multiples of m in an interval, less the multiples of others: the pattern of what is left repeats after the least common
-    multiple of all, so one period decides an infinite or long interval.
+    Multiples of m in an interval, less the multiples of others: the pattern of what is left repeats after the least
+      common multiple of all, so one period decides an infinite or long interval.
     """
     if box.points is not None:
         return bool(box.points)

@@ -1,4 +1,6 @@
-"""Patterns of a schema, parsed once a text: ECMA-262 syntax, found anywhere in a string (Validation 2020-12, section 6.3.3)."""
+"""Patterns of a schema, parsed once a text: ECMA-262 syntax, found anywhere in a string (Validation 2020-12, section
+6.3.3).
+"""
 
 from __future__ import annotations
 

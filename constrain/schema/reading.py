@@ -1,8 +1,8 @@
 """What the keywords of one subschema said so far, and the formula that it amounts to.
 
 The idea: the keywords that speak of one type (`minLength`, `properties`, ...) fill one box per type; all other keywords
-(`allOf`, `$ref`, `enum`, ...) add formulas. The subschema is the intersection of them all, in the order in which they are written
-(which decides the order of properties).
+(`allOf`, `$ref`, `enum`, ...) add formulas. The subschema is the intersection of them all, in the order in which they
+are written (which decides the order of properties).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
 class Reading:
     """The state of reading one subschema.
 
-    types: JSON types that stay allowed; numbers, texts: conditions to be intersected; length: (low, high) in characters;
-    the remaining fields are those of ArrayBox and ObjectBox. formulas: conditions across types, in written order; `mark` is where among
-    them the boxes stand.
+    types: JSON types that stay allowed; numbers, texts: conditions to be intersected; length: (low, high) in
+      characters; the remaining fields are those of ArrayBox and ObjectBox. formulas: conditions across types, in
+      written order; `mark` is where among them the boxes stand.
     """
 
     def __init__(self, site: Site) -> None:

@@ -1,9 +1,11 @@
 """References: what `$ref` leads to, by the rules of the draft.
 
-The common case — a JSON pointer into the same resource — is walked here, in a microsecond a step. All else (`$id` bases, `$anchor`,
-other resources) is left to the `referencing` library, with the caller's registry and the meta-schemas of all drafts.
+The common case — a JSON pointer into the same resource — is walked here, in a microsecond a step. All else (`$id`
+bases, `$anchor`, other resources) is left to the `referencing` library, with the caller's registry and the
+meta-schemas of all drafts.
 
-Source: JSON Schema Core 2020-12 sections 8.2 and 9; RFC 6901 (JSON pointer); RFC 3986 section 5 (resolving relative references).
+Source: JSON Schema Core 2020-12 sections 8.2 and 9; RFC 6901 (JSON pointer); RFC 3986 section 5 (resolving relative
+  references).
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class Scope:
         if self.outer is not None:
             return self.outer.resolver.in_subresource(resource)
         name = resource.id() if isinstance(self.root, dict) else None
-        registry = (self.registry if self.registry is not None else referencing.Registry()).with_resource(name or "", resource)
+        registry = (self.registry if self.registry is not None else referencing.Registry()).with_resource(
+            name or "", resource
+        )
         return _with_meta_schemas(registry).resolver(name or "")
 
     def inside(self, raw: dict[str, Any], name: str) -> Scope:
@@ -64,7 +68,7 @@ class Scope:
         return self.shared.get(id(raw)) or Scope(raw, self.dialect, outer=self)
 
     def resolve(self, site: Site, ref: Any) -> Target:
-        """The target of a reference: (schema, its scope, its dialect, its path, whether the path starts at the root)."""
+        """The target of a reference: (schema, scope, dialect, path, whether the path starts at the root)."""
         if not isinstance(ref, str):
             raise site.error(f"$ref is a text, not {ref!r}", 'write something like "#/$defs/name"', "$ref")
         if ref == "#":
@@ -106,7 +110,7 @@ class Scope:
             raise _unresolvable(site, ref) from error
         except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading other documents
             raise site.error(
-                f"$ref {ref!r} cannot be looked up: some document of the registry or this schema is malformed ({error})",
+                f"$ref {ref!r} cannot be looked up: some document is malformed ({error})",
                 "give every resource of the registry its own specification",
                 "$ref",
             ) from error

@@ -1,4 +1,5 @@
-"""What becomes of every keyword: enforced while generating, an annotation, or a residue that is checked on the finished text.
+"""What becomes of every keyword: enforced while generating, an annotation, or a residue that is checked on the
+finished text.
 
 Made only when asked for: compiling a schema does not pay for it.
 """
@@ -14,7 +15,7 @@ from constrain.schema.keywords import KEYWORDS
 
 HELPERS = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}
 NARROWED = {
-    "number": "under bounds an exponent follows a single digit before the point; under multipleOf there are no exponents",
+    "number": "under bounds an exponent follows one digit before the point; under multipleOf there are no exponents",
     "integer": "without bounds also 1.0 and 12e3; under bounds or multipleOf decimals only",
 }
 
@@ -37,9 +38,13 @@ def make_report(document: Document) -> list[Entry]:
     entries = [entry for site in document.sites for entry in _entries(site, site, residual)]
     for site, serial in document.twins:
         entries += _entries(site, document.atoms[serial], residual)
-    entries.append(Entry("(keys)", "$", "residual", "keys that are not declared may not repeat: checked on the finished text"))
+    entries.append(
+        Entry("(keys)", "$", "residual", "keys that are not declared may not repeat: checked on the finished text")
+    )
     if document.options.property_order == "schema":
-        entries.append(Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others"))
+        entries.append(
+            Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others")
+        )
     return entries
 
 
@@ -67,5 +72,3 @@ def _narrowing(keyword: str, value: object) -> str:
     if keyword == "format" and value in ("date-time", "time"):
         return "no leap seconds"
     return ""
-
-

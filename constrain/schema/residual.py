@@ -1,7 +1,7 @@
 """The check of a finished text: what the grammar cannot remember — repeated keys, equal items, odd multiples.
 
-Numbers are compared exactly (decimals, not floats). Repeated keys are found while parsing; the other residues need the whole
-schema, and are left to the `jsonschema` package, which is asked only for schemas that have such residues.
+Numbers are compared exactly (decimals, not floats). Repeated keys are found while parsing; the other residues need the
+whole schema, and are left to the `jsonschema` package, which is asked only for schemas that have such residues.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.schema.dialect import Dialect
+from constrain.schema.formats import CHECKED_LATER
 from constrain.schema.numbers import exact
 
 
@@ -33,10 +34,10 @@ def read_exactly(text: str) -> Any:
     return json.loads(text, parse_float=Decimal, object_pairs_hook=_pairs)
 
 
-def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, registry: Any) -> str | None:
+def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, formats: bool, registry: Any) -> str | None:
     """None if the text passes, else one sentence.
 
-    deep: the schema has residues besides repeated keys.
+    deep: the schema has residues besides repeated keys. formats: formats are asserted.
     """
     try:
         value = read_exactly(text)
@@ -46,7 +47,9 @@ def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, registry: A
         return f"not JSON: {error}"
     if not deep:
         return None
-    options = {} if registry is None else {"registry": registry}
+    options: dict[str, Any] = {} if registry is None else {"registry": registry}
+    if formats:
+        options["format_checker"] = _format_checker()
     fault = next(_validator(dialect.uri)(schema, **options).iter_errors(value), None)
     return None if fault is None else f"{fault.json_path}: {fault.message}"
 
@@ -63,6 +66,14 @@ def _validator(uri: str) -> Any:
         ) from None
     base = jsonschema.validators.validator_for({"$schema": uri})
     return jsonschema.validators.extend(base, {"multipleOf": _multiple_of})
+
+
+@lru_cache(maxsize=1)
+def _format_checker() -> Any:
+    import jsonschema
+
+    known = jsonschema.FormatChecker.checkers  # idn-hostname needs the package idna
+    return jsonschema.FormatChecker(sorted(CHECKED_LATER & known.keys()))
 
 
 def _multiple_of(validator: Any, step: Any, value: Any, schema: Any) -> Any:

@@ -1,9 +1,10 @@
 """Shapes: boxes of arrays and objects made ready to be written — what is empty inside them is gone.
 
-The idea: an item or property that no value fulfils cannot occur, so it shortens an array or forbids a name; key languages with
-few texts become names; an existential *need* ("some property with such a key has such a value") is met by a name, which makes that name
-required, or by one of the open keys. What is left can be written from left to right without ever running into a dead end:
-`ArrayShape.missing` and `ObjectShape.missing` count what must still come.
+The idea: an item or property that no value fulfils cannot occur, so it shortens an array or forbids a name; key
+  languages with few texts become names; an existential *need* ("some property with such a key has such a value") is
+  met by a name, which makes that name required, or by one of the open keys. What is left can be written from left to
+  right without ever running into a dead end: `ArrayShape.missing` and `ObjectShape.missing` count what must still
+  come.
 
 Legend: pending — the set of needs (indices) not met so far.
 """
@@ -39,7 +40,7 @@ def _check_needs(needs: tuple[object, ...]) -> None:
         )
 
 
-# ------------------------------------------------------------------------------------------------------------------- arrays
+# -------------------------------------------------------------------------------------------------------- arrays
 
 
 class ArrayShape:
@@ -64,7 +65,7 @@ class ArrayShape:
                 return box.high
             if not inhabited(conj):
                 return i
-        if box.high is not None and box.high <= len(box.prefix) or inhabited(box.rest):
+        if (box.high is not None and box.high <= len(box.prefix)) or inhabited(box.rest):
             return box.high
         return len(box.prefix)
 
@@ -87,7 +88,7 @@ class ArrayShape:
         return found
 
     def missing(self, i: int, pending: Pending) -> int:
-        """How many items must follow before the needs are met and the minimum is reached; INFINITE if that cannot be."""
+        """How many items must follow until the needs are met and the minimum is reached; INFINITE: never."""
         if not pending:
             return max(0, self.low - i)
         key = (min(i, self.alike), pending) if self.high is None else (i, pending)
@@ -121,18 +122,23 @@ def has_arrays(box: ArrayBox, inhabited: Inhabited) -> bool:
     return all(map(inhabited, required)) and (box.low <= len(box.prefix) or inhabited(box.rest))
 
 
-# ------------------------------------------------------------------------------------------------------------------ objects
+# ------------------------------------------------------------------------------------------------------- objects
 
 
 class ObjectShape:
     """Objects property by property.
 
-    members: (name, conj, required) in order, every conj inhabited. declared: all names with a say of their own: an open key is
-    none of them. classes: (key language less the declared names, conj) of open keys, all inhabited and with many keys.
+    members: (name, conj, required) in order, every conj inhabited. declared: all names with a say of their own: an
+      open key is none of them. classes: (key language less the declared names, conj) of open keys, all inhabited and
+      with many keys.
     """
 
     def __init__(
-        self, members: tuple[tuple[str, Conj, bool], ...], declared: tuple[str, ...], box: ObjectBox, inhabited: Inhabited
+        self,
+        members: tuple[tuple[str, Conj, bool], ...],
+        declared: tuple[str, ...],
+        box: ObjectBox,
+        inhabited: Inhabited,
     ) -> None:
         self.members = members
         self.declared = declared
@@ -185,7 +191,9 @@ class ObjectShape:
         return known
 
     def viable(self, required: int, available: int, count: int, pending: Pending) -> bool:
-        """Can an object be completed, with `count` properties behind it and `required` of `available` named ones to come?"""
+        """Can an object be completed, with `count` properties behind it and `required` of `available` named ones to
+        come?
+        """
         more = required + self.missing(pending)
         if more >= INFINITE or (self.high is not None and count + more > self.high):
             return False
@@ -222,7 +230,9 @@ def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj]
 
 
 def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | None:
-    """Apply `propertyNames`, name what is required, and name the keys of small finite classes; None if that is impossible."""
+    """Apply `propertyNames`, name what is required, and name the keys of small finite classes; None if that is
+    impossible.
+    """
     named = dict(box.named)
     classes = box.classes
     for name in box.required:

@@ -1,8 +1,8 @@
 """`constrain.json_schema`: a JSON Schema as a source — read, checked, ready to be written as a grammar.
 
-The idea: reading finds every fault of the schema and decides that something fulfils it; the grammar is lazy, so the rest of the cost is
-paid for what a generation visits. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...) are computed at once for
-the whole schema, so that no error waits until the middle of a text.
+The idea: reading finds every fault of the schema and decides that something fulfils it; the grammar is lazy, so the
+  rest of the cost is paid for what a generation visits. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...)
+  are computed at once for the whole schema, so that no error waits until the middle of a text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ Formats = Literal["assert", "annotate"]
 class JsonSchema(Source):
     """A JSON Schema; make one with `json_schema`.
 
-    schema: the schema as JSON (a dict or a boolean), given: what it was made from, parse_with: turns a JSON value into an instance of it.
+    schema: the schema as JSON (a dict or a boolean), given: what it was made from, parse_with: turns a JSON value into
+      an instance of it.
     """
 
     schema: Any
@@ -56,7 +57,9 @@ class JsonSchema(Source):
             if document.subtle:
                 explore(computation)
         except RecursionError:
-            raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
+            raise LimitError(
+                "the schema is nested too deeply to be read", fix="break it up with fewer levels"
+            ) from None
         return computation
 
     def _probe(self, raw: Any) -> bool:
@@ -93,7 +96,9 @@ class JsonSchema(Source):
 
     def check(self, text: str) -> str | None:
         """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
-        return check_text(text, self.schema, self.document.dialect, bool(self.document.residues), self.registry)
+        document = self.document
+        asserted = self.options.formats == "assert"
+        return check_text(text, self.schema, document.dialect, bool(document.residues), asserted, self.registry)
 
     def _intersect(self, other: Source) -> Source:
         """Both schemas at once; anything else is left to the caller."""
@@ -131,7 +136,7 @@ def read(schema: Any, options: Options, registry: Any) -> Document:
         stated = schema["$schema"]
         raise SchemaError(
             f"$schema {stated!r} is not a known draft",
-            place=f'$\n{excerpt({"$schema": stated})}',
+            place=f"$\n{excerpt({'$schema': stated})}",
             fix=f"use one of {', '.join(DIALECTS)}, or leave it out",
         )
     return Document(schema, dialect, options, Scope(schema, dialect, registry))
@@ -147,14 +152,17 @@ def json_schema(
 ) -> JsonSchema:
     """The texts that are JSON and fulfil a schema.
 
-    schema: dict | bool | JSON text | pydantic model | dataclass | TypedDict | Enum | Literal | Union | callable (its arguments).
-    whitespace: "bounded" — any JSON whitespace a person would write, never an endless run; "compact" — none; "any" — all, also after
+    schema: dict | bool | JSON text | pydantic model | dataclass | TypedDict | Enum | Literal | Union | callable (its
+      arguments).
+    whitespace: "bounded" — any JSON whitespace a person would write, never an endless run; "compact" — none; "any" —
+      all, also after
         the value.
     property_order: "schema" — declared order, then the rest; "any" — every order.
     formats: "assert" — the known formats are enforced; "annotate" — none is.
     registry: a `referencing.Registry` for references into other documents.
 
-    Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it), LimitError.
+    Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it),
+    LimitError.
     """
     for value, allowed, name in (
         (whitespace, POLICIES, "whitespace"),
@@ -181,11 +189,13 @@ def _from_text(text: str | bytes) -> Any:
         return read_exactly(text.decode() if isinstance(text, bytes) else text)
     except json.JSONDecodeError as error:
         raise SchemaError(
-            f"the schema is not JSON: {error.msg}", place=span(error.doc, error.pos), fix="correct the text, or pass a dict"
+            f"the schema is not JSON: {error.msg}",
+            place=span(error.doc, error.pos),
+            fix="correct the text, or pass a dict",
         ) from None
     except RecursionError:
         raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
     except UnicodeDecodeError as error:
-        raise SchemaError(f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8") from None
-
-
+        raise SchemaError(
+            f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8"
+        ) from None

@@ -77,7 +77,9 @@ def finite_texts(node: Node) -> tuple[str, ...] | None:
         if each is None or (len(each) > 1 and node.high > 6):
             return None
         counts = [_joined([each] * count) for count in range(node.low, node.high + 1)]
-        return None if any(count is None for count in counts) else _few({text for count in counts for text in count or ()})
+        return (
+            None if any(count is None for count in counts) else _few({text for count in counts for text in count or ()})
+        )
     if isinstance(node, Intersect):
         known = next((texts for part in node.args if (texts := finite_texts(part)) is not None), None)
         return None if known is None else tuple(text for text in known if matches(node, text))

@@ -60,6 +60,4 @@ def any_value(whitespace: str) -> Nonterminal:
     rule("any items", (CLOSE_ARRAY,), (COMMA, *gap, "any value", *gap, "any items"), tail=True)
     rule("any array", (OPEN_ARRAY, *gap, "any first item"))
     rule("any first item", (CLOSE_ARRAY,), ("any value", *gap, "any items"), tail=True)
-    return rule(
-        "any value", (NULL,), (BOOLEAN,), (ANY_NUMBER,), (ANY_STRING,), ("any array",), ("any object",)
-    )
+    return rule("any value", (NULL,), (BOOLEAN,), (ANY_NUMBER,), (ANY_STRING,), ("any array",), ("any object",))

@@ -1,7 +1,7 @@
 """JSON values inside schemas: `const` and `enum`, as sets of one value.
 
-Numbers are equal by value (1 and 1.0), booleans are no numbers, objects are equal whatever the order of their keys (JSON Schema
-Core 2020-12, section 4.2.2) but are written in the order of the schema.
+Numbers are equal by value (1 and 1.0), booleans are no numbers, objects are equal whatever the order of their keys
+(JSON Schema Core 2020-12, section 4.2.2) but are written in the order of the schema.
 """
 
 from __future__ import annotations

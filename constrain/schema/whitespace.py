@@ -1,11 +1,11 @@
 """Whitespace between the structural tokens of JSON (RFC 8259, section 2), by policy.
 
     compact   none
-    bounded   what a person or a printer would write: spaces, at most two line ends, then an indentation; never an endless run
-    any       all of it
+    bounded   what a person or a printer would write: spaces, at most two line ends, then an indentation; never an
+      endless run any       all of it
 
-Under "bounded" and "any" there may be whitespace before the document; after it only under "any", so that otherwise a text ends
-with its value.
+Under "bounded" and "any" there may be whitespace before the document; after it only under "any", so that otherwise a
+text ends with its value.
 """
 
 from __future__ import annotations

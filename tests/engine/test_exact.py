@@ -1,8 +1,8 @@
 """The engine against brute force: small random grammars and regular languages, every text up to six characters.
 
-Grammars: membership under both lexers and viability under `dynamic` equal tests/naive_grammar.py. Regular languages, with
-intersections, complements, counters and JSON strings: equal tests/naive_regex.py, also between the bytes of a character.
-A mask equals `allows` for every token, and the oracle's opinion of every token.
+Grammars: membership under both lexers and viability under `dynamic` equal tests/naive_grammar.py. Regular languages,
+with intersections, complements, counters and JSON strings: equal tests/naive_regex.py, also between the bytes of a
+character. A mask equals `allows` for every token, and the oracle's opinion of every token.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ import random
 
 import pytest
 from engine_cases import Made, allowed, mask_of, small_vocabulary
-from naive_grammar import language, members_greedy, random_grammar
-from naive_mask import RegexOracle, alive_within, beginnings, byte_trie, naive_mask
-from naive_regex import NaiveRegex
 
 from constrain.automata import syntax
 from constrain.automata.syntax import Node
@@ -22,10 +19,24 @@ from constrain.engine import Matcher, TokenAutomaton, compile
 from constrain.errors import UnsatisfiableError
 from constrain.grammar.source import Regular
 from constrain.vocab.vocabulary import Vocabulary
+from naive_grammar import language, members_greedy, random_grammar
+from naive_mask import RegexOracle, alive_within, beginnings, byte_trie, naive_mask
+from naive_regex import NaiveRegex
 
 LONGEST = 6
 BLOCK = 100  # grammars, or languages, a test
-LONGER = [*map("".join, itertools.product("ab", repeat=2)), "aba", "abb", "bab", "baa", "aaaa", "abab", "bbba", "ca", "abc"]
+LONGER = [
+    *map("".join, itertools.product("ab", repeat=2)),
+    "aba",
+    "abb",
+    "bab",
+    "baa",
+    "aaaa",
+    "abab",
+    "bbba",
+    "ca",
+    "abc",
+]
 VOCABULARY = small_vocabulary("abc", LONGER)
 
 
@@ -58,7 +69,9 @@ def test_random_grammars_dynamic(block):
         oracle = language(grammar, alphabet, LONGEST)
         viable = {text for text, (_, alive) in oracle.items() if alive}
         found = {}
-        for text, member, mask in visit(compile(Made(grammar), VOCABULARY, automaton=automaton).matcher(), alphabet, LONGEST):
+        for text, member, mask in visit(
+            compile(Made(grammar), VOCABULARY, automaton=automaton).matcher(), alphabet, LONGEST
+        ):
             found[text] = member
             if mask is not None:
                 assert mask == wanted_mask(text, viable.__contains__, member), (seed, text)
@@ -95,7 +108,9 @@ def random_language(rng: random.Random, alphabet: str, depth: int) -> Node:
     if kind == 1:
         return syntax.chars((ord(c), ord(c)) for c in rng.sample(alphabet, rng.randint(1, min(3, len(alphabet)))))
     if kind == 2:
-        low, high = sorted([rng.choice([0, 0x61, 0x80, 0x7FF, 0x2191, 0xD000, 0xFFFF]), rng.choice([0x62, 0xE9, 0x2192, 0x1F600])])
+        low, high = sorted(
+            [rng.choice([0, 0x61, 0x80, 0x7FF, 0x2191, 0xD000, 0xFFFF]), rng.choice([0x62, 0xE9, 0x2192, 0x1F600])]
+        )
         return syntax.chars([(low, high)])
     inner = random_language(rng, alphabet, depth - 1)
     if kind == 3:
@@ -167,7 +182,10 @@ def test_random_regular_languages(alphabet, block):
         matcher = compiled.matcher()
         for _ in range(6):  # a random walk over tokens, that is, also between the bytes of a character
             mask = mask_of(matcher)
-            assert mask == allowed(matcher) == naive_mask(trie, oracle, matcher.text, vocabulary.eos_ids), (seed, matcher)
+            assert mask == allowed(matcher) == naive_mask(trie, oracle, matcher.text, vocabulary.eos_ids), (
+                seed,
+                matcher,
+            )
             tokens = sorted(mask - set(vocabulary.eos_ids))
             if not tokens:
                 break

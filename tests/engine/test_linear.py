@@ -7,10 +7,10 @@ import random
 import time
 
 import pytest
-import vocabularies
 from engine_cases import JSON, mask_of
 
 import constrain
+import vocabularies
 from constrain.automata.decide import matches
 from constrain.engine import TokenAutomaton
 from constrain.kernels import arena
@@ -34,7 +34,12 @@ def json_text(size: int) -> bytes:
     """One list of about `size` bytes, some of it nested."""
     rng, parts, length = random.Random(5), [], 0
     while length < size:
-        record = {"id": rng.randrange(10**6), "name": "é" * rng.randrange(4), "tags": ["a", "b\n"][: rng.randrange(3)], "at": [[0.5], {}]}
+        record = {
+            "id": rng.randrange(10**6),
+            "name": "é" * rng.randrange(4),
+            "tags": ["a", "b\n"][: rng.randrange(3)],
+            "at": [[0.5], {}],
+        }
         parts.append(json.dumps(record, ensure_ascii=False))
         length += len(parts[-1]) + 2
     return ("[" + ", ".join(parts) + "]").encode()

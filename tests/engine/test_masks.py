@@ -1,25 +1,27 @@
 """Masks on real vocabularies: for every token id, the mask's bit == `allows` == what the plain oracle says.
 
-Each text of a constraint is cut at some places (`|`); the pieces before a cut are the prefixes. Which vocabulary a cut is
-tried on goes around: most on the 32k one, so that the 131k ones, where one pair takes a second, get a share of each
+Each text of a constraint is cut at some places (`|`); the pieces before a cut are the prefixes. Which vocabulary a cut
+is tried on goes around: most on the 32k one, so that the 131k ones, where one pair takes a second, get a share of each
 constraint; cuts marked `¦`, in states where much of the vocabulary is allowed, are tried on all three.
 """
 
 from __future__ import annotations
 
+import random
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import vocabularies
 from engine_cases import JSON, Made, allowed, ids_of, mask_of
-from naive_mask import GrammarOracle, RegexOracle, byte_trie, naive_mask
 
 import constrain
+import vocabularies
 from constrain.automata import syntax
 from constrain.automata.syntax import json_string, literal, literals
 from constrain.grammar.rules import Grammar, Nonterminal, Terminal
 from constrain.grammar.source import Regular, Source
+from constrain.vocab.vocabulary import Vocabulary
+from naive_mask import GrammarOracle, RegexOracle, byte_trie, naive_mask
 
 NAMES = ["sentencepiece32k", "tekken", "llama3"]
 TURN = ["sentencepiece32k"] * 6 + ["tekken", "llama3"]
@@ -58,7 +60,9 @@ def _additional_key() -> tuple[Source, Source]:
     other = Terminal(json_string(syntax.ANY_TEXT), "other key", excluding=frozenset(declared))
     colon, number, open_, close = (Terminal(literal(text)) for text in (":", "0", "{", "}"))
     text = Terminal(json_string(syntax.repeat(syntax.ANY_CHAR, 0, 3)), "text")
-    start = Nonterminal("start", lambda: [[open_, other, colon, number, close], [open_, declared[0], colon, text, close]])
+    start = Nonterminal(
+        "start", lambda: [[open_, other, colon, number, close], [open_, declared[0], colon, text, close]]
+    )
     rest = syntax.concat(json_string(syntax.difference(syntax.ANY_TEXT, literals(keys))), literal(":0"))
     name = syntax.concat(declared[0].node, literal(":"), text.node)
     plain = syntax.concat(literal("{"), syntax.alternate(rest, name), literal("}"))
@@ -79,25 +83,40 @@ CASES = {
     "number": Case(constrain.regex(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"), ["|-|1|2|.|5|e|-|7|", "0|"]),
     "date": Case(constrain.regex(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"), ["|1|999|-|1|2|-|3|1|"]),
     "address": Case(constrain.regex(r"[a-z0-9._]+@[a-z]+(\.[a-z]{2,3})+"), ["|jo|.|@|exa|mple|.|c|om|"]),
-    "counter": Case(constrain.regex(r"(ab|c){2,5}x{0,30}"), ["|a|b|c|x|xxxx|", "ababababab|", "cc|cc|c|xxxxxxxxxxxxxxxxxxxxxxxxxxxx|x|x|"]),
-    "no aa": Case(constrain.regex(r"[ab]*c") & Regular(syntax.complement(constrain.regex(r".*aa.*").node)), ["|a|b|bb|c|"]),
-    "not a word": Case(Regular(syntax.difference(constrain.regex(r"[a-z]{1,6}").node, literals(["the", "of"]))), ["|t|th|", "¦the|n|"]),
+    "counter": Case(
+        constrain.regex(r"(ab|c){2,5}x{0,30}"),
+        ["|a|b|c|x|xxxx|", "ababababab|", "cc|cc|c|xxxxxxxxxxxxxxxxxxxxxxxxxxxx|x|x|"],
+    ),
+    "no aa": Case(
+        constrain.regex(r"[ab]*c") & Regular(syntax.complement(constrain.regex(r".*aa.*").node)), ["|a|b|bb|c|"]
+    ),
+    "not a word": Case(
+        Regular(syntax.difference(constrain.regex(r"[a-z]{1,6}").node, literals(["the", "of"]))), ["|t|th|", "¦the|n|"]
+    ),
     "any twenty": Case(constrain.regex(r".{0,20}"), ["¦abc|def ghi jkl m¦n o|p|", "q" * 20 + "|"]),
     "a word": Case(constrain.regex(r"\w+;"), ["¦Stra¦ße|;|"]),
     "greek": Case(constrain.regex(r"[α-ω]+( [α-ω]+)*"), ["|α|βγ| |δ|"]),
     "scripts": Case(constrain.regex(r"[一-龥]{1,4}|[😀-😏]+|é+"), ["|一|丁|", "😀|", "é|é|"]),
-    "string": Case(Regular(json_string(syntax.ANY_TEXT)), ['|"¦some text, then¦ ü|\\|n\\u|0|0|6|1|\\ud83d|\\|ude00|"|']),
+    "string": Case(
+        Regular(json_string(syntax.ANY_TEXT)), ['|"¦some text, then¦ ü|\\|n\\u|0|0|6|1|\\ud83d|\\|ude00|"|']
+    ),
     "short string": Case(Regular(json_string(syntax.repeat(syntax.ANY_CHAR, 2, 8))), ['"|a¦b|cdefg|h|"|']),
     "pattern": Case(Regular(json_string(constrain.regex(r"[A-Za-z_][A-Za-z0-9_]*").node)), ['|"¦Ab_|\\u00|62|9|"|']),
-    "additional key": Case(_additional_key()[0], ['|{|"¦na|m¦e|"|:|"|a¦b|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|'], _additional_key()[1]),
+    "additional key": Case(
+        _additional_key()[0],
+        ['|{|"¦na|m¦e|"|:|"|a¦b|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|'],
+        _additional_key()[1],
+    ),
     "not the longest": Case(constrain.grammar(NOT_LONGEST), ["|a|a|b|b|", "f|oo|b|a|r|", "fooba|z"]),
     "arithmetic": Case(constrain.grammar(ARITHMETIC), ["|(|1|2|.|5|+|x|)|*|-|ab|", "-|-|(|", "0.|5|"]),
     "parentheses": Case(constrain.grammar(PARENTHESES), ["|(|(|[|]|)|)|", "[[|]|[|]]|"]),
     "lists": Case(constrain.grammar(LISTS), ["|[|n|u|ll|,|[|nu|]|,|", "[nu|ll|]|"]),
-    "json": Case(constrain.grammar(JSON), ['|{|"k|":| |[|1|,|tr|ue|,| "|a|b"|]|,|"|', '[[|nul|l|, |{|}|]|]|', "-|1|2|.|5|e|"]),
+    "json": Case(
+        constrain.grammar(JSON), ['|{|"k|":| |[|1|,|tr|ue|,| "|a|b"|]|,|"|', "[[|nul|l|, |{|}|]|]|", "-|1|2|.|5|e|"]
+    ),
     "spaced": Case(constrain.grammar(SPACED), ["|AB| |=| |1|2|;|\n| X|=|[|1|,| 2|]|;|", "A|_|=|x|y|;|"]),
     "gbnf": Case(constrain.grammar(GBNF, format="gbnf"), ["|mo|ve |N|x|e|4|+|\n|", "move O|-O|-|O|\nmove |e|4|"]),
-}  # fmt: skip
+}
 
 
 def cuts(case: Case, number: int) -> dict[str, list[str]]:
@@ -172,6 +191,64 @@ def test_within_a_character(pattern, prefix):
     assert matcher.advance_bytes(text) == bool(expected)
     if expected:
         assert mask_of(matcher) == allowed(matcher) == expected
+
+
+CLASSES = [
+    r"\w",
+    ".",
+    r'[^"\\]',
+    "[a-z]",
+    r"\S",
+    "[^x]",
+    "[α-ωa-f ]",
+    r"[^\W\d]",
+    "[ -~]",
+    r"[\x80-\U0010ffff]",
+    "e",
+    " ",
+    "é",
+]
+COUNTS = ["", "*", "+", "?", "{2}", "{0,3}", "{1,7}", "{3,40}", "{0,1000}"]
+
+
+def random_pattern(rng: random.Random, depth: int = 2) -> str:
+    """Classes of characters as texts are made of, counted, beside, after and inside each other."""
+    if depth == 0 or rng.randrange(3) == 0:
+        return rng.choice(CLASSES) + rng.choice(COUNTS)
+    one, other = random_pattern(rng, depth - 1), random_pattern(rng, depth - 1)
+    return [f"{one}{other}", f"({one}|{other})", f"({one}){rng.choice(COUNTS[:6])}{other}"][rng.randrange(3)]
+
+
+@pytest.fixture(scope="module")
+def third() -> Vocabulary:
+    """Every third token of the 32k vocabulary, and all bytes."""
+    vocabulary = vocabularies.sentencepiece32k()
+    return Vocabulary(
+        [*vocabulary.tokens[3:259], *vocabulary.tokens[259::3], None], [256 + len(vocabulary.tokens[259::3])]
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_classes(third, seed):
+    """Large classes with counters, where most of the vocabulary is admitted at once; some masks by the oracle too."""
+    rng, trie = random.Random(seed), byte_trie(third.tokens)
+    automaton = constrain.TokenAutomaton(third)
+    for number in range(10):
+        pattern = random_pattern(rng)
+        source = constrain.regex(pattern)
+        matcher = constrain.compile(source, third, automaton=automaton).matcher()
+        for step in range(3):
+            mask = mask_of(matcher)
+            assert mask == allowed(matcher), (pattern, matcher)
+            if number < 2 and step == 1:
+                assert mask == naive_mask(trie, RegexOracle(source.node), matcher.text, third.eos_ids), (
+                    pattern,
+                    matcher,
+                )
+            tokens = sorted(mask - set(third.eos_ids))
+            if not tokens:
+                break
+            assert matcher.advance(rng.choice(tokens))
 
 
 SCHEMA = {

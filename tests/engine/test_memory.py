@@ -1,4 +1,4 @@
-"""Memory and threads: a tiny budget forgets in the middle of walks and changes nothing; threads share a compiled constraint."""
+"""Memory and threads: a tiny budget forgets in the middle of walks and changes nothing; threads share constraints."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-import vocabularies
 from engine_cases import JSON, mask_of
 
 import constrain
+import vocabularies
 from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton
 from constrain.grammar.source import Source
 from constrain.vocab.vocabulary import Vocabulary
@@ -31,7 +31,9 @@ VOCABULARY = pseudo_vocabulary()
 
 def sources() -> list[Source]:
     """Constraints with many states each."""
-    patterns = [f'[{"abcd"[:k]}]{{{n},{7 * n}}}({"abcdé"[k]}|[0-3 ]{{{k},{n}}}){{3,9}}' for k in (1, 2, 3) for n in (3, 5, 9)]
+    patterns = [
+        f"[{'abcd'[:k]}]{{{n},{7 * n}}}({'abcdé'[k]}|[0-3 ]{{{k},{n}}}){{3,9}}" for k in (1, 2, 3) for n in (3, 5, 9)
+    ]
     return [*map(constrain.regex, patterns), constrain.grammar(JSON)]
 
 
@@ -51,13 +53,11 @@ def walk(matcher: Matcher, rng: random.Random, steps: int) -> Walk:
 
 def all_walks(compiled: list[CompiledConstraint], seed: int, steps: int = 12) -> list[Walk]:
     """One walk a constraint, their steps interleaved by rolling back half-way and going on with a fork."""
-    rng, matchers, found = random.Random(seed), [each.matcher() for each in compiled], []
+    rng, matchers = random.Random(seed), [each.matcher() for each in compiled]
     for matcher in matchers:
         first = walk(matcher, rng, steps)
         matcher.rollback(len(first) // 2)
-    for matcher in reversed(matchers):
-        found.append(walk(matcher.fork(), rng, steps))
-    return found
+    return [walk(matcher.fork(), rng, steps) for matcher in reversed(matchers)]
 
 
 def compile_all(automaton: TokenAutomaton) -> list[CompiledConstraint]:
@@ -137,16 +137,15 @@ def test_state_after_others_filled_the_memory():
 
 def test_eight_threads_share_compiled_constraints(automaton):
     """Each thread's walks equal those of one thread alone."""
-    seeds, rounds = range(8), 2
+    seeds = range(8)
     alone = {seed: all_walks(compile_all(TokenAutomaton(VOCABULARY)), seed) for seed in seeds}
     compiled = compile_all(automaton)
     faults: list[str] = []
 
     def work(seed: int) -> None:
         try:
-            for _ in range(rounds):
-                if all_walks(compiled, seed) != alone[seed]:
-                    faults.append(f"seed {seed}: another walk")
+            if [all_walks(compiled, seed) for _ in range(2)] != [alone[seed]] * 2:
+                faults.append(f"seed {seed}: another walk")
         except BaseException as error:
             faults.append(f"seed {seed}: {error!r}")
 
@@ -166,7 +165,7 @@ def test_a_batch_releases_the_gil():
         constrain.regex(r"([^x]{0,3}y|[^z]{2,9}w|\w{0,40}[0-9])*"), vocabulary, automaton=TokenAutomaton(vocabulary)
     )
     texts = ["ab"[i & 1] * (i % 5) + "y" * (i // 5 % 5) + "w0é→"[i % 4] + "q" * (i % 40) for i in range(400)]
-    matchers = [matcher for matcher in (compiled.matcher() for _ in texts)]
+    matchers = [compiled.matcher() for _ in texts]
     for matcher, text in zip(matchers, texts, strict=True):
         matcher.advance_bytes(text.encode())
     out = np.zeros((len(matchers), vocabulary.words), np.uint32)

@@ -1,4 +1,4 @@
-"""A script, run in processes of its own with numba set up in another way: masks of some constraints on a small vocabulary.
+"""A script, run in processes with numba set up in another way: masks of some constraints on a small vocabulary.
 
 Prints one JSON object: for each constraint and prefix the allowed ids, and whether the text is a member.
 """
@@ -20,19 +20,28 @@ from constrain.grammar.source import Regular, Source
 from constrain.vocab.vocabulary import Vocabulary
 
 TEXTS = ["tr", "ue", "fa", "lse", '{"', '":', '", "', "12", "ab", "abc", "é", "→x", "xx", "()", ")a", "ab", "b "]
-VOCABULARY = Vocabulary([*(bytes([b]) for b in range(256)), *map(str.encode, TEXTS), "→".encode()[1:], None, None], [274])
-LISTS = 'start: "[" items "]" | "(" start ")"\nitems: item "," items | item\nitem: "null" | "nu" | start | /[0-9]+/\n%ignore " "\n'
+VOCABULARY = Vocabulary(
+    [*(bytes([b]) for b in range(256)), *map(str.encode, TEXTS), "→".encode()[1:], None, None], [274]
+)
+LISTS = r"""
+start: "[" items "]" | "(" start ")"
+items: item "," items | item
+item: "null" | "nu" | start | /[0-9]+/
+%ignore " "
+"""
 WORDS = 'start: (KEY | NAME)+\nKEY: "if" | "iff"\nNAME: /[a-z]+/\n%ignore " "\n'
 
 
 def constraints() -> dict[str, tuple[Source, list[str]]]:
     """Name -> (source, prefixes)."""
-    string = syntax.json_string(syntax.intersect(syntax.repeat(syntax.ANY_CHAR, 1, 3), syntax.complement(syntax.literal("ab"))))
+    string = syntax.json_string(
+        syntax.intersect(syntax.repeat(syntax.ANY_CHAR, 1, 3), syntax.complement(syntax.literal("ab")))
+    )
     return {
         "choices": (constrain.choices(["true", "false", "tr", "é→"]), ["", "t", "tr", "é"]),
         "counter": (constrain.regex(r"(ab|c){2,30}x{0,9}"), ["", "ab", "ccx"]),
         "string": (Regular(string), ["", '"', '"a', '"ab', '"\\u00']),
-        "dynamic": (constrain.grammar(LISTS), ["", "[", "[nu", "[1, 2", "(([]"]),
+        "dynamic": (constrain.grammar(LISTS), ["", "[", "[nu", "[1, 2", "(([1]"]),
         "greedy": (constrain.grammar(WORDS, lexer="greedy"), ["", "i", "if", "if a"]),
     }
 

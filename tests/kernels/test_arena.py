@@ -46,8 +46,8 @@ def test_growth_keeps_ids_memos_and_keys():
     for n, key in enumerate(keys):
         ids.append(intern(store, KIND, key))
         store.A[ids[-1] + 1] = n
-    assert store.A.size > 4 * sizes[0]
-    assert store.H.size > 4 * sizes[1]
+    assert store.A.size >= 4 * sizes[0]
+    assert store.H.size >= 4 * sizes[1]
     assert [intern(store, KIND, key) for key in keys] == ids
     assert [int(store.A[record + 1]) for record in ids] == list(range(len(keys)))
     assert all(key_of(store, record) == (KIND, key) for record, key in zip(ids, keys, strict=True))
@@ -65,12 +65,12 @@ def test_records_at_fixed_places():
 
 
 def test_a_region_is_zero_and_its_own():
-    store = Store(words=1 << 10)
-    starts = [store.call(lambda A, H, S: arena.region(A, 700)) for _ in range(9)]
+    store = Store(words=1 << 13)
+    starts = [store.call(lambda A, H, S: arena.region(A, 700)) for _ in range(20)]
     for number, start in enumerate(starts):
         assert not store.A[start : start + 700].any()
         store.A[start : start + 700] = number + 1
-    assert [set(store.A[start : start + 700].tolist()) for start in starts] == [{n + 1} for n in range(9)]
+    assert [set(store.A[start : start + 700].tolist()) for start in starts] == [{n + 1} for n in range(20)]
 
 
 def test_a_kernel_that_asks_for_room_changes_nothing():

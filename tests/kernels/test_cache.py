@@ -1,7 +1,7 @@
 """Numba's disk cache: found again by the next process, and thrown away when any kernel file is edited.
 
-A package with the same `kernel` decorator and two small kernel files; `second.twice` calls `first.amount` in the other file,
-which is where numba alone would go on using the old code (numba issue 1833).
+A package with the same `kernel` decorator and two small kernel files; `second.twice` calls `first.amount` in the other
+file, which is where numba alone would go on using the old code (numba issue 1833).
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def ask(tmp_path):
     def run(first: str) -> list[int]:
         (package / "first.py").write_text(first)
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        done = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", ASK], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr[-3000:]
         return [int(word) for word in done.stdout.split()]
 

@@ -36,7 +36,10 @@ def compiled():
 
 def test_the_probe_says_something(compiled):
     """A token of each constraint, so that the comparisons below are not of nothing with nothing."""
-    assert all(any(ids for key, (_, ids, *_) in compiled.items() if key.startswith(name)) for name in kernel_probe.constraints())
+    assert all(
+        any(ids for key, (_, ids, *_) in compiled.items() if key.startswith(name))
+        for name in kernel_probe.constraints()
+    )
     assert {alive for alive, *_ in compiled.values()} == {True}
     assert {member for _, _, member, _ in compiled.values()} == {True, False}
 
@@ -55,7 +58,7 @@ def test_bounds_checked(compiled, request):
 
 
 def test_every_kernel_has_one_signature(compiled):
-    """Numba compiles a kernel anew for every mix of argument types; here each has its declared one, whatever was asked."""
+    """Numba compiles a kernel anew for every mix of argument types; here each has its declared one."""
     assert len(kernels._kernels) > 40
     assert {dispatcher.__name__: len(dispatcher.signatures) for dispatcher, _ in kernels._kernels} == {
         dispatcher.__name__: 1 for dispatcher, _ in kernels._kernels

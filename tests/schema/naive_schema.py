@@ -1,7 +1,8 @@
-"""Plain twins for the schema room: membership in a syntax tree, and Earley's recogniser over lexemes with lazy nonterminals.
+"""Plain twins for the schema room: membership in a syntax tree, and Earley's recogniser over lexemes with lazy
+nonterminals.
 
-Slow and simple on purpose; no code is shared with the engine. Source: Earley (1970); Aycock & Horspool (2002) for nullable symbols
-(here: completion is repeated until nothing changes).
+Slow and simple on purpose; no code is shared with the engine. Source: Earley (1970); Aycock & Horspool (2002) for
+nullable symbols (here: completion is repeated until nothing changes).
 """
 
 from __future__ import annotations

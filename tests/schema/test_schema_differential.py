@@ -1,6 +1,7 @@
 """Random schemas and random values: our verdict is that of the `jsonschema` package.
 
-Values are written compactly by `json.dumps`; the order of keys is free. Schemas are refused only for reasons that are written down here.
+Values are written compactly by `json.dumps`; the order of keys is free. Schemas are refused only for reasons that are
+written down here.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ LEAVES = st.one_of(
     keyword("minProperties", COUNTS),
     keyword("maxProperties", COUNTS),
     keyword("required", st.lists(st.sampled_from(NAMES), max_size=2, unique=True)),
-    keyword("dependentRequired", st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=2), max_size=2)),
+    keyword(
+        "dependentRequired",
+        st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=2), max_size=2),
+    ),
     st.just({"$ref": "#/$defs/node"}),
 )
 
@@ -105,8 +109,9 @@ def check(schema: dict, values: list) -> None:
     except LimitError:
         return
     except SchemaError as error:
-        assert "refers to itself" in error.message or "leads back to itself" in error.message
-        return
+        if "refers to itself" in error.message or "leads back to itself" in error.message:
+            return
+        raise
     for value in values:
         text = json.dumps(value, separators=(",", ":"))
         ours = grammar is not None and recognises(grammar, text) and source.check(text) is None

@@ -1,4 +1,6 @@
-"""Large schemas: what is not visited costs nothing, what is visited costs what it is large. Bounds are generous: shared machines."""
+"""Large schemas: what is not visited costs nothing, what is visited costs what it is large. Bounds are generous:
+shared machines.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ def tagged(count: int) -> list[dict]:
     """Objects told apart by a property."""
     properties = {"x": {"type": "integer"}}
     return [
-        {"type": "object", "properties": {"kind": {"const": f"k{i}"}, **properties}, "required": ["kind"], "additionalProperties": False}
+        {
+            "type": "object",
+            "properties": {"kind": {"const": f"k{i}"}, **properties},
+            "required": ["kind"],
+            "additionalProperties": False,
+        }
         for i in range(count)
     ]
 
@@ -62,8 +69,9 @@ def test_large_schemas_are_quick(name: str) -> None:
     assert time.perf_counter() - start < 3
 
 
-def test_five_thousand_properties_cost_a_linear_number_of_alternatives() -> None:
-    grammar = json_schema(SCHEMAS["5,000 optional properties"], whitespace="compact").to_grammar()
+def test_many_optional_properties_cost_a_linear_number_of_alternatives() -> None:
+    schema = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(1000)}}
+    grammar = json_schema(schema, whitespace="compact").to_grammar()
     seen: set = set()
     stack: list = [grammar.start]
     alternatives = 0
@@ -74,7 +82,7 @@ def test_five_thousand_properties_cost_a_linear_number_of_alternatives() -> None
             for sequence in symbol.expand():
                 alternatives += 1
                 stack += sequence
-    assert alternatives < 5000 * 60
+    assert alternatives < 1000 * 60
 
 
 def test_the_last_of_many() -> None:
@@ -85,7 +93,11 @@ def test_the_last_of_many() -> None:
 def test_overlapping_closed_branches_stay_small() -> None:
     names = [f"n{i}" for i in range(12)]
     branches = [
-        {"type": "object", "properties": {"kind": {"enum": [name]}, name: {"type": "integer"}}, "additionalProperties": False}
+        {
+            "type": "object",
+            "properties": {"kind": {"enum": [name]}, name: {"type": "integer"}},
+            "additionalProperties": False,
+        }
         for name in names
     ]
     grammar = json_schema({"oneOf": branches}).to_grammar()
@@ -94,8 +106,6 @@ def test_overlapping_closed_branches_stay_small() -> None:
 
 
 def test_a_product_that_explodes_is_a_limit_with_its_place() -> None:
-    disjunctions = [
-        {"anyOf": [{"required": [f"{i}.{j}"]} for j in range(8)]} for i in range(8)
-    ]
+    disjunctions = [{"anyOf": [{"required": [f"{i}.{j}"]} for j in range(8)]} for i in range(8)]
     with pytest.raises(LimitError, match=r"at \$\.properties\.deep"):
         json_schema({"properties": {"deep": {"type": "object", "allOf": disjunctions}}})

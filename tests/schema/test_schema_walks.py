@@ -1,7 +1,8 @@
 """Random walks through grammars: whatever is written is valid, and every alternative leads to an end.
 
-A walk expands the leftmost nonterminal by a random alternative; after some steps it takes an alternative of least height, which must exist:
-alternatives that lead nowhere would be dead ends of a generation. Texts are judged by the `jsonschema` package.
+A walk expands the leftmost nonterminal by a random alternative; after some steps it takes an alternative of least
+height, which must exist: alternatives that lead nowhere would be dead ends of a generation. Texts are judged by the
+`jsonschema` package.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ def check_walks(schema: object, order: str, count: int = 3) -> int:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schema=SCHEMAS, node=SCHEMAS)
 def test_walks_of_random_schemas_are_valid(order: str, schema: object, node: object) -> None:
-    check_walks({"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"node": node}, "allOf": [schema]}, order)
+    check_walks(
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"node": node}, "allOf": [schema]}, order
+    )
 
 
 def test_walks_of_maskbench_schemas_are_valid(maskbench_dir: Path) -> None:
