@@ -15,16 +15,16 @@ BENCH ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "maxLength": 20}, "age": {"type": "integer", \
-"minimum": 0, "maximum": 120}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3}}, \
+DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pattern": "^[A-Z][a-z]{2,11}$$"}, "age": {"type": \
+"integer", "minimum": 0, "maximum": 120}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3}}, \
 "required": ["name", "age", "tags"], "additionalProperties": false}
+DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
 .PHONY: demo test lint bench docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
-	$(BIN)/constrain generate --schema '$(DEMO_SCHEMA)' --prompt 'A person, as JSON: ' \
-	  --whitespace compact --temperature 0.5 --seed 3
+	$(BIN)/constrain generate --schema '$(DEMO_SCHEMA)' --prompt '$(DEMO_PROMPT)' --temperature 0.7 --top-k 2 --seed 3
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(PYTEST)

@@ -314,8 +314,8 @@ literal_trie_again = recursion(lambda: literal_trie, 7)
 def literal_trie(A, H, S, table, low, high, depth):
     """The union of the distinct literals low..high-1, sorted, that agree on their first `depth` characters.
 
-    Literal i is the run S[S[table + i] : S[table + i + 1]] of one-character expressions. Recursion is as deep as literals
-    branch, not as they are long.
+    Literal i is the run S[S[table + i] : S[table + i + 1]] of one-character expressions. Recursion is as deep as
+    literals branch, not as they are long.
     """
     begin = S[table + low] + depth
     length = min(S[table + low + 1] - begin, S[table + high] - S[table + high - 1] - depth)

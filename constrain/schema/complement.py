@@ -1,9 +1,9 @@
 """Complements of normal forms: type by type, box by box, condition by condition.
 
 The idea: a box is an intersection of conditions, so its complement is the union of their complements: some named
-  property has another value, a required name is absent, some other key has another value (an existential *need*),
-  there are too few or too many. The complement of a union of boxes is the intersection of their complements. Values
-  inside are negated by name (`Document.negation`), not computed.
+property has another value, a required name is absent, some other key has another value (an existential *need*),
+there are too few or too many. The complement of a union of boxes is the intersection of their complements. Values
+inside are negated by name (`Document.negation`), not computed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From formulas to normal forms, and which sets are empty.
 
 The idea: `normal(conj)` intersects what its atoms say; complements are pushed inwards by De Morgan's laws until they
-  meet a box (`complement.py`). A container does not look inside its parts, so only a schema that combines itself with
-  itself *without* passing through a property or item can run in circles, and that is an error.
+meet a box (`complement.py`). A container does not look inside its parts, so only a schema that combines itself with
+itself *without* passing through a property or item can run in circles, and that is an error.
 
 `inhabited(conj)` is the least fixed point of "some part is inhabited": a conjunction that is being decided counts as
 empty until shown otherwise; what was found empty under such an assumption is decided again when the assumption is

@@ -1,8 +1,8 @@
 """Why does nothing fulfil a schema? Finds the deepest place and the keywords that conflict there.
 
 The idea: drop one keyword at a time and ask again; the keywords without which something would fulfil the schema are
-  the conflict. If a required property or item is the reason, look inside it instead. Only runs when a schema has been
-  found empty.
+the conflict. If a required property or item is the reason, look inside it instead. Only runs when a schema has been
+found empty.
 """
 
 from __future__ import annotations

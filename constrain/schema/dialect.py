@@ -1,7 +1,7 @@
 """Drafts of JSON Schema: what differs between them, as one record each.
 
 Source: the `$schema` keyword, JSON Schema Core 2020-12 section 8.1.1; changes per draft from json-schema.org's release
-  notes.
+notes.
 """
 
 from __future__ import annotations

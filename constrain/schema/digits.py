@@ -1,9 +1,9 @@
 """Numbers as text: the spellings of a set of numbers, as one regular language over digits.
 
 The idea: compare decimals digit by digit. A lower bound 3.14 is: a larger integer part, or `3.` and then digits that
-  are greater at some place; both ends share their common prefix, so a 20-digit range costs some 40 small nodes.
-  Multiples of 2^a 5^b are decided by their last digits; other small divisors by the remainder automaton of the digits
-  read so far.
+are greater at some place; both ends share their common prefix, so a 20-digit range costs some 40 small nodes.
+Multiples of 2^a 5^b are decided by their last digits; other small divisors by the remainder automaton of the digits
+read so far.
 
 Spellings: without any condition every JSON number. Under bounds every decimal without exponent (trailing zeros and `-0`
 included), and scientific spellings with one nonzero digit before the point (`1.5e-07`, as programs print floats).

@@ -1,10 +1,10 @@
 """A schema as a table of atoms: every subschema that the root reaches, parsed once, known by a serial number.
 
 The idea: a container only ever mentions its items and properties by conjunctions of serial numbers (`Conj`), so
-  recursion is a number that occurs inside its own definition, and two routes to one subschema are the same number.
-  Subschemas are found through keywords and references from the root (a broken definition that nothing uses is no
-  fault), each is checked and turned into a formula by one pass of `keywords.py`. A subschema that is only a `$ref`
-  *is* its target; `{}` and `true` are TRUE, `false` is FALSE.
+recursion is a number that occurs inside its own definition, and two routes to one subschema are the same number.
+Subschemas are found through keywords and references from the root (a broken definition that nothing uses is no
+fault), each is checked and turned into a formula by one pass of `keywords.py`. A subschema that is only a `$ref`
+*is* its target; `{}` and `true` are TRUE, `false` is FALSE.
 
 Cost: linear in the reachable part, some microseconds a subschema.
 """

@@ -1,12 +1,12 @@
 """From conjunctions of atoms to symbols of a lazy grammar: values, whitespace, and what is shared between all schemas.
 
 The idea: a value is a nonterminal whose alternatives are made when a generation first reaches it. Small terminals
-  (brackets, the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their
-  states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`compute.py`), so
-  a generation never runs into a dead end.
+(brackets, the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their
+states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`compute.py`), so
+a generation never runs into a dead end.
 
 Structure: whitespace is a terminal of its own between structural tokens; tails of lists are right recursive and are
-  parsed in constant space, so a value ends when its last bracket is read.
+parsed in constant space, so a value ends when its last bracket is read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sets of numbers, exactly: intervals with divisibility conditions, or finitely many points.
 
 The idea: `minimum`, `multipleOf`, `enum`, `integer` and their complements stay arithmetic on integers and fractions
-  until they are lowered to digits (`digits.py`). A float is read as the decimal that it prints as: 0.1 is one tenth.
+until they are lowered to digits (`digits.py`). A float is read as the decimal that it prints as: 0.1 is one tenth.
 Cost: constant per operation, linear in the number of points.
 """
 

@@ -5,7 +5,7 @@ bases, `$anchor`, other resources) is left to the `referencing` library, with th
 meta-schemas of all drafts.
 
 Source: JSON Schema Core 2020-12 sections 8.2 and 9; RFC 6901 (JSON pointer); RFC 3986 section 5 (resolving relative
-  references).
+references).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Shapes: boxes of arrays and objects made ready to be written — what is empty inside them is gone.
 
 The idea: an item or property that no value fulfils cannot occur, so it shortens an array or forbids a name; key
-  languages with few texts become names; an existential *need* ("some property with such a key has such a value") is
-  met by a name, which makes that name required, or by one of the open keys. What is left can be written from left to
-  right without ever running into a dead end: `ArrayShape.missing` and `ObjectShape.missing` count what must still
-  come.
+languages with few texts become names; an existential *need* ("some property with such a key has such a value") is
+met by a name, which makes that name required, or by one of the open keys. What is left can be written from left to
+right without ever running into a dead end: `ArrayShape.missing` and `ObjectShape.missing` count what must still
+come.
 
 Legend: pending — the set of needs (indices) not met so far.
 """

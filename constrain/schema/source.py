@@ -1,8 +1,8 @@
 """`constrain.json_schema`: a JSON Schema as a source — read, checked, ready to be written as a grammar.
 
 The idea: reading finds every fault of the schema and decides that something fulfils it; the grammar is lazy, so the
-  rest of the cost is paid for what a generation visits. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...)
-  are computed at once for the whole schema, so that no error waits until the middle of a text.
+rest of the cost is paid for what a generation visits. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...)
+are computed at once for the whole schema, so that no error waits until the middle of a text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Difference of unions of boxes, kept small: what `oneOf` needs when its branches overlap.
 
 The idea: A minus B is A intersected with the complement of B, but only those boxes of A that meet B have to be split.
-  After each step empty boxes are dropped, and boxes inside other boxes. So a `oneOf` of closed objects that differ in
-  some optional property stays about as large as it is written, instead of growing by a factor per branch.
+After each step empty boxes are dropped, and boxes inside other boxes. So a `oneOf` of closed objects that differ in
+some optional property stays about as large as it is written, instead of growing by a factor per branch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Equal subschemas are one atom: a number for the content of a subschema, the same for the same content.
 
 The idea: schemas in the wild repeat themselves (tools inline their definitions). If repetitions are one atom, unions
-  and intersections of them vanish, and their grammars share states. Annotations do not count. A subschema that names
-  itself (`$id`, `$anchor`) is only equal to itself.
+and intersections of them vanish, and their grammars share states. Annotations do not count. A subschema that names
+itself (`$id`, `$anchor`) is only equal to itself.
 Cost: one visit of each subschema, linear in its size.
 """
 
