@@ -60,11 +60,12 @@ def kernel(signature: str) -> Callable[[Function], Function]:
 
 
 def _plain(function: Function) -> Any:
-    """The kernel as Python: a word read from an arena (int32) is passed on as an int, as `i` in a signature has it."""
+    """The kernel as Python: a word of an arena (int32) is passed on and returned as an int, like `i` in a signature."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        return function(*(a if isinstance(a, np.ndarray) else int(a) for a in arguments))
+        result = function(*(a if isinstance(a, np.ndarray) else int(a) for a in arguments))
+        return None if result is None else int(result)
 
     return call
 

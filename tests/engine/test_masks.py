@@ -93,18 +93,18 @@ CASES = {
     "not a word": Case(
         Regular(syntax.difference(constrain.regex(r"[a-z]{1,6}").node, literals(["the", "of"]))), ["|t|th|", "¦the|n|"]
     ),
-    "any twenty": Case(constrain.regex(r".{0,20}"), ["¦abc|def ghi jkl m¦n o|p|", "q" * 20 + "|"]),
-    "a word": Case(constrain.regex(r"\w+;"), ["¦Stra¦ße|;|"]),
+    "any twenty": Case(constrain.regex(r".{0,20}"), ["¦abc|def ghi jkl m|n o|p|", "q" * 20 + "|"]),
+    "a word": Case(constrain.regex(r"\w+;"), ["¦Stra|ße|;|"]),
     "greek": Case(constrain.regex(r"[α-ω]+( [α-ω]+)*"), ["|α|βγ| |δ|"]),
     "scripts": Case(constrain.regex(r"[一-龥]{1,4}|[😀-😏]+|é+"), ["|一|丁|", "😀|", "é|é|"]),
     "string": Case(
-        Regular(json_string(syntax.ANY_TEXT)), ['|"¦some text, then¦ ü|\\|n\\u|0|0|6|1|\\ud83d|\\|ude00|"|']
+        Regular(json_string(syntax.ANY_TEXT)), ['|"¦some text, then| ü|\\|n\\u|0|0|6|1|\\ud83d|\\|ude00|"|']
     ),
     "short string": Case(Regular(json_string(syntax.repeat(syntax.ANY_CHAR, 2, 8))), ['"|a¦b|cdefg|h|"|']),
     "pattern": Case(Regular(json_string(constrain.regex(r"[A-Za-z_][A-Za-z0-9_]*").node)), ['|"¦Ab_|\\u00|62|9|"|']),
     "additional key": Case(
         _additional_key()[0],
-        ['|{|"¦na|m¦e|"|:|"|a¦b|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|'],
+        ['|{|"¦na|m|e|"|:|"|ab|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|'],
         _additional_key()[1],
     ),
     "not the longest": Case(constrain.grammar(NOT_LONGEST), ["|a|a|b|b|", "f|oo|b|a|r|", "fooba|z"]),
@@ -241,7 +241,7 @@ def test_random_classes(third, seed):
         for step in range(3):
             mask = mask_of(matcher)
             assert mask == allowed(matcher), (pattern, matcher)
-            if number < 2 and step == 1:
+            if number == 0 and step == 1:
                 assert mask == naive_mask(trie, RegexOracle(source.node), matcher.text, third.eos_ids), (
                     pattern,
                     matcher,

@@ -40,6 +40,7 @@ def constraints() -> dict[str, tuple[Source, list[str]]]:
     return {
         "choices": (constrain.choices(["true", "false", "tr", "é→"]), ["", "t", "tr", "é"]),
         "counter": (constrain.regex(r"(ab|c){2,30}x{0,9}"), ["", "ab", "ccx"]),
+        "growth": (constrain.regex(r"[a-z]{0,900}"), ["", "q" * 800]),  # more records than the first hash table holds
         "string": (Regular(string), ["", '"', '"a', '"ab', '"\\u00']),
         "dynamic": (constrain.grammar(LISTS), ["", "[", "[nu", "[1, 2", "(([1]"]),
         "greedy": (constrain.grammar(WORDS, lexer="greedy"), ["", "i", "if", "if a"]),
@@ -61,6 +62,7 @@ def answers(budget: int | None = None) -> dict[str, list[object]]:
             assert (rows[0] == rows[1]).all()
             ids = np.flatnonzero(np.unpackbits(rows[0].view(np.uint8), bitorder="little")).tolist()
             found[f"{name} {prefix!r}"] = [alive, ids, matcher.is_accepting(), matcher.forced_bytes().hex()]
+    assert automaton.H.size > 1 << 12, "the hash table never grew"
     return found
 
 
