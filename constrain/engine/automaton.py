@@ -5,7 +5,7 @@ in the arena, turns symbols into records when a text first reaches them, and kee
 forgets everything (`flush`, as RE2's lazy DFA does), `epoch` goes up, and each matcher finds its place again from its
 own bytes.
 
-Cost: 5 MB for a vocabulary of 128k tokens, then what is visited. Limit: `budget` bytes (default 512 MiB); a single
+Cost: 5 MB for a vocabulary of 128k tokens, then what is visited. Limit: `budget` bytes (default 256 MiB); a single
 operation that does not fit into an empty arena may exceed it.
 """
 
@@ -25,7 +25,7 @@ from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.kernels import arena, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
 
-DEFAULT_BUDGET = 512 << 20
+DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
 
 _lock = threading.Lock()

@@ -54,7 +54,7 @@ def compile(  # noqa: A001
 ) -> CompiledConstraint:
     """Compile a source for a vocabulary.
 
-    automaton: where states are kept; by default the one shared by all constraints on the vocabulary (512 MiB at most).
+    automaton: where states are kept; by default the one shared by all constraints on the vocabulary (256 MiB at most).
     Give
         `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 

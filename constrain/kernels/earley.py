@@ -157,6 +157,17 @@ def close_items(A, S, base, p):
     return accepts
 
 
+@kernel("void(arena, arena, i)")
+def push_terminal(A, S, symbol):
+    if kind(A, symbol) == NONTERMINAL:
+        return
+    push(S, A[symbol + KEY])
+    excluded = np.int64(A[symbol + KEY + 1])
+    if excluded != 0:
+        for i in range(excluded + KEY, excluded + KEY + size(A, excluded)):
+            push(S, A[i])
+
+
 @kernel("i(arena, arena, arena, i, i, i)")
 def lexer_of_items(A, H, S, grammar, base, stop):
     """The lexer state that looks for every terminal the items S[base:stop] wait for, what they exclude, and the
@@ -171,17 +182,6 @@ def lexer_of_items(A, H, S, grammar, base, stop):
     sort_groups(S, start, S[0], 1)
     S[0] = unique_groups(S, start, S[0], 1)
     return lexer_state(A, H, S, start)
-
-
-@kernel("void(arena, arena, i)")
-def push_terminal(A, S, symbol):
-    if kind(A, symbol) == NONTERMINAL:
-        return
-    push(S, A[symbol + KEY])
-    excluded = np.int64(A[symbol + KEY + 1])
-    if excluded != 0:
-        for i in range(excluded + KEY, excluded + KEY + size(A, excluded)):
-            push(S, A[i])
 
 
 @kernel("i(arena, arena, arena, i)")

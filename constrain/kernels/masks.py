@@ -556,6 +556,41 @@ def cross(A, H, S, states, p, head):
     return 1
 
 
+@kernel("i(arena, arena, i, i)")
+def store_mask(A, S, bitmaps, tokens):
+    """The mask record of the union of the bitmaps S[bitmaps:tokens] and the tokens S[tokens : S[0]]."""
+    words = np.int64((A[N_TOKENS] + 31) >> 5)
+    stop = np.int64(S[0])
+    out = tokens
+    for i in range(tokens, stop):  # drop what a bitmap has
+        token = np.int64(S[i])
+        found = False
+        for k in range(bitmaps, tokens):
+            found = found or (A[S[k] + (token >> 5)] >> (token & 31)) & 1 != 0
+        if not found:
+            S[out] = token
+            out += 1
+    if out - tokens <= words:
+        record = region(A, 2 + out - bitmaps)
+        A[record] = tokens - bitmaps
+        for i in range(bitmaps, tokens):
+            A[record + 1 + i - bitmaps] = S[i]
+        A[record + 1 + tokens - bitmaps] = out - tokens
+        for i in range(tokens, out):
+            A[record + 2 + i - bitmaps] = S[i]
+        return record
+    union = region(A, words)
+    for k in range(bitmaps, tokens):
+        for w in range(words):
+            A[union + w] |= A[S[k] + w]
+    for i in range(tokens, out):
+        A[union + (S[i] >> 5)] |= np.int32(np.uint32(1) << np.uint32(S[i] & 31))
+    record = region(A, 3)
+    A[record] = 1
+    A[record + 1] = union
+    return record
+
+
 @kernel("i(arena, arena, arena, i)")
 def mask(A, H, S, c):
     """The mask record of a configuration."""
@@ -596,41 +631,6 @@ def mask(A, H, S, c):
     record = store_mask(A, S, bitmaps, tokens)
     S[0] = bottom
     A[c + MASK_OF] = record
-    return record
-
-
-@kernel("i(arena, arena, i, i)")
-def store_mask(A, S, bitmaps, tokens):
-    """The mask record of the union of the bitmaps S[bitmaps:tokens] and the tokens S[tokens : S[0]]."""
-    words = np.int64((A[N_TOKENS] + 31) >> 5)
-    stop = np.int64(S[0])
-    out = tokens
-    for i in range(tokens, stop):  # drop what a bitmap has
-        token = np.int64(S[i])
-        found = False
-        for k in range(bitmaps, tokens):
-            found = found or (A[S[k] + (token >> 5)] >> (token & 31)) & 1 != 0
-        if not found:
-            S[out] = token
-            out += 1
-    if out - tokens <= words:
-        record = region(A, 2 + out - bitmaps)
-        A[record] = tokens - bitmaps
-        for i in range(bitmaps, tokens):
-            A[record + 1 + i - bitmaps] = S[i]
-        A[record + 1 + tokens - bitmaps] = out - tokens
-        for i in range(tokens, out):
-            A[record + 2 + i - bitmaps] = S[i]
-        return record
-    union = region(A, words)
-    for k in range(bitmaps, tokens):
-        for w in range(words):
-            A[union + w] |= A[S[k] + w]
-    for i in range(tokens, out):
-        A[union + (S[i] >> 5)] |= np.int32(np.uint32(1) << np.uint32(S[i] & 31))
-    record = region(A, 3)
-    A[record] = 1
-    A[record + 1] = union
     return record
 
 

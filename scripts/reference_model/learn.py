@@ -3,7 +3,7 @@
 Hidden matrices are updated by Muon (Jordan et al. 2024, torch.optim.Muon), embeddings and norms by AdamW; the learning
 rate warms up, stays, then falls linearly to 2 % from a third of the run on. Matrix products run in bfloat16 (autocast),
 parameters stay float32.
-Cost: about 8,000 tokens a second on two idle cores. Progress is measured in steps, or in wall-clock time (`minutes`) on
+Cost: about 5,000 tokens a second and core. Progress is measured in steps, or in wall-clock time (`minutes`) on
 a shared machine; the record says how many steps that were, so a run can be repeated by its step count.
 """
 
