@@ -31,7 +31,7 @@ from constrain.automata.syntax import (
     Ranges,
     Repeat,
 )
-from constrain.kernels import arena
+from constrain.kernels import arena, expressions
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
@@ -62,7 +62,9 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
 def _chars(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Chars)
     e = spell(store, node.ranges)
-    store.note_characters(e, node.ranges)
+    flags = expressions.CHARACTER | (expressions.ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
+    if e != arena.NONE:
+        store.A[e + expressions.FLAGS] |= flags | store.covered_slices(node.ranges)
     return e
 
 
@@ -96,7 +98,10 @@ def _alternate(store: Store, node: Node, spell: Spelling) -> int:
 
 def _repeat(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Repeat)
-    return store.repeat(_lower(store, node.node, spell), node.low, node.high)
+    e = store.repeat(_lower(store, node.node, spell), node.low, node.high)
+    if node == syntax.ANY_TEXT:
+        store.A[e + expressions.FLAGS] |= expressions.UNIVERSAL
+    return e
 
 
 def _intersect(store: Store, node: Node, spell: Spelling) -> int:

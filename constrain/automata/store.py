@@ -104,8 +104,9 @@ class Store:
         start = int(self.A[arena.UNEXPANDED])
         return sorted(set(self.A[start : start + n].tolist()))
 
-    def note_characters(self, e: int, ranges: Ranges) -> None:
-        """Told that e is one character of these ranges, in some spelling; the engine notes which slices e covers."""
+    def covered_slices(self, ranges: Ranges) -> int:
+        """The FLAGS that say which slices of a vocabulary are made of characters of these ranges only."""
+        return 0
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 

@@ -70,11 +70,12 @@ class TokenAutomaton(Store):
         self.A[arena.N_TOKENS], self.A[arena.N_EOS] = self.size, len(self.eos_ids)
         self.A[arena.N_SLICES] = len(self._slices)
 
-    def note_characters(self, e: int, ranges: Ranges) -> None:
-        if e != arena.NONE:
-            for j, characters in enumerate(self._slices):
-                if all(any(a <= low and high <= b for a, b in ranges) for low, high in characters):
-                    self.A[e + expressions.FLAGS] |= 1 << (expressions.FIRST_SLICE + j)
+    def covered_slices(self, ranges: Ranges) -> int:
+        flags = 0
+        for j, characters in enumerate(self._slices):
+            if all(any(a <= low and high <= b for a, b in ranges) for low, high in characters):
+                flags |= 1 << (expressions.FIRST_SLICE + j)
+        return flags
 
     def flush(self) -> None:
         """Forget every state; matchers rebuild theirs when they are next asked."""

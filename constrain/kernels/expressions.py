@@ -61,8 +61,9 @@ from constrain.kernels.arena import (
 
 # memo words of expressions (offsets from the record)
 FLAGS, PART, ROW, TAGS, INSIDE, LIFE, CLAMPED, RAW = 1, 2, 3, 4, 5, 6, 7, 8
-NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # FLAGS
-FIRST_SLICE = 8  # bit FIRST_SLICE + j of FLAGS: every character of the vocabulary's slice j is in e (set by `engine`)
+NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # FLAGS; those of the next line are set by automata/lower.py
+CHARACTER, ANY_CHARACTER, UNIVERSAL = 16, 32, 64  # one character of a set; of all; every text of characters and more
+FIRST_SLICE = 8  # bit FIRST_SLICE + j of FLAGS: every character of the vocabulary's slice j is in e (`engine` says so)
 ALIVE, DEAD, FIRST_SERIAL = 1, 2, 3  # LIFE; a larger value marks a visit of the search with that number
 
 # memo words of partitions
@@ -94,10 +95,14 @@ def flags(A, e):
     elif k == CAT:
         f |= A[A[e + KEY] + FLAGS] & A[A[e + KEY + 1] + FLAGS] & NULLABLE
         f |= (A[A[e + KEY] + FLAGS] | A[A[e + KEY + 1] + FLAGS]) & NEGATIVE
+        if A[A[e + KEY] + FLAGS] & NULLABLE:
+            f |= A[A[e + KEY + 1] + FLAGS] & UNIVERSAL
+        if A[A[e + KEY + 1] + FLAGS] & NULLABLE:
+            f |= A[A[e + KEY] + FLAGS] & UNIVERSAL
     elif k == ALT:
         f = KNOWN
         for i in range(e + KEY, e + KEY + size(A, e)):
-            f |= A[A[i] + FLAGS]
+            f |= A[A[i] + FLAGS] & ~(CHARACTER | ANY_CHARACTER)
     elif k == AND:
         f |= NULLABLE | NEGATIVE
         for i in range(e + KEY, e + KEY + size(A, e)):
@@ -254,17 +259,67 @@ def alt(A, H, S, start):
 
 
 @kernel("i(arena, arena, arena, i)")
+def meet_counts(A, H, S, start):
+    """Make one of x{a,b} and x{c,d}, or of x{a,b} and .{c,d}, among the parts S[start : S[0]] of an intersection.
+
+    Sound for characters x: no spelling begins another, so a text has one number of them. 0 if no number is left.
+    """
+    i = start
+    while i < S[0]:
+        j = i + 1
+        while j < S[0]:
+            e = np.int64(S[i])
+            f = np.int64(S[j])
+            if kind(A, e) == REP and kind(A, f) == REP:
+                x = np.int64(A[e + KEY])
+                y = np.int64(A[f + KEY])
+                if x != y and A[x + FLAGS] & ANY_CHARACTER:
+                    x, y = y, x
+                if A[x + FLAGS] & CHARACTER and (x == y or A[y + FLAGS] & ANY_CHARACTER):
+                    low = max(A[e + KEY + 1], A[f + KEY + 1])
+                    high = np.int64(A[e + KEY + 2])
+                    other = np.int64(A[f + KEY + 2])
+                    if high < 0 or (0 <= other and other < high):
+                        high = other
+                    if 0 <= high and high < low:
+                        return 0
+                    S[i] = rep(A, H, x, low, high)
+                    S[0] -= 1
+                    S[j] = S[S[0]]
+                    j = i
+            j += 1
+        i += 1
+    return 1
+
+
+@kernel("i(arena, arena, arena, i)")
 def both(A, H, S, start):
-    """The intersection of the expressions S[start : S[0]] (as `push_flat` pushed them); pops them."""
+    """The intersection of the expressions S[start : S[0]] (as `push_flat` pushed them); pops them.
+
+    One of them at least is not a complement, and its texts are spelled characters (automata/lower.py sees to that).
+    """
     out = start
+    universal = NONE  # a part that all the others are in; counts only if there is no other positive part
+    positive = False
     for i in range(start, S[0]):
         e = np.int64(S[i])
-        if e == NONE:
+        if e == NONE or (kind(A, e) == NOT and A[A[e + KEY] + FLAGS] & UNIVERSAL):
             S[0] = start
             return NONE
-        if e != ALL:
+        if A[e + FLAGS] & UNIVERSAL:
+            universal = e
+        elif e != ALL:
+            positive = positive or kind(A, e) != NOT
             S[out] = e
             out += 1
+    if universal != NONE and not positive:
+        S[out] = universal
+        out += 1
+    S[0] = out
+    if not meet_counts(A, H, S, start):
+        S[0] = start
+        return NONE
+    out = np.int64(S[0])
     sort_groups(S, start, out, 1)
     out = unique_groups(S, start, out, 1)
     S[0] = start
