@@ -6,8 +6,9 @@ used by: automata (expressions), engine (parser states, configurations, masks)
 start reading at: arena.py, then expressions.py, earley.py, configurations.py, masks.py (each calls only those before
 it)
 
-Kernels are declared with `@kernel(signature)` and compiled, or loaded from numba's disk cache, all at once by `load()`:
-one signature each (numba quietly compiles a second one for every mix of int32 and int64 arguments), nothing at import.
+Kernels are declared with `@kernel(signature)` and compiled all at once by `load()`: one signature each (numba quietly
+compiles a second one for every mix of int32 and int64 arguments), nothing at import. Once all are in numba's disk cache,
+only those that Python calls (`entry=True`) are read from it: each has the code of those that it calls.
 Numba's cache does not notice an edited callee in another file (numba issue 1833); here every cache entry is stamped
 with a hash of all kernel sources, so any edit recompiles all.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,8 @@ from numba.extending import intrinsic
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _kernels: list[tuple[Any, str]] = []
-_loaded = 0
+_entries: set[Any] = set()
+_ready: set[Any] = set()
 _lock = threading.Lock()
 
 
@@ -44,8 +46,11 @@ def _source_stamp() -> str:
 _STAMP = _source_stamp()
 
 
-def kernel(signature: str) -> Callable[[Function], Function]:
-    """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64."""
+def kernel(signature: str, *, entry: bool = False) -> Callable[[Function], Function]:
+    """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64.
+
+    entry: Python calls it, not only other kernels.
+    """
 
     def declare(function: Function) -> Function:
         dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
@@ -54,6 +59,8 @@ def kernel(signature: str) -> Callable[[Function], Function]:
         # PERF/SAFETY: private attribute, guarded by tests/kernels/test_cache.py, which edits a helper and sees it.
         dispatcher._cache._cache_file._source_stamp = _STAMP
         _kernels.append((dispatcher, _expand(signature)))
+        if entry:
+            _entries.add(dispatcher)
         return dispatcher
 
     return declare
@@ -102,27 +109,40 @@ def _expand(signature: str) -> str:
     return f"{names.get(head, head)}({arguments})"
 
 
-def load(progress: Callable[[int, int], None] | None = None) -> None:
-    """Compile every kernel, or load it from the cache; quick when done already.
+def load(progress: Callable[[int, int], None] | None = None, *, everything: bool = False) -> None:
+    """Make the kernels ready: read from the cache those that Python calls, or compile all; quick when done already.
 
-    progress: called with (kernels done, kernels in all) after each.
+    progress: called with (kernels done, kernels in all) after each; by default a line on a terminal while compiling.
+    everything: read those too that only kernels call.
     """
-    global _loaded
-    if _loaded == len(_kernels):
-        return
     with _lock:
-        for done in range(_loaded, len(_kernels)):
-            dispatcher, signature = _kernels[done]
+        cached = is_cached()
+        waiting = [
+            (dispatcher, signature)
+            for dispatcher, signature in _kernels
+            if dispatcher not in _ready and (everything or not cached or dispatcher in _entries)
+        ]
+        if progress is None:
+            progress = _quiet if cached else _line
+        for done, (dispatcher, signature) in enumerate(waiting, start=1):
             dispatcher.compile(signature)
             dispatcher.disable_compile()
-            if progress is not None:
-                progress(done + 1, len(_kernels))
-        _loaded = len(_kernels)
+            _ready.add(dispatcher)
+            progress(done, len(waiting))
 
 
 def is_cached() -> bool:
-    """Whether `load()` has only to read from the cache (the last kernel's entry is there)."""
+    """Whether `load()` has only to read from the cache: the last kernel's entry is there, and of these sources."""
     if numba.config.DISABLE_JIT or not _kernels:
         return True
-    dispatcher, _ = _kernels[-1]
-    return os.path.exists(dispatcher._cache._cache_file._index_path)
+    return bool(_kernels[-1][0]._cache._cache_file._load_index())
+
+
+def _quiet(done: int, total: int) -> None:
+    pass
+
+
+def _line(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\rconstrain: compiling kernels, once: {done} of {total}" + ("\n" if done == total else ""))
+        sys.stderr.flush()

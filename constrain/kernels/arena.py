@@ -84,7 +84,7 @@ def reserve(A, n):
     return top
 
 
-@kernel("i(arena, i)")
+@kernel("i(arena, i)", entry=True)
 def region(A, n):
     """n fresh zero words."""
     top = reserve(A, n)
@@ -135,14 +135,14 @@ def intern(A, H, what, n):
     return top
 
 
-@kernel("i(arena, arena, i, i)")
+@kernel("i(arena, arena, i, i)", entry=True)
 def intern1(A, H, what, a):
     top = reserve(A, KEY + 1)
     A[top + KEY] = a
     return intern(A, H, what, 1)
 
 
-@kernel("i(arena, arena, i, i, i)")
+@kernel("i(arena, arena, i, i, i)", entry=True)
 def intern2(A, H, what, a, b):
     top = reserve(A, KEY + 2)
     A[top + KEY] = a
@@ -150,7 +150,7 @@ def intern2(A, H, what, a, b):
     return intern(A, H, what, 2)
 
 
-@kernel("i(arena, arena, i, i, i, i)")
+@kernel("i(arena, arena, i, i, i, i)", entry=True)
 def intern3(A, H, what, a, b, c):
     top = reserve(A, KEY + 3)
     A[top + KEY] = a
@@ -159,7 +159,7 @@ def intern3(A, H, what, a, b, c):
     return intern(A, H, what, 3)
 
 
-@kernel("i(arena, arena, arena, i, i)")
+@kernel("i(arena, arena, arena, i, i)", entry=True)
 def intern_list(A, H, S, what, start):
     """The record whose key is S[start : S[0]]; pops those words."""
     n = S[0] - start
@@ -170,7 +170,7 @@ def intern_list(A, H, S, what, start):
     return intern(A, H, what, n)
 
 
-@kernel("void(arena, arena, arena)")
+@kernel("void(arena, arena, arena)", entry=True)
 def move_hash(A, old, new):
     """Enter every record of the table `old` into the larger, zeroed table `new`."""
     mask = new.size - 1
@@ -245,7 +245,7 @@ def unique_groups(S, start, stop, width):
     return out
 
 
-@kernel("void(arena, arena)")
+@kernel("void(arena, arena)", entry=True)
 def init(A, H):
     """Lay out the header and the records at fixed places in a fresh arena; H must be zero."""
     for i in range(HEADER):

@@ -56,7 +56,7 @@ def fresh(A, H, S, p):
     return intern_list(A, H, S, CONFIG, start)
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
+@kernel("i(arena, arena, arena, i, i, i)", entry=True)
 def start_configuration(A, H, S, grammar, lhs, suffix):
     """The configuration before the first byte; `lhs` is a nonterminal that stands for the whole text."""
     start = np.int64(S[0])
@@ -142,7 +142,7 @@ def step_configuration(A, H, S, c, b):
     return d
 
 
-@kernel("i(arena, i)")
+@kernel("i(arena, i)", entry=True)
 def accepts(A, c):
     """Whether the text so far is a member."""
     if A[c + ACCEPTING] == 0:
@@ -156,7 +156,7 @@ def accepts(A, c):
     return A[c + ACCEPTING] - 1
 
 
-@kernel("i(arena, i)")
+@kernel("i(arena, i)", entry=True)
 def is_complete(A, c):
     """Whether the text so far is a member and nothing can follow."""
     for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
@@ -165,7 +165,7 @@ def is_complete(A, c):
     return accepts(A, c)
 
 
-@kernel("i(arena, arena, arena, i, i)")
+@kernel("i(arena, arena, arena, i, i)", entry=True)
 def advance(A, H, S, c, token):
     """The configuration after the bytes of a token; NONE if it is not allowed (or has no bytes)."""
     start = np.int64(A[A[TOKEN_AT] + token])
@@ -179,7 +179,7 @@ def advance(A, H, S, c, token):
     return c
 
 
-@kernel("i(arena, arena, arena, i, arena)")
+@kernel("i(arena, arena, arena, i, arena)", entry=True)
 def advance_bytes(A, H, S, c, text):
     """The configuration after the bytes (one a word) of `text`, or NONE; S[1] = bytes that were read before it died."""
     for i in range(text.size):
@@ -191,7 +191,7 @@ def advance_bytes(A, H, S, c, text):
     return c
 
 
-@kernel("i(arena, arena, arena, i)")
+@kernel("i(arena, arena, arena, i)", entry=True)
 def forced_byte(A, H, S, c):
     """The only byte that may follow, when the text is no member yet; else -1."""
     if accepts(A, c):

@@ -130,13 +130,13 @@ def is_negative(A, e):
     return A[e + FLAGS] & NEGATIVE
 
 
-@kernel("void(arena, arena)")
+@kernel("void(arena, arena)", entry=True)
 def init_expressions(A, H):
     for e in (NONE, EPS, ALL):
         flags(A, e)
 
 
-@kernel("i(arena, arena, arena)")
+@kernel("i(arena, arena, arena)", entry=True)
 def byte_set(A, H, S):
     """The expression of one byte of the set whose 8 words are on top of the stack; pops them."""
     S[0] -= 8
@@ -166,7 +166,7 @@ def cat(A, H, a, b):
     return e
 
 
-@kernel("i(arena, arena, i, i, i)")
+@kernel("i(arena, arena, i, i, i)", entry=True)
 def rep(A, H, a, low, high):
     if high == 0 or a == EPS:
         return EPS
@@ -183,7 +183,7 @@ def rep(A, H, a, low, high):
     return e
 
 
-@kernel("i(arena, arena, i)")
+@kernel("i(arena, arena, i)", entry=True)
 def negate(A, H, a):
     if kind(A, a) == NOT:
         return np.int64(A[a + KEY])
@@ -209,7 +209,7 @@ def push_flat(A, S, e, what):
         push(S, e)
 
 
-@kernel("i(arena, arena, arena, i)")
+@kernel("i(arena, arena, arena, i)", entry=True)
 def alt(A, H, S, start):
     """The union of the expressions S[start : S[0]] (as `push_flat` pushed them); pops them."""
     out = start
@@ -279,9 +279,9 @@ def meet_counts(A, H, S, start):
                     low = max(A[e + KEY + 1], A[f + KEY + 1])
                     high = np.int64(A[e + KEY + 2])
                     other = np.int64(A[f + KEY + 2])
-                    if high < 0 or (0 <= other and other < high):
+                    if high < 0 or (other >= 0 and other < high):
                         high = other
-                    if 0 <= high and high < low:
+                    if high >= 0 and high < low:
                         return 0
                     S[i] = rep(A, H, x, low, high)
                     S[0] -= 1
@@ -292,7 +292,7 @@ def meet_counts(A, H, S, start):
     return 1
 
 
-@kernel("i(arena, arena, arena, i)")
+@kernel("i(arena, arena, arena, i)", entry=True)
 def both(A, H, S, start):
     """The intersection of the expressions S[start : S[0]] (as `push_flat` pushed them); pops them.
 
@@ -353,7 +353,7 @@ def alt2(A, H, S, a, b):
     return alt(A, H, S, start)
 
 
-@kernel("i(arena, arena, arena, i, i)")
+@kernel("i(arena, arena, arena, i, i)", entry=True)
 def chain(A, H, S, start, n):
     """CAT of the n expressions S[start : start + n]."""
     e = EPS
@@ -365,7 +365,7 @@ def chain(A, H, S, start, n):
 literal_trie_again = recursion(lambda: literal_trie, 7)
 
 
-@kernel("i(arena, arena, arena, i, i, i, i)")
+@kernel("i(arena, arena, arena, i, i, i, i)", entry=True)
 def literal_trie(A, H, S, table, low, high, depth):
     """The union of the distinct literals low..high-1, sorted, that agree on their first `depth` characters.
 
@@ -513,7 +513,7 @@ def partition(A, H, S, e):
     return np.int64(A[e + PART])
 
 
-@kernel("void(arena, arena, arena, i, i)")
+@kernel("void(arena, arena, arena, i, i)", entry=True)
 def prepare(A, H, S, e, which):
     """Give e a row of successors, all unknown. which: ROW, for the pruned ones of `step`, or RAW, those of `derive`."""
     if A[e + which] == 0:
@@ -645,7 +645,7 @@ def prune(A, H, S, e):
 sanitize_again = recursion(lambda: sanitize, 4)
 
 
-@kernel("i(arena, arena, arena, i)")
+@kernel("i(arena, arena, arena, i)", entry=True)
 def sanitize(A, H, S, e):
     """e with every empty part removed, wherever it stands; after it, pruning heads of derivatives is enough."""
     if not is_negative(A, e):
@@ -683,7 +683,7 @@ def step(A, H, S, e, b):
     return d
 
 
-@kernel("i(arena, arena, arena, arena, i)")
+@kernel("i(arena, arena, arena, arena, i)", entry=True)
 def run(A, H, S, text, e):
     """The state of e after the bytes (one a word) of `text`."""
     for i in range(text.size):

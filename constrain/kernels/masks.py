@@ -657,7 +657,7 @@ def write_mask(A, record, row):
         row[A[i] >> 5] |= np.uint32(1) << np.uint32(A[i] & 31)
 
 
-@kernel("i(arena, arena, arena, i, row)")
+@kernel("i(arena, arena, arena, i, row)", entry=True)
 def fill_mask(A, H, S, c, row):
     """Write the mask of a configuration; 1 if it allows anything."""
     record = mask(A, H, S, c)
@@ -665,7 +665,7 @@ def fill_mask(A, H, S, c, row):
     return A[record] + A[record + 1 + A[record]]
 
 
-@kernel("i(arena, arena, arena, ids, rows, i)")
+@kernel("i(arena, arena, arena, ids, rows, i)", entry=True)
 def fill_masks(A, H, S, configurations, rows, first):
     """`fill_mask` for configurations[first:], row by row; S[1] is the row in progress, to go on from after an
     exception."""
@@ -675,7 +675,7 @@ def fill_masks(A, H, S, configurations, rows, first):
     return configurations.size
 
 
-@kernel("i(arena, arena, arena, i)")
+@kernel("i(arena, arena, arena, i)", entry=True)
 def forced_token(A, H, S, c):
     """The only token that the mask of c allows, or -1."""
     record = mask(A, H, S, c)
@@ -684,7 +684,7 @@ def forced_token(A, H, S, c):
     return -1
 
 
-@kernel("void(arena, arena, arena)")
+@kernel("void(arena, arena, arena)", entry=True)
 def align_trie(whole, part, out):
     """The number in a whole trie of each node of a trie of some of its tokens.
 

@@ -42,7 +42,7 @@ import numpy as np
 from constrain import kernels
 from constrain.kernels import second
 cached = kernels.is_cached()
-kernels.load()
+kernels.load(everything=True)
 hits = sum(sum(dispatcher.stats.cache_hits.values()) for dispatcher, _ in kernels._kernels)
 print(int(cached), hits, second.twice(np.arange(10, dtype=np.int32), 3), second.total(np.arange(10, dtype=np.int32), 4))
 """
