@@ -22,11 +22,13 @@ from constrain.automata.syntax import Ranges
 from constrain.engine.layout import layout
 from constrain.errors import LimitError
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.grammar.source import Source
 from constrain.kernels import arena, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
+REMEMBERED = 256  # sources whose grammars are kept for equal sources to come
 
 _lock = threading.Lock()
 _automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
@@ -60,6 +62,7 @@ class TokenAutomaton(Store):
         self._symbols: dict[Symbol, int] = {}
         self._nonterminals: list[Nonterminal] = []
         self._suffixes: dict[tuple[int, int], int] = {}
+        self._grammars: dict[Source, Grammar] = {}
         base = self.call(_region, self._layout.words.size)
         self.A[base : base + self._layout.words.size] = self._layout.words
         for word, offset in self._layout.header.items():
@@ -95,6 +98,18 @@ class TokenAutomaton(Store):
                     return operation()
                 finally:
                     self.may_exceed = False
+
+    def grammar_of(self, source: Source) -> Grammar:
+        """The grammar of a source; equal sources get the same one, so that a repeated request finds its states made.
+
+        Raises what the source raises.
+        """
+        with self.lock:
+            known = self._grammars.pop(source, None) or source.to_grammar()
+            self._grammars[source] = known  # the latest is last
+            if len(self._grammars) > REMEMBERED:
+                del self._grammars[next(iter(self._grammars))]
+            return known
 
     def start(self, grammar: Grammar) -> int:
         """The configuration before the first byte. The caller holds the lock."""

@@ -24,7 +24,7 @@ class CompiledConstraint:
         self.source = source
         self.vocabulary = vocabulary
         self.automaton = automaton
-        self._grammar = source.to_grammar()
+        self._grammar = automaton.grammar_of(source)
         self._start = (-1, 0)  # (epoch, configuration)
         if automaton.attempt(self.start) == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(source))

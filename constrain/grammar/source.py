@@ -14,9 +14,10 @@ general, and one with a regular language is not built here: `&` needs regular so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 from constrain.automata.python import parse_python
@@ -135,6 +136,17 @@ class Choices(Source):
         return f"choices([{shown}{', ...' if len(self.options) > 5 else ''}])"
 
 
+_RELATIVE_IMPORT = re.compile(r"%import\s+\.")
+
+
+@lru_cache(maxsize=64)
+def _read(text: str, kind: Format, start: str, lexer: Lexer) -> Reading:
+    """Remembered, so that equal texts have the same nonterminals and share the engine's states."""
+    if kind == "gbnf":
+        return read_gbnf(text, start=start)
+    return read_lark(text, start=start, lexer=lexer)
+
+
 @dataclass(frozen=True)
 class GrammarText(Source):
     """A grammar text; make one with `grammar`."""
@@ -147,9 +159,8 @@ class GrammarText(Source):
     @cached_property
     def reading(self) -> Reading:
         """The rules as read. Raises what `read_lark` and `read_gbnf` raise."""
-        if self.format == "gbnf":
-            return read_gbnf(self.text, start=self.start)
-        return read_lark(self.text, start=self.start, lexer=self.lexer)
+        read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # a file may change
+        return read(self.text, self.format, self.start, self.lexer)
 
     @property
     def findings(self) -> tuple[str, ...]:

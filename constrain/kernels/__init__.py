@@ -7,8 +7,8 @@ start reading at: arena.py, then expressions.py, earley.py, configurations.py, m
 it)
 
 Kernels are declared with `@kernel(signature)` and compiled all at once by `load()`: one signature each (numba quietly
-compiles a second one for every mix of int32 and int64 arguments), nothing at import. Once all are in numba's disk cache,
-only those that Python calls (`entry=True`) are read from it: each has the code of those that it calls.
+compiles a second one for every mix of int32 and int64 arguments), nothing at import. Once all are in numba's disk
+cache, only those that Python calls (`entry=True`) are read from it: each has the code of those that it calls.
 Numba's cache does not notice an edited callee in another file (numba issue 1833); here every cache entry is stamped
 with a hash of all kernel sources, so any edit recompiles all.
 """
