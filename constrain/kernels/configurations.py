@@ -35,7 +35,16 @@ from constrain.kernels.arena import (
     unique_groups,
 )
 from constrain.kernels.earley import ACCEPTS, GREEDY, LEXER, close, scan, scan_all
-from constrain.kernels.expressions import CLASSES, class_of, continues, partition_of_fronts, push_fronts, step, tags
+from constrain.kernels.expressions import (
+    CLASSES,
+    class_of,
+    continues,
+    partition,
+    partition_of_fronts,
+    push_fronts,
+    step,
+    tags,
+)
 
 PART_OF, ROW_OF, MASK_OF, ACCEPTING = 1, 2, 3, 4  # memo words; ACCEPTING: 1 no, 2 yes
 
@@ -127,10 +136,13 @@ def step_configuration(A, H, S, c, b):
     if known != 0:
         return known
     if A[c + ROW_OF] == 0:
-        start = np.int64(S[0])
-        for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
-            push_fronts(A, S, A[i])
-        p = partition_of_fronts(A, H, S, start)
+        if size(A, c) == 3:
+            p = partition(A, H, S, A[c + KEY + 2])
+        else:
+            start = np.int64(S[0])
+            for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
+                push_fronts(A, S, A[i])
+            p = partition_of_fronts(A, H, S, start)
         A[c + PART_OF] = p
         A[c + ROW_OF] = region(A, A[p + CLASSES])
     if A[A[c + KEY] + GREEDY]:

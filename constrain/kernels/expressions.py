@@ -474,7 +474,7 @@ def partition_of_fronts(A, H, S, start):
     classes = stop
     for i in range(classes, classes + 1025):
         S[i] = 0
-    S[classes + 256] = 256
+    S[classes + 256] = 256  # all bytes are in class 0
     S[classes + 1024] = 1
     for i in range(start, stop):
         split_classes(A, S, classes, S[i])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import vocabularies
 
 import constrain
+import vocabularies
 from constrain.kernels import arena
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
