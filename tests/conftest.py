@@ -16,6 +16,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no warning when a test starts a process
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # models of tests are tiny: threads that wait for each other only cost
 if sys.version_info < (3, 11):  # tables of tests are read with tomllib
     import tomli
 
