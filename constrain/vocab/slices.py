@@ -44,7 +44,7 @@ JSON_PLAIN: Ranges = (  # without the line separators U+2028 and U+2029, so that
 #   [ -~]            206,822 ->  6,613     [A-Za-z0-9]   59,312 -> 2,157     [a-z0-9-]   36,355 -> 7,390
 #   [A-Za-z0-9_ ]    164,581 -> 16,185
 CLASSES: tuple[tuple[str, Ranges], ...] = (  # the most tokens first
-    ("json_plain", JSON_PLAIN),  # what stands unescaped in a JSON string (RFC 8259, section 7)
+    ("json_plain", JSON_PLAIN),  # what stands unescaped in a JSON string (RFC 8259, section 7), on one line
     ("ascii_plain", ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))),  # of these the printable ASCII ones
     ("letters_and_space", ((0x20, 0x20), (0x41, 0x5A), (0x61, 0x7A))),
     ("word", ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))),
