@@ -40,11 +40,11 @@ Sequence = tuple[tuple[int, int], ...]  # byte ranges, one after the other
 
 
 def lower(store: Store, node: Node) -> int:
-    """The sanitized expression of a tree; `arena.NONE` if its language is empty. Raises LimitError."""
+    """The pruned expression of a tree; `arena.NONE` if its language is empty. Raises LimitError."""
     key = ("terminal", node)
     known = store.lowered.get(key)
     if known is None:
-        known = store.lowered[key] = store.sanitize(_lower(store, node, utf8))
+        known = store.lowered[key] = store.prune(_lower(store, node, utf8))
     return known
 
 

@@ -158,12 +158,12 @@ class Store:
         words = characters + [8 + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
-    def sanitize(self, e: int) -> int:
+    def prune(self, e: int) -> int:
         """The same language with every empty part removed; arena.NONE if it is empty. Raises LimitError."""
-        return self.call(expressions.sanitize, e)
+        return self.call(expressions.prune, e, 1)
 
     def run(self, e: int, text: bytes) -> int:
-        """The state after a text; arena.NONE when no member begins so. e must be sanitized."""
+        """The state after a text; arena.NONE when no member begins so. e must be pruned."""
         return self.call(expressions.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
 
     def is_nullable(self, e: int) -> bool:

@@ -619,47 +619,31 @@ def is_alive(A, H, S, e):
     return 1 if A[e + LIFE] == ALIVE else 0
 
 
-prune_again = recursion(lambda: prune, 4)
+prune_again = recursion(lambda: prune, 5)
 
 
-@kernel("i(arena, arena, arena, i)")
-def prune(A, H, S, e):
-    """e without the parts, among those that may begin now, from which nothing can be accepted."""
+@kernel("i(arena, arena, arena, i, i)", entry=True)
+def prune(A, H, S, e, deep):
+    """e without the parts from which nothing can be accepted: wherever they stand (deep), or among those that may
+    begin now.
+
+    After a deep pruning, pruning the beginnings of derivatives is enough.
+    """
     if not is_negative(A, e):
         return e
     k = kind(A, e)
     if k == ALT:
         start = np.int64(S[0])
         for i in range(e + KEY, e + KEY + size(A, e)):
-            push_flat(A, S, prune_again(A, H, S, A[i]), ALT)
+            push_flat(A, S, prune_again(A, H, S, A[i], deep), ALT)
         return alt(A, H, S, start)
     if k == CAT:
-        head = np.int64(A[e + KEY])
-        pruned = prune_again(A, H, S, head)
-        return e if pruned == head else cat(A, H, pruned, A[e + KEY + 1])
+        tail = np.int64(A[e + KEY + 1])
+        if deep:
+            tail = prune_again(A, H, S, tail, deep)
+        return cat(A, H, prune_again(A, H, S, A[e + KEY], deep), tail)
     if k == REP:
-        return e  # its body was pruned by `sanitize`
-    return e if is_alive(A, H, S, e) else NONE
-
-
-sanitize_again = recursion(lambda: sanitize, 4)
-
-
-@kernel("i(arena, arena, arena, i)", entry=True)
-def sanitize(A, H, S, e):
-    """e with every empty part removed, wherever it stands; after it, pruning heads of derivatives is enough."""
-    if not is_negative(A, e):
-        return e
-    k = kind(A, e)
-    if k == ALT:
-        start = np.int64(S[0])
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            push_flat(A, S, sanitize_again(A, H, S, A[i]), ALT)
-        return alt(A, H, S, start)
-    if k == CAT:
-        return cat(A, H, sanitize_again(A, H, S, A[e + KEY]), sanitize_again(A, H, S, A[e + KEY + 1]))
-    if k == REP:
-        return rep(A, H, sanitize_again(A, H, S, A[e + KEY]), A[e + KEY + 1], A[e + KEY + 2])
+        return rep(A, H, prune_again(A, H, S, A[e + KEY], deep), A[e + KEY + 1], A[e + KEY + 2]) if deep else e
     return e if is_alive(A, H, S, e) else NONE
 
 
@@ -672,13 +656,13 @@ def peek(A, e, b):
 
 @kernel("i(arena, arena, arena, i, i)")
 def step(A, H, S, e, b):
-    """The state after byte b; NONE when no text of e begins so. e is pruned (`sanitize` at first)."""
+    """The state after byte b; NONE when no text of e begins so. e was pruned deep."""
     d = peek(A, e, b)
     if d == 0:
         prepare(A, H, S, e, ROW)
         d = derive(A, H, S, e, b)
         if is_negative(A, d):
-            d = prune(A, H, S, d)
+            d = prune(A, H, S, d, 0)
         A[A[e + ROW] + class_of(A, A[e + PART], b)] = d
     return d
 

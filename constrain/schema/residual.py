@@ -7,7 +7,7 @@ whole schema, and are left to the `jsonschema` package, which is asked only for 
 from __future__ import annotations
 
 import json
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
@@ -29,9 +29,29 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_exactly(text: str) -> Any:
-    """Parse JSON with numbers as integers and decimals. Raises ValueError, `_Repeated`."""
-    return json.loads(text, parse_float=Decimal, object_pairs_hook=_pairs)
+MAX_EXPONENT = 10_000  # of a number in a text: beyond it, comparing takes unreasonable time
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"the exponent of {text[:40]} has too many digits") from None
+
+
+def _moderate(text: str) -> Decimal:
+    value = _decimal(text)
+    if abs(value.adjusted()) > MAX_EXPONENT:
+        raise ValueError(f"the exponent of {text[:40]} is beyond {MAX_EXPONENT}")
+    return value
+
+
+def read_exactly(text: str, moderate: bool = False) -> Any:
+    """Parse JSON with numbers as integers and decimals; moderate: none beyond MAX_EXPONENT.
+
+    Raises ValueError, `_Repeated`.
+    """
+    return json.loads(text, parse_float=_moderate if moderate else _decimal, object_pairs_hook=_pairs)
 
 
 def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, formats: bool, registry: Any) -> str | None:
@@ -40,7 +60,7 @@ def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, formats: bo
     deep: the schema has residues besides repeated keys. formats: formats are asserted.
     """
     try:
-        value = read_exactly(text)
+        value = read_exactly(text, moderate=True) if deep else json.loads(text, object_pairs_hook=_pairs)
     except _Repeated as repeated:
         return f"the key {str(repeated)!r} occurs twice in one object"
     except ValueError as error:

@@ -176,6 +176,8 @@ class ObjectShape:
         if found is None:
             found = self._entries[pending] = []
             for (language, conj), met in product(self.classes, list(_subsets(pending))):
+                if met and language == ANY_TEXT:  # met with a need, it is no longer "any string but the declared names"
+                    language = without(language, list(self.declared))
                 for n in met:
                     language, conj = meet_strings(language, self.needs[n][0]), both(conj, self.needs[n][1])
                 if not met or (not is_void(language) and self.inhabited(conj)):
