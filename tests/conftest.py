@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -21,6 +22,13 @@ if sys.version_info < (3, 11):  # tables of tests are read with tomllib
     import tomli
 
     sys.modules.setdefault("tomllib", tomli)
+
+
+# The same examples every time, so that a run says something of the change and not of luck; HYPOTHESIS_PROFILE=explore
+# looks for new ones. What it finds becomes a row of a table.
+settings.register_profile("repeat", derandomize=True)
+settings.register_profile("explore", derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
 def data_path(*parts: str) -> Path:
