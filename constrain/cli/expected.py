@@ -13,7 +13,6 @@ END_OF_TEXT = 256
 SPELLED = {0x20: "space", 0x09: "tab", 0x0A: "newline", 0x0D: "carriage return", 0x60: "backquote"}
 QUIET = frozenset(b"\\ \t\n\r")  # what an example leaves out: escapes and white space
 LEAD = range(0xC2, 0xF5)  # the first bytes of characters beyond ASCII (RFC 3629, section 4)
-CONTINUATION = range(0x80, 0xC0)
 
 
 def byte_vocabulary() -> Any:

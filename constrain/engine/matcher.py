@@ -234,8 +234,8 @@ def fill_masks(matchers: Sequence[Matcher], out: Row) -> None:
         raise ConstrainError("the matchers of one fill_masks() call must share a vocabulary")
     if not out.flags.c_contiguous:
         raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
-    rows = _row(out.reshape(-1), automaton.size * len(matchers) if len(matchers) == 1 else 0).reshape(out.shape)
     _row(out[0], automaton.size)
+    rows = out.view(np.uint32)
 
     def operation() -> None:
         for matcher in matchers:
