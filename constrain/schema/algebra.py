@@ -39,19 +39,29 @@ def both(a: Conj, b: Conj) -> Conj:
     return tuple(sorted({*a, *b}))
 
 
+class Count(NamedTuple):
+    """Of the items from index `start` on, between `least` and `most` fulfil conj (None: no limit)."""
+
+    start: int
+    conj: Conj
+    least: int = 1
+    most: int | None = None
+
+
 class ArrayBox(NamedTuple):
     """Arrays: item i fulfils prefix[i], later ones `rest`; between `low` and `high` items.
 
-    needs: pairs (start, conj) — some item at index `start` or later fulfils conj.
-    unique: no two items are equal (checked after generation unless it follows from the lengths).
+    counts: how many items fulfil some conjunction. unique: no two items are equal; repeats: some two are. (Remembered
+    values are no context-free matter: exact for items with few values, else watched by `guards`.)
     """
 
     prefix: tuple[Conj, ...] = ()
     rest: Conj = TRUE
     low: int = 0
     high: int | None = None
-    needs: tuple[tuple[int, Conj], ...] = ()
+    counts: tuple[Count, ...] = ()
     unique: bool = False
+    repeats: bool = False
 
 
 class ObjectBox(NamedTuple):
@@ -149,14 +159,14 @@ def _least(a: int | None, b: int | None) -> int | None:
 def meet_arrays(a: ArrayBox, b: ArrayBox) -> ArrayBox | None:
     """Arrays in both boxes."""
     low, high = max(a.low, b.low), _least(a.high, b.high)
-    if high is not None and low > high:
+    if (high is not None and low > high) or (a.unique and b.repeats) or (a.repeats and b.unique):
         return None
     length = max(len(a.prefix), len(b.prefix))
     a_items = a.prefix + (a.rest,) * (length - len(a.prefix))
     b_items = b.prefix + (b.rest,) * (length - len(b.prefix))
     prefix = tuple(both(x, y) for x, y in zip(a_items, b_items, strict=True))
-    needs = tuple(dict.fromkeys(a.needs + b.needs))
-    return ArrayBox(prefix, both(a.rest, b.rest), low, high, needs, a.unique or b.unique)
+    counts = tuple(dict.fromkeys(a.counts + b.counts))
+    return ArrayBox(prefix, both(a.rest, b.rest), low, high, counts, a.unique or b.unique, a.repeats or b.repeats)
 
 
 def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:

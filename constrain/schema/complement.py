@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constrain.automata.syntax import ANY_TEXT, Node, complement
-from constrain.errors import SchemaError
 from constrain.schema.algebra import (
     ANY_ARRAY,
     ANY_OBJECT,
@@ -22,6 +21,7 @@ from constrain.schema.algebra import (
     TRUE,
     ArrayBox,
     Conj,
+    Count,
     Normal,
     ObjectBox,
 )
@@ -61,11 +61,11 @@ def complement_of(
 
 def complement_of_arrays(box: ArrayBox, negate: Negate) -> list[ArrayBox]:
     """The arrays outside a box."""
-    if box.unique:
-        raise SchemaError(
-            "the complement of uniqueItems is not supported yet", fix="keep uniqueItems out of not, oneOf and if"
-        )
     outside = []
+    if box.unique:
+        outside.append(ArrayBox(low=2, repeats=True))
+    if box.repeats:
+        outside.append(ArrayBox(unique=True))
     if box.low > 0:
         outside.append(ArrayBox(high=box.low - 1))
     if box.high is not None:
@@ -74,10 +74,22 @@ def complement_of_arrays(box: ArrayBox, negate: Negate) -> list[ArrayBox]:
         if conj != TRUE:
             outside.append(ArrayBox((*((TRUE,) * i), negate(conj)), low=i + 1))
     if box.rest != TRUE:
-        outside.append(ArrayBox(needs=((len(box.prefix), negate(box.rest)),)))
-    for start, conj in box.needs:
-        outside.append(ArrayBox((TRUE,) * start, negate(conj)))
+        outside.append(ArrayBox(low=len(box.prefix) + 1, counts=(Count(len(box.prefix), negate(box.rest)),)))
+    for start, conj, least, most in box.counts:
+        if least > 0:
+            outside.append(counted(start, conj, 0, least - 1, negate))
+        if most is not None:
+            outside.append(counted(start, conj, most + 1, None, negate))
     return outside
+
+
+def counted(start: int, conj: Conj, least: int, most: int | None, negate: Negate) -> ArrayBox:
+    """The arrays of which, from index `start` on, between `least` and `most` items fulfil conj."""
+    if most == 0:
+        return ArrayBox((TRUE,) * start, negate(conj))
+    if least == 0 and most is None:
+        return ANY_ARRAY
+    return ArrayBox(low=start + least if least else 0, counts=(Count(start, conj, least, most),))
 
 
 def complement_of_objects(box: ObjectBox, negate: Negate, strings: Strings) -> list[ObjectBox]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from constrain.automata.syntax import EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
@@ -33,12 +33,14 @@ from constrain.schema.algebra import (
     union,
     value_of,
 )
+from constrain.schema.budget import Budget
 from constrain.schema.complement import complement_of
 from constrain.schema.document import Document, Site
 from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, OneOf
-from constrain.schema.numbers import has_numbers
-from constrain.schema.shapes import ArrayShape, ObjectShape, array_shape, has_arrays, has_objects, object_shapes
-from constrain.schema.strings import is_void
+from constrain.schema.numbers import finite_numbers, has_numbers
+from constrain.schema.shapes_arrays import MAX_DISTINCT, ArrayShape, Inside, array_shape, has_arrays
+from constrain.schema.shapes_objects import ObjectShape, has_objects, object_shapes
+from constrain.schema.strings import finite_texts, is_void
 from constrain.schema.subtract import Tests, subtract
 
 T = TypeVar("T")
@@ -56,8 +58,9 @@ class _Loop(Exception):
 class Computation:
     """Normal forms, shapes and emptiness of one document, all memoised."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, budget: Budget) -> None:
         self.document = document
+        self.budget = budget
         self._normals: dict[Conj, Normal] = {TRUE: EVERYTHING, FALSE: NOTHING}
         self._atoms: dict[tuple[int, bool], Normal] = {}
         self._open: set[tuple[int, bool]] = set()
@@ -66,6 +69,7 @@ class Computation:
         self._lowest = 1 << 30
         self._work = 0
         self._shapes: dict[ObjectBox, list[ObjectShape]] = {}
+        self._inside = Inside(self.inhabited, document.negation, self.values, document.constant)
 
     # ---------------------------------------------------------------------------------------------- normal forms
 
@@ -73,7 +77,7 @@ class Computation:
         """The set of values that fulfil a conjunction. Raises SchemaError for references in a circle, LimitError."""
         known = self._normals.get(conj)
         if known is None:
-            with self._located(conj):
+            with self.located(conj):
                 known = EVERYTHING
                 for serial in conj:
                     known = self._intersection(known, self._atom(serial, True))
@@ -104,6 +108,7 @@ class Computation:
 
     def _count(self, pairs: int) -> None:
         self._work += pairs
+        self.budget.check(max(1, pairs))
         if self._work > MAX_WORK:
             raise LimitError(
                 f"combining the alternatives of this schema takes more than {MAX_WORK} steps",
@@ -111,7 +116,7 @@ class Computation:
             )
 
     @contextmanager
-    def _located(self, conj: Conj) -> Iterator[None]:
+    def located(self, conj: Conj) -> Iterator[None]:
         """Give errors from inside the algebra their place."""
         try:
             yield
@@ -260,8 +265,8 @@ class Computation:
         self._deciding[conj] = depth
         self._lowest = 1 << 30
         try:
-            normal = self._conjunction(conj) if self._open else self.normal(conj)
-            result = self._is_inhabited(normal)
+            with self.located(conj):
+                result = self._is_inhabited(self._conjunction(conj) if self._open else self.normal(conj))
             if result or self._lowest >= depth:
                 self._inhabited[conj] = result
         finally:
@@ -286,13 +291,17 @@ class Computation:
             or bool(normal.booleans)
             or any(map(has_numbers, normal.numbers))
             or not is_void(normal.strings)
-            or any(has_arrays(box, self.inhabited) for box in normal.arrays)
-            or any(has_objects(box, self.inhabited, self._strings) for box in normal.objects)
+            or self._has_containers(normal)
+        )
+
+    def _has_containers(self, normal: Normal) -> bool:
+        return any(has_arrays(box, self._inside) for box in normal.arrays) or any(
+            has_objects(box, self.inhabited, self._strings) for box in normal.objects
         )
 
     def array_shape(self, box: ArrayBox) -> ArrayShape | None:
         """What arrays of the box look like; None if there are none."""
-        return array_shape(box, self.inhabited)
+        return array_shape(box, self._inside)
 
     def object_shapes(self, box: ObjectBox) -> list[ObjectShape]:
         """What objects of the box look like; none if there are none."""
@@ -307,7 +316,17 @@ class Computation:
 
     def has_arrays(self, box: ArrayBox) -> bool:
         """Is the box inhabited?"""
-        return has_arrays(box, self.inhabited)
+        return has_arrays(box, self._inside)
+
+    def values(self, conj: Conj) -> tuple[Any, ...] | None:
+        """The values that fulfil a conjunction, if they are few and none is an array or an object; else None."""
+        normal = self._conjunction(conj) if self._open else self.normal(conj)
+        texts = () if is_void(normal.strings) else finite_texts(normal.strings)
+        numbers = [finite_numbers(box, MAX_DISTINCT) for box in normal.numbers]
+        if texts is None or None in numbers or self._has_containers(normal):
+            return None
+        null = (None,) if normal.null else ()
+        return (*null, *sorted(normal.booleans), *sorted({n for each in numbers for n in each or ()}), *texts)
 
     def _strings(self, conj: Conj) -> Node:
         return (self._conjunction(conj) if self._open else self.normal(conj)).strings

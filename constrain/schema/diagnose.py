@@ -21,6 +21,7 @@ Probe = Callable[[Any], bool]  # does anything fulfil this schema, put in the pl
 PAIRS = [
     ("minLength", "maxLength", "no string can match"),
     ("minItems", "maxItems", "no array can match"),
+    ("minContains", "maxContains", "no array can match"),
     ("minProperties", "maxProperties", "no object can match"),
     ("minimum", "maximum", "no number can match"),
 ]

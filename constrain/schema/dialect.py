@@ -16,6 +16,7 @@ class Dialect(NamedTuple):
     id: the keyword that names a resource. ref_alone: siblings of `$ref` are ignored (drafts 4 to 7).
     array_items: `items` may be a list of schemas. boolean_bounds: exclusiveMinimum/Maximum are booleans (draft 4).
     plain_integers: 1.0 is not an integer (draft 4).
+    nullable: `nullable: true` adds null to `type` (OpenAPI 3.0.3, "Schema Object").
     lacks: keywords that this draft does not know: they are annotations in it.
     """
 
@@ -26,6 +27,7 @@ class Dialect(NamedTuple):
     array_items: bool = False
     boolean_bounds: bool = False
     plain_integers: bool = False
+    nullable: bool = False
     lacks: frozenset[str] = frozenset()
 
 
@@ -37,7 +39,7 @@ _SINCE_7 = frozenset({"if", "then", "else"})
 _SINCE_6 = frozenset({"const", "contains", "propertyNames"})
 
 DRAFT_4 = Dialect(
-    "draft4", "http://json-schema.org/draft-04/schema", "id", True, True, True, True,
+    "draft4", "http://json-schema.org/draft-04/schema", "id", True, True, True, True, False,
     _SINCE_2020 | _SINCE_2019 | _SINCE_7 | _SINCE_6,
 )  # fmt: skip
 DRAFT_6 = Dialect(
@@ -58,7 +60,25 @@ UNSTATED = DRAFT_2020._replace(array_items=True, lacks=frozenset())
 """No `$schema`: draft 2020-12, and what older drafts wrote that it cannot mistake (lists of `items`, `dependencies`).
 """
 
+OPENAPI_3_0 = DRAFT_4._replace(name="openapi-3.0", id="$id", array_items=False, plain_integers=False, nullable=True)
+"""What OpenAPI 3.0 makes of draft 5 (which is draft 4): `nullable`. A null beside an `enum` must be listed there."""
+
 DIALECTS = {dialect.uri: dialect for dialect in (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)}
+NAMED = {dialect.name: dialect for dialect in (*DIALECTS.values(), OPENAPI_3_0)}
+
+_CONTAINERS = {"properties", "patternProperties", "additionalProperties", "propertyNames", "items", "contains"}
+_LOGIC = {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
+_VALUES = {"type", "enum", "const", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum"}
+_SIZES = {"exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"}
+VOCABULARIES = {  # the last part of the URI: its keywords (Core 2020-12 section 8.1.2 and appendix of each meta-schema)
+    "applicator": frozenset(_CONTAINERS | _LOGIC | {"prefixItems", "additionalItems"}),
+    "unevaluated": frozenset({"unevaluatedItems", "unevaluatedProperties"}),
+    "validation": frozenset(
+        _VALUES | _SIZES | {"minProperties", "maxProperties", "required", "dependentRequired"}
+    ),
+    "core": frozenset(), "meta-data": frozenset(), "content": frozenset(),
+    "format": frozenset(), "format-annotation": frozenset(), "format-assertion": frozenset(),
+}  # fmt: skip
 
 
 def dialect_of(schema: Any, default: Dialect = UNSTATED) -> Dialect | None:
@@ -67,3 +87,20 @@ def dialect_of(schema: Any, default: Dialect = UNSTATED) -> Dialect | None:
     if not isinstance(stated, str):
         return default
     return DIALECTS.get(stated.rstrip("#").replace("https://json-schema.org/draft-0", "http://json-schema.org/draft-0"))
+
+
+def dialect_of_vocabularies(meta_schema: Any) -> Dialect | None:
+    """The draft of a meta-schema of one's own, less the keywords whose vocabulary it does not list; None if it asks for
+    a vocabulary that is not known here.
+    """
+    base = dialect_of(meta_schema, DRAFT_2020)
+    listed = meta_schema.get("$vocabulary") if isinstance(meta_schema, dict) else None
+    if base is None or not isinstance(listed, dict):
+        return base
+    names = {uri.rpartition("/")[2] for uri in listed if uri.startswith("https://json-schema.org/draft/20")}
+    if any(needed and uri.rpartition("/")[2] not in VOCABULARIES for uri, needed in listed.items()):
+        return None
+    if base.name == DRAFT_2019.name and "applicator" in names:  # draft 2019-09 keeps them there
+        names.add("unevaluated")
+    missing = [keywords for name, keywords in VOCABULARIES.items() if name not in names]
+    return base._replace(lacks=base.lacks.union(*missing))

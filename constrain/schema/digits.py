@@ -373,9 +373,11 @@ def is_regular(box: NumberBox) -> bool:
 @lru_cache(maxsize=4096)
 def number_node(box: NumberBox) -> Node:
     """The spellings of the numbers in a box; a condition that is not `is_regular` is left to the residual check."""
+    if box.plain is False:
+        return intersect(number_node(box._replace(plain=None)), complement(PLAIN_INTEGER))
     if box.points is not None:
-        return _points(box.points, box.plain)
-    if box._replace(plain=False) == ANY_NUMBER:
+        return _points(box.points, bool(box.plain))
+    if box == ANY_NUMBER:
         return NUMBER
     bounded = box.low is not None or box.high is not None
     integers = box.multiple is not None and Fraction(box.multiple).denominator == 1

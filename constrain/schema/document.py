@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 
 from constrain.errors import ConstrainError, SchemaError
 from constrain.schema.algebra import FALSE, NOTHING, TRUE, Conj
+from constrain.schema.budget import Budget
 from constrain.schema.dialect import Dialect
+from constrain.schema.dynamic import Dynamic, DynamicReference, dynamic_target, entered
 from constrain.schema.formula import Formula, Fulfils, Is, Not, combined
 from constrain.schema.keywords import parse
-from constrain.schema.references import Scope
+from constrain.schema.references import Scope, Target
 from constrain.schema.twins import SILENT, Contents
 from constrain.schema.values import Value, formula_of_value, value_key
 
@@ -31,16 +33,17 @@ class Options(NamedTuple):
     whitespace: str = "bounded"
     property_order: str = "schema"
     formats: str = "assert"
+    dialect: str | None = None
 
 
 class Site:
     """One subschema at one place.
 
     raw: the schema as given. parent, key: the place, as a step down from another site. scope: against what references
-      resolve.
+      resolve. dynamic: what dynamic references resolve to on the way that led here.
     """
 
-    __slots__ = ("raw", "parent", "steps", "scope", "dialect", "document")
+    __slots__ = ("raw", "parent", "steps", "scope", "dialect", "document", "dynamic")
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class Site:
         scope: Scope,
         dialect: Dialect,
         document: Document,
+        dynamic: Dynamic,
     ) -> None:
         self.raw = raw
         self.parent = parent
@@ -57,6 +61,7 @@ class Site:
         self.scope = scope
         self.dialect = dialect
         self.document = document
+        self.dynamic = dynamic
 
     @property
     def path(self) -> tuple[str | int, ...]:
@@ -126,10 +131,13 @@ class Document:
 
     atoms[serial]: what it is (None for 0, the empty set). formulas[serial]: what it says.
     residues: what keywords left to the check of the finished text: (site, keyword, note).
+    dynamic: references depend on the way that led to them; if one does and this is False, `DynamicReference` is raised.
     twins: subschemas that are equal to an earlier one, with its serial number.
     """
 
-    def __init__(self, raw: Any, dialect: Dialect, options: Options, scope: Scope) -> None:
+    def __init__(
+        self, raw: Any, dialect: Dialect, options: Options, scope: Scope, budget: Budget, dynamic: bool = False
+    ) -> None:
         self.options = options
         self.dialect = dialect
         self.atoms: list[Atom] = [None]
@@ -138,20 +146,22 @@ class Document:
         self.subtle = (
             False  # some keyword needs complements or products: compute everything at once, to find faults early
         )
-        self._sites: dict[tuple[int, int], int] = {}
+        self._sites: dict[tuple[int, int, Dynamic], int] = {}
         self._values: dict[Any, int] = {}
         self._negations: dict[Conj, int] = {}
         self._queue: deque[int] = deque()
         self._aliases: set[int] = set()
         self._contents = Contents()
-        self._by_content: dict[tuple[int, int], int] = {}
+        self._by_content: dict[tuple[int, int, Dynamic], int] = {}
         self.twins: list[tuple[Site, int]] = []
-        self.root_site = Site(raw, None, (), scope, dialect, self)
+        self.dynamic = dynamic
+        self.root_site = Site(raw, None, (), scope, dialect, self, self._entered((), scope))
         self.root = self._conj(self.root_site)
         while self._queue:
             serial = self._queue.popleft()
             site = self.atoms[serial]
             assert isinstance(site, Site)
+            budget.check()
             self.formulas[serial] = parse(site)
         self._refuse_loops()
 
@@ -182,10 +192,10 @@ class Document:
             return TRUE
         if raw is False:
             return FALSE
-        site = Site(raw, parent, steps, parent.scope, parent.dialect, self)
+        site = Site(raw, parent, steps, parent.scope, parent.dialect, self, parent.dynamic)
         if not isinstance(raw, dict):
             raise site.error(f"a schema is an object or a boolean, not {excerpt(raw)}", "write a schema here")
-        serial = self._sites.get((id(raw), id(parent.scope)))
+        serial = self._sites.get((id(raw), id(parent.scope), parent.dynamic))
         return (serial,) if serial else self._conj(site)
 
     def _conj(self, site: Site) -> Conj:
@@ -197,9 +207,10 @@ class Document:
         name = raw.get(site.dialect.id)
         if isinstance(name, str) and site.parent is not None and not (site.dialect.ref_alone and "$ref" in raw):
             site.scope = site.scope.inside(raw, name)
+            site.dynamic = self._entered(site.dynamic, site.scope)
         if "$ref" in raw and (site.dialect.ref_alone or all(key == "$ref" or key in SILENT for key in raw)):
             return self._alias(site)
-        key = (id(raw), id(site.scope))
+        key = (id(raw), id(site.scope), site.dynamic)
         serial = self._sites.get(key)
         if serial is None:
             serial = self._sites[key] = self._twin(site) or self._new(site)
@@ -210,7 +221,7 @@ class Document:
         content = self._contents.number(site.raw)
         if content is None:
             return None
-        key = (content, id(site.scope))
+        key = (content, id(site.scope), site.dynamic)
         serial = self._by_content.get(key)
         if serial is None:
             self._by_content[key] = len(self.atoms)  # the number that `_new` gives next
@@ -239,14 +250,29 @@ class Document:
 
     def refer(self, site: Site, ref: Any) -> Conj:
         """The conjunction of the target of a reference."""
-        raw, scope, dialect, steps, local = site.scope.resolve(site, ref)
-        target = Site(raw, self.root_site if local else None, steps, scope, dialect, self)
+        return self._target(site, site.scope.resolve(site, ref))
+
+    def _target(self, site: Site, found: Target) -> Conj:
+        raw, scope, dialect, steps, local = found
+        dynamic = self._entered(site.dynamic, scope)
+        target = Site(raw, self.root_site if local else None, steps, scope, dialect, self, dynamic)
         if raw is True or raw is False:
             return TRUE if raw else FALSE
         if not isinstance(raw, dict):
             raise site.error(f"$ref leads to {excerpt(raw, 40)}, which is not a schema", "point it at a schema", "$ref")
-        serial = self._sites.get((id(raw), id(scope)))
+        serial = self._sites.get((id(raw), id(scope), dynamic))
         return (serial,) if serial else self._conj(target)
+
+    def follow(self, site: Site, keyword: str, ref: Any) -> Conj:
+        """The conjunction of the target of `$ref`, `$dynamicRef` or `$recursiveRef` (see `dynamic.py`)."""
+        if keyword == "$ref":
+            return self.refer(site, ref)
+        if not self.dynamic:
+            raise DynamicReference
+        return self._target(site, dynamic_target(site, ref, keyword))
+
+    def _entered(self, dynamic: Dynamic, scope: Scope) -> Dynamic:
+        return entered(dynamic, scope) if self.dynamic else ()
 
     def constant(self, value: Any) -> Conj:
         """The conjunction that only this JSON value fulfils."""

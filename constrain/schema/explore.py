@@ -26,7 +26,9 @@ def explore(computation: Computation) -> None:
         conj = queue.popleft()
         if not computation.inhabited(conj):
             continue
-        for each in _parts(computation, computation.normal(conj)):
+        with computation.located(conj):
+            parts = list(_parts(computation, computation.normal(conj)))
+        for each in parts:
             if each not in seen:
                 seen.add(each)
                 queue.append(each)
@@ -44,9 +46,7 @@ def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
     for array in normal.arrays:
         shape = computation.array_shape(array)
         if shape is not None:
-            for i in range(min(shape.alike + 1, shape.high if shape.high is not None else shape.alike + 1)):
-                yield from (conj for conj, _ in shape.entries(i, frozenset(range(len(shape.needs)))))
-                yield from (conj for conj, _ in shape.entries(i, frozenset()))
+            yield from shape.parts()
     for box in normal.objects:
         for members in computation.object_shapes(box):
             yield from (conj for _, conj, _ in members.members)

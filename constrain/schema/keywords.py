@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from constrain.schema import keywords_containers as containers
 from constrain.schema import keywords_logic as logic
+from constrain.schema import keywords_unevaluated as unevaluated
 from constrain.schema import keywords_values as values
 from constrain.schema.formula import Formula
 from constrain.schema.reading import Reading
@@ -44,8 +45,8 @@ KEYWORDS: dict[str, Keyword] = {
     "maxItems": containers.maxItems,
     "uniqueItems": containers.uniqueItems,
     "contains": containers.contains,
-    "minContains": containers.minContains,
-    "maxContains": containers.maxContains,
+    "minContains": containers.contains_limit,
+    "maxContains": containers.contains_limit,
     "properties": containers.properties,
     "patternProperties": containers.patternProperties,
     "additionalProperties": containers.additionalProperties,
@@ -62,10 +63,10 @@ KEYWORDS: dict[str, Keyword] = {
     "not": logic.not_,
     "if": logic.if_,
     "$ref": logic.ref,
-    "$dynamicRef": logic.unsupported,
-    "$recursiveRef": logic.unsupported,
-    "unevaluatedItems": logic.unsupported,
-    "unevaluatedProperties": logic.unsupported,
+    "$dynamicRef": logic.dynamicRef,
+    "$recursiveRef": logic.recursiveRef,
+    "unevaluatedItems": unevaluated.unevaluatedItems,
+    "unevaluatedProperties": unevaluated.unevaluatedProperties,
 }
 
 
@@ -76,8 +77,6 @@ def parse(site: Site) -> Formula:
     for name, value in site.raw.items():
         keyword = KEYWORDS.get(name) if isinstance(name, str) else _refuse_name(site, name)
         if keyword is not None and name not in lacks:
-            if keyword is logic.unsupported:
-                raise logic.not_supported(site, name)
             keyword(reading, value)
     return reading.formula()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from constrain.schema.algebra import EVERYTHING, FALSE, NOTHING, TRUE, Conj, ObjectBox
+from constrain.schema.complement import counted
 from constrain.schema.formula import AllOf, AnyOf, Fulfils, Is
-from constrain.schema.keywords_logic import not_supported
 from constrain.schema.keywords_values import check_text, count_value, pattern_value
 from constrain.schema.reading import Reading
 
@@ -62,24 +62,27 @@ def uniqueItems(reading: Reading, value: Any) -> None:
 
 
 def contains(reading: Reading, value: Any) -> None:
-    """Some item fulfils the schema."""
+    """Between `minContains` (1 if it is not given) and `maxContains` items fulfil the schema."""
     conj = reading.site.child(value, "contains")
-    if reading.raw.get("minContains") != 0 or "minContains" in reading.site.dialect.lacks:
-        reading.site.document.subtle = True
-        reading.array = reading.array._replace(needs=(*reading.array.needs, (0, conj)))
+    document = reading.site.document
+    document.subtle = True
+    least, most = _contains_limit(reading, "minContains"), _contains_limit(reading, "maxContains")
+    least = 1 if least is None else least
+    if most is not None and most < least:
+        reading.arrays.append(None)
+    elif (least, most) != (0, None):
+        reading.arrays.append(counted(0, conj, least, most, document.negation))
 
 
-def minContains(reading: Reading, value: Any) -> None:
-    """How many items must fulfil `contains`."""
-    if count_value(reading, "minContains", value) > 1 and "contains" in reading.raw:
-        raise not_supported(reading.site, "minContains")
+def _contains_limit(reading: Reading, keyword: str) -> int | None:
+    given = keyword in reading.raw and keyword not in reading.site.dialect.lacks
+    return count_value(reading, keyword, reading.raw[keyword]) if given else None
 
 
-def maxContains(reading: Reading, value: Any) -> None:
-    """How many items may fulfil `contains`."""
-    count_value(reading, "maxContains", value)
-    if "contains" in reading.raw:
-        raise not_supported(reading.site, "maxContains")
+def contains_limit(reading: Reading, value: Any) -> None:
+    """`minContains` and `maxContains`: read with `contains`, without which they say nothing."""
+    _contains_limit(reading, "minContains")
+    _contains_limit(reading, "maxContains")
 
 
 # ------------------------------------------------------------------------------------------------------- objects

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from constrain.errors import ConstrainError
 from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Not, OneOf
 from constrain.schema.reading import Reading
-
-if TYPE_CHECKING:
-    from constrain.schema.document import Site
 
 
 def _branches(reading: Reading, keyword: str, value: Any) -> tuple[Formula, ...]:
@@ -60,10 +56,13 @@ def ref(reading: Reading, value: Any) -> None:
     reading.formulas.append(Fulfils(site.document.refer(site, value)))
 
 
-def unsupported(reading: Reading, value: Any) -> None:
-    """Keywords that are known and refused: see `not_supported`."""
+def dynamicRef(reading: Reading, value: Any) -> None:
+    """A reference that depends on the way that led here."""
+    site = reading.site
+    reading.formulas.append(Fulfils(site.document.follow(site, "$dynamicRef", value)))
 
 
-def not_supported(site: Site, keyword: str) -> ConstrainError:
-    """The refusal of a keyword: nothing is dropped silently."""
-    return site.error(f"{keyword} is not supported yet", f"express it without {keyword}", keyword)
+def recursiveRef(reading: Reading, value: Any) -> None:
+    """The same in draft 2019-09."""
+    site = reading.site
+    reading.formulas.append(Fulfils(site.document.follow(site, "$recursiveRef", value)))

@@ -26,6 +26,8 @@ def type_(reading: Reading, value: Any) -> None:
         if name not in known:
             raise reading.site.error(f"type {name!r} does not exist", f"use {', '.join(sorted(known))}", "type")
     reading.integer = "integer" in names and "number" not in names
+    if reading.site.dialect.nullable and reading.raw.get("nullable") is True:
+        names = [*names, "null"]
     reading.types = frozenset("number" if name == "integer" else name for name in names)
 
 

@@ -1,4 +1,5 @@
-"""Arrays as rules: one nonterminal per situation — items so far (as far as they matter) and needs still pending.
+"""Arrays as rules: one nonterminal per situation — items so far (as far as they matter) and the state of what is
+counted.
 
     array -> "[" first(0)        first(i), next(i) -> "]" when complete
     first(0) -> item next(1)     next(i) -> "," item next(i + 1)
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from constrain.grammar.rules import Nonterminal, Symbol
 from constrain.schema.algebra import ArrayBox
-from constrain.schema.shapes import ArrayShape, Pending
+from constrain.schema.shapes_arrays import ArrayShape, State
 from constrain.schema.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def array_rules(lowering: Lowering, box: ArrayBox) -> Nonterminal:
         shape = lowering.computation.array_shape(box)
         assert shape is not None
         rules = _ArrayRules(lowering, shape)
-        return [[OPEN_ARRAY, *lowering.space, rules.situation(0, frozenset(range(len(box.needs))))]]
+        return [[OPEN_ARRAY, *lowering.space, rules.situation(0, shape.start)]]
 
     return Nonterminal("array", expand, key=lowering.key(box))
 
@@ -41,23 +42,23 @@ class _ArrayRules:
         self.shape = shape
         self.key = lowering.key(shape.box)
 
-    def situation(self, i: int, pending: Pending) -> Nonterminal:
+    def situation(self, i: int, state: State) -> Nonterminal:
         """What may follow when i items are written (and the whitespace after them)."""
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
-        key = (self.key, i, pending)
-        return Nonterminal(f"item {i}", self._expansion(i, pending), key=key, right_recursive=True)
+        key = (self.key, i, state)
+        return Nonterminal(f"item {i}", self._expansion(i, state), key=key, right_recursive=True)
 
-    def _expansion(self, i: int, pending: Pending) -> Callable[[], Alternatives]:
+    def _expansion(self, i: int, state: State) -> Callable[[], Alternatives]:
         def expand() -> Alternatives:
             gap = self.lowering.space
             alternatives: Alternatives = []
-            if not pending and i >= self.shape.low:
+            if self.shape.complete(i, state):
                 alternatives.append([CLOSE_ARRAY])
             before: list[Symbol] = [COMMA, *gap] if i else []
-            for conj, left in self.shape.entries(i, pending):
-                if self.shape.viable(i + 1, left):
-                    alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, left)])
+            for conj, after in self.shape.entries(i, state):
+                if self.shape.viable(i + 1, after):
+                    alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
             return alternatives
 
         return expand

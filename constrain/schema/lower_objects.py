@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import Conj, ObjectBox
-from constrain.schema.shapes import ObjectShape, Pending
+from constrain.schema.shapes_objects import ObjectShape, Pending
 from constrain.schema.terminals import CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ class NumberBox(NamedTuple):
     low, high: ends (None: unbounded); low_open, high_open: the end itself is excluded.
     multiple: every number is a multiple of it (1: integers). not_multiples: no number is a multiple of any of these.
     points: if not None, only these numbers (all other conditions have been applied). holes: numbers left out.
-    plain: integers are spelled without fraction and exponent (`integer` in draft 4).
+    plain: how a number is spelled — True: without fraction and exponent (`integer` in draft 4), False: with one, None:
+      in any way.
     """
 
     low: Rational | None = None
@@ -35,7 +36,7 @@ class NumberBox(NamedTuple):
     not_multiples: frozenset[Rational] = frozenset()
     points: frozenset[Rational] | None = None
     holes: frozenset[Rational] = frozenset()
-    plain: bool = False
+    plain: bool | None = None
 
 
 ANY_NUMBER = NumberBox()
@@ -90,7 +91,9 @@ def holds(box: NumberBox, value: Rational) -> bool:
 
 def meet_numbers(a: NumberBox, b: NumberBox) -> NumberBox | None:
     """The numbers in both boxes; None if there are visibly none."""
-    plain = a.plain or b.plain
+    if a.plain is not None and b.plain is not None and a.plain != b.plain:
+        return None
+    plain = b.plain if a.plain is None else a.plain
     if b.points is not None and a.points is None:
         a, b = b, a
     if a.points is not None:
@@ -141,6 +144,23 @@ def has_numbers(box: NumberBox) -> bool:
     return any(holds(box, first + direction * i) for i in range(count))
 
 
+def finite_numbers(box: NumberBox, limit: int) -> tuple[Rational, ...] | None:
+    """The numbers of a box, if there are at most `limit` candidates; else None."""
+    if box.points is not None:
+        return tuple(sorted(box.points)) if len(box.points) <= limit else None
+    if box.low is None or box.high is None:
+        return None
+    if box.low == box.high:
+        return (box.low,) if holds(box, box.low) else ()
+    if box.multiple is None:
+        return None
+    first = _first_multiple(box, box.multiple)
+    count = (box.high - first) // box.multiple + 1
+    if count > limit:
+        return None
+    return tuple(number for i in range(int(count)) if holds(box, number := first + box.multiple * i))
+
+
 def _first_multiple(box: NumberBox, step: Rational) -> Rational:
     """The multiple of `step` nearest to the lower end (the upper end if that is the only one) inside the interval."""
     if box.low is not None:
@@ -154,9 +174,11 @@ def _first_multiple(box: NumberBox, step: Rational) -> Rational:
 
 def complement_of_numbers(box: NumberBox) -> list[NumberBox]:
     """The numbers outside the box, as a union of boxes."""
-    if box.points is not None:
-        return [NumberBox(holes=box.points)]
     outside = []
+    if box.plain is not None:
+        outside.append(NumberBox(plain=False) if box.plain else NumberBox(multiple=1, plain=True))
+    if box.points is not None:
+        return [*outside, NumberBox(holes=box.points)]
     if box.low is not None:
         outside.append(NumberBox(high=box.low, high_open=not box.low_open))
     if box.high is not None:

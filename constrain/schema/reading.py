@@ -20,6 +20,7 @@ from constrain.schema.algebra import (
     Conj,
     Normal,
     ObjectBox,
+    meet_arrays,
     meet_objects,
 )
 from constrain.schema.formula import AllOf, Formula, Is
@@ -35,9 +36,9 @@ TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
 class Reading:
     """The state of reading one subschema.
 
-    types: JSON types that stay allowed; numbers, texts: conditions to be intersected; length: (low, high) in
-      characters; the remaining fields are those of ArrayBox and ObjectBox. formulas: conditions across types, in
-      written order; `mark` is where among them the boxes stand.
+    types: JSON types that stay allowed; numbers, texts, arrays: conditions to be intersected (an array condition None
+      is fulfilled by no array); length: (low, high) in characters; the remaining fields are those of ArrayBox and
+      ObjectBox. formulas: conditions across types, in written order; `mark` is where among them the boxes stand.
     """
 
     def __init__(self, site: Site) -> None:
@@ -49,6 +50,7 @@ class Reading:
         self.texts: list[Node] = []
         self.length: tuple[int, int | None] = (0, None)
         self.array = ANY_ARRAY
+        self.arrays: list[ArrayBox | None] = []
         self.object = ANY_OBJECT
         self.patterns: list[tuple[Node, Conj]] = []
         self.rest: Conj = TRUE
@@ -79,7 +81,7 @@ class Reading:
     def _numbers(self) -> tuple[NumberBox, ...]:
         box: NumberBox | None = ANY_NUMBER
         if self.integer:
-            box = NumberBox(multiple=1, plain=self.site.dialect.plain_integers)
+            box = NumberBox(multiple=1, plain=self.site.dialect.plain_integers or None)
         for condition in self.numbers:
             box = box and meet_numbers(box, condition)
         return (box,) if box is not None else ()
@@ -92,8 +94,12 @@ class Reading:
         return language
 
     def _arrays(self) -> tuple[ArrayBox, ...]:
-        high = self.array.high
-        return () if high is not None and high < self.array.low else (self.array,)
+        box: ArrayBox | None = self.array
+        if self.array.high is not None and self.array.high < self.array.low:
+            return ()
+        for condition in self.arrays:
+            box = box and condition and meet_arrays(box, condition)
+        return (box,) if box is not None else ()
 
     def _objects(self) -> tuple[ObjectBox, ...]:
         """Properties, pattern properties and the rest, as one box."""

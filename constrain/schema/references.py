@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from constrain.errors import SchemaError
 from constrain.schema.dialect import DRAFT_2020, Dialect, dialect_of
+from constrain.schema.dynamic import dynamic_anchors, subschemas
 
 if TYPE_CHECKING:
     from referencing import Registry
@@ -67,17 +68,24 @@ class Scope:
             return self
         return self.shared.get(id(raw)) or Scope(raw, self.dialect, outer=self)
 
-    def resolve(self, site: Site, ref: Any) -> Target:
+    @cached_property
+    def dynamic_anchors(self) -> dict[str, Any]:
+        """Its dynamic anchors, with their subschemas."""
+        return dynamic_anchors(self.root, self.dialect.id)
+
+    def resolve(self, site: Site, ref: Any, keyword: str = "$ref") -> Target:
         """The target of a reference: (schema, scope, dialect, path, whether the path starts at the root)."""
         if not isinstance(ref, str):
-            raise site.error(f"$ref is a text, not {ref!r}", 'write something like "#/$defs/name"', "$ref")
+            raise site.error(f"{keyword} is a text, not {ref!r}", 'write something like "#/$defs/name"', keyword)
         if ref == "#":
-            return self.root, self, self.dialect, self._prefix(), self._local()
+            return self.root, self, self.dialect, self.prefix(), self._local()
         if ref.startswith("#/"):
             found = self._walk(ref)
             if found is not None:
-                return found[0], self, self.dialect, self._prefix() + found[1], self._local()
-        return self._lookup(site, ref)
+                return found[0], self, self.dialect, self.prefix() + found[1], self._local()
+        elif ref.startswith("#") and ref[1:] in self.dynamic_anchors:
+            return self.dynamic_anchors[ref[1:]], self, self.dialect, self.prefix(), self._local()
+        return self._lookup(site, ref, keyword)
 
     def _walk(self, ref: str) -> tuple[Any, tuple[str | int, ...]] | None:
         """Follow a JSON pointer; None if it leads nowhere, or through another resource."""
@@ -99,7 +107,7 @@ class Scope:
                     return None
         return here, tuple(steps)
 
-    def _lookup(self, site: Site, ref: str) -> Target:
+    def _lookup(self, site: Site, ref: str, keyword: str) -> Target:
         """Resolve by the `referencing` library."""
         from referencing.exceptions import Unresolvable
 
@@ -107,12 +115,15 @@ class Scope:
             found = self.resolver.lookup(ref)
             whole = found.resolver.lookup("#").contents
         except Unresolvable as error:
-            raise _unresolvable(site, ref) from error
-        except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading other documents
+            raise _unresolvable(site, ref, keyword) from error
+        except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading documents
+            local = self._named(ref)
+            if local is not None:
+                return local
             raise site.error(
-                f"$ref {ref!r} cannot be looked up: some document is malformed ({error})",
+                f"{keyword} {ref!r} cannot be looked up: some document is malformed ({error})",
                 "give every resource of the registry its own specification",
-                "$ref",
+                keyword,
             ) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
         scope = self.shared.get(id(whole)) or Scope(
@@ -120,12 +131,21 @@ class Scope:
         )
         fragment = ref.partition("#")[2]
         steps = tuple(unquote(part) for part in fragment.split("/")[1:]) if fragment.startswith("/") else ()
-        return found.contents, scope, dialect, ("\0" + (ref if not steps else scope.uri), *steps), False
+        # `referencing` would follow a dynamic anchor along its own way; what is asked for here is the one of `ref`
+        contents = scope.dynamic_anchors.get(fragment, found.contents) if fragment else found.contents
+        return contents, scope, dialect, ("\0" + (ref if not steps else scope.uri), *steps), False
+
+    def _named(self, ref: str) -> Target | None:
+        """A subschema of this resource that is called so: what is left when `referencing` cannot read the document."""
+        for raw in subschemas(self.root):
+            if ref in (raw.get(self.dialect.id), "#" + str(raw.get("$anchor"))):
+                return raw, self, self.dialect, self.prefix(), self._local()
+        return None
 
     def _local(self) -> bool:
         return self.outer is None
 
-    def _prefix(self) -> tuple[str | int, ...]:
+    def prefix(self) -> tuple[str | int, ...]:
         return () if self.outer is None else ("\0" + (self.uri or str(self.root.get(self.dialect.id, ""))),)
 
 
@@ -138,12 +158,12 @@ def _with_meta_schemas(registry: Registry[Any]) -> Registry[Any]:
     return registry.combine(REGISTRY)
 
 
-def _unresolvable(site: Site, ref: str) -> SchemaError:
+def _unresolvable(site: Site, ref: str, keyword: str) -> SchemaError:
     if ref.startswith("#"):
-        message, fix = f"$ref {ref!r} leads nowhere", "correct the path, or add the definition"
+        message, fix = f"{keyword} {ref!r} leads nowhere", "correct the path, or add the definition"
     else:
-        message = f"$ref {ref!r} is not in this schema, and nothing is fetched from the network"
+        message = f"{keyword} {ref!r} is not in this schema, and nothing is fetched from the network"
         fix = "pass registry=referencing.Registry().with_resource(uri, resource), or put the definition under $defs"
-    error = site.error(message, fix, "$ref")
+    error = site.error(message, fix, keyword)
     assert isinstance(error, SchemaError)
     return error

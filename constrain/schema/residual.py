@@ -1,14 +1,15 @@
 """The check of a finished text: what the grammar cannot remember — repeated keys, equal items, odd multiples.
 
-Numbers are compared exactly (decimals, not floats). Repeated keys are found while parsing; the other residues need the
-whole schema, and are left to the `jsonschema` package, which is asked only for schemas that have such residues.
+Numbers are compared exactly: those of the text and those of the schema are integers and decimals, never floats.
+Repeated keys are found while parsing; the other residues need the whole schema, and are left to the `jsonschema`
+package, which is asked only for schemas that have such residues.
 """
 
 from __future__ import annotations
 
 import json
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from constrain.errors import ConstrainError
@@ -46,32 +47,59 @@ def _moderate(text: str) -> Decimal:
     return value
 
 
-def read_exactly(text: str, moderate: bool = False) -> Any:
-    """Parse JSON with numbers as integers and decimals; moderate: none beyond MAX_EXPONENT.
-
-    Raises ValueError, `_Repeated`.
-    """
-    return json.loads(text, parse_float=_moderate if moderate else _decimal, object_pairs_hook=_pairs)
+def _whole(text: str) -> int | Decimal:
+    """A number with a fraction or an exponent; 1.0 is the integer 1 (Core 2020-12 section 4.2.1)."""
+    value = _moderate(text)
+    return int(value) if value == value.to_integral_value() else value
 
 
-def check_text(text: str, schema: Any, dialect: Dialect, deep: bool, formats: bool, registry: Any) -> str | None:
-    """None if the text passes, else one sentence.
+def read_exactly(text: str) -> Any:
+    """Parse JSON with numbers as integers and decimals. Raises ValueError, `_Repeated`."""
+    return json.loads(text, parse_float=_decimal, object_pairs_hook=_pairs)
+
+
+class Check:
+    """The check of finished texts under one schema.
 
     deep: the schema has residues besides repeated keys. formats: formats are asserted.
     """
-    try:
-        value = read_exactly(text, moderate=True) if deep else json.loads(text, object_pairs_hook=_pairs)
-    except _Repeated as repeated:
-        return f"the key {str(repeated)!r} occurs twice in one object"
-    except ValueError as error:
-        return f"not JSON: {error}"
-    if not deep:
-        return None
-    options: dict[str, Any] = {} if registry is None else {"registry": registry}
-    if formats:
-        options["format_checker"] = _format_checker()
-    fault = next(_validator(dialect.uri)(schema, **options).iter_errors(value), None)
-    return None if fault is None else f"{fault.json_path}: {fault.message}"
+
+    def __init__(self, schema: Any, dialect: Dialect, deep: bool, formats: bool, registry: Any) -> None:
+        self.schema = schema
+        self.dialect = dialect
+        self.deep = deep
+        self.formats = formats
+        self.registry = registry
+
+    def __call__(self, text: str) -> str | None:
+        """None if the text passes, else one sentence."""
+        read = _moderate if self.dialect.plain_integers else _whole
+        try:
+            value = json.loads(text, parse_float=read if self.deep else None, object_pairs_hook=_pairs)
+        except _Repeated as repeated:
+            return f"the key {str(repeated)!r} occurs twice in one object"
+        except ValueError as error:
+            return f"not JSON: {error}"
+        if not self.deep:
+            return None
+        fault = next(self._validator.iter_errors(value), None)
+        return None if fault is None else f"{fault.json_path}: {fault.message}"
+
+    @cached_property
+    def _validator(self) -> Any:
+        options: dict[str, Any] = {} if self.registry is None else {"registry": self.registry}
+        if self.formats:
+            options["format_checker"] = _format_checker()
+        return _validator(self.dialect.uri)(_with_decimals(self.schema), **options)
+
+
+def _with_decimals(value: Any) -> Any:
+    """A schema whose floats are the decimals that they print as, so that 0.3 equals 0.3."""
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    if isinstance(value, dict):
+        return {key: _with_decimals(item) for key, item in value.items()}
+    return [_with_decimals(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 @lru_cache(maxsize=8)

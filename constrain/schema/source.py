@@ -15,16 +15,18 @@ from typing import Any, Literal, get_args
 from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol
 from constrain.grammar.source import Source
+from constrain.schema.budget import Budget
 from constrain.schema.compute import Computation
 from constrain.schema.diagnose import unsatisfiable
-from constrain.schema.dialect import DIALECTS, dialect_of
+from constrain.schema.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
 from constrain.schema.document import Document, Options, excerpt
+from constrain.schema.dynamic import DynamicReference
 from constrain.schema.explore import explore
 from constrain.schema.inputs import described
 from constrain.schema.lower import Lowering
 from constrain.schema.references import Scope
 from constrain.schema.report import Entry, make_report
-from constrain.schema.residual import check_text, read_exactly
+from constrain.schema.residual import Check, read_exactly
 from constrain.schema.whitespace import POLICIES
 
 Whitespace = Literal["bounded", "compact", "any"]
@@ -45,13 +47,15 @@ class JsonSchema(Source):
     registry: Any = None
     given: Any = None
     parse_with: Any = field(default=None)
+    budget: Budget = field(default_factory=Budget)
 
     @cached_property
     def computation(self) -> Computation:
         """The schema, read and computed as far as was needed. Raises SchemaError, UnsatisfiableError, LimitError."""
+        budget = self.budget.start()
         try:
-            document = read(self.schema, self.options, self.registry)
-            computation = Computation(document)
+            document = read(self.schema, self.options, self.registry, budget)
+            computation = Computation(document, budget)
             if not computation.root_inhabited():
                 raise unsatisfiable(computation, document.root_site, self._probe)
             if document.subtle:
@@ -64,8 +68,8 @@ class JsonSchema(Source):
 
     def _probe(self, raw: Any) -> bool:
         """Does anything fulfil this schema in the place of the root?"""
-        document = read(self._with_definitions(raw), self.options, self.registry)
-        return Computation(document).root_inhabited()
+        document = read(self._with_definitions(raw), self.options, self.registry, self.budget)
+        return Computation(document, self.budget).root_inhabited()
 
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root, so that its references still lead somewhere."""
@@ -96,9 +100,13 @@ class JsonSchema(Source):
 
     def check(self, text: str) -> str | None:
         """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
+        return self._check(text)
+
+    @cached_property
+    def _check(self) -> Check:
         document = self.document
         asserted = self.options.formats == "assert"
-        return check_text(text, self.schema, document.dialect, bool(document.residues), asserted, self.registry)
+        return Check(self.schema, document.dialect, bool(document.residues), asserted, self.registry)
 
     def _intersect(self, other: Source) -> Source:
         """Both schemas at once; anything else is left to the caller."""
@@ -129,17 +137,28 @@ class JsonSchema(Source):
         return f"json_schema({excerpt(self.schema, 60)})"
 
 
-def read(schema: Any, options: Options, registry: Any) -> Document:
+def read(schema: Any, options: Options, registry: Any, budget: Budget) -> Document:
     """Read a schema into its document."""
-    dialect = dialect_of(schema)
+    dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
+    try:
+        return Document(schema, dialect, options, Scope(schema, dialect, registry), budget)
+    except DynamicReference:
+        return Document(schema, dialect, options, Scope(schema, dialect, registry), budget, dynamic=True)
+
+
+def _stated_dialect(schema: Any, registry: Any) -> Dialect:
+    """The draft of a meta-schema in the registry. Raises SchemaError if it is not there, or needs what is not known."""
+    stated = schema["$schema"]
+    found = registry.get(stated.rstrip("#")) or registry.get(stated) if registry is not None else None
+    dialect = None if found is None else dialect_of_vocabularies(found.contents)
     if dialect is None:
-        stated = schema["$schema"]
+        problem = "is not a known draft" if found is None else "needs a vocabulary that is not known"
         raise SchemaError(
-            f"$schema {stated!r} is not a known draft",
+            f"$schema {stated!r} {problem}",
             place=f"$\n{excerpt({'$schema': stated})}",
             fix=f"use one of {', '.join(DIALECTS)}, or leave it out",
         )
-    return Document(schema, dialect, options, Scope(schema, dialect, registry))
+    return dialect
 
 
 def json_schema(
@@ -149,6 +168,8 @@ def json_schema(
     property_order: PropertyOrder = "schema",
     formats: Formats = "assert",
     registry: Any = None,
+    dialect: str | None = None,
+    budget: Budget | None = None,
 ) -> JsonSchema:
     """The texts that are JSON and fulfil a schema.
 
@@ -160,6 +181,9 @@ def json_schema(
     property_order: "schema" — declared order, then the rest; "any" — every order.
     formats: "assert" — the known formats are enforced; "annotate" — none is.
     registry: a `referencing.Registry` for references into other documents.
+    dialect: the draft, whatever `$schema` says: "draft4", "draft6", "draft7", "draft2019-09", "draft2020-12",
+      "openapi-3.0" (with `nullable`).
+    budget: seconds and memory that reading may take, and a way to cancel it; by default 20 s and 2 GB.
 
     Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it),
     LimitError.
@@ -171,14 +195,16 @@ def json_schema(
     ):
         if value not in allowed:
             raise ConstrainError(f"{name}={value!r} is not an option", fix=f"use one of {', '.join(allowed)}")
-    options = Options(whitespace, property_order, formats)
+    if dialect is not None and dialect not in NAMED:
+        raise ConstrainError(f"dialect={dialect!r} is not an option", fix=f"use one of {', '.join(NAMED)}")
+    options = Options(whitespace, property_order, formats, dialect)
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):
         raw, parse_with = schema, None
     else:
         raw, parse_with = described(schema)
-    source = JsonSchema(raw, options, registry, schema, parse_with)
+    source = JsonSchema(raw, options, registry, schema, parse_with, budget or Budget())
     source.computation  # noqa: B018  reads the schema: faults are raised here, not at the first use
     return source
 

@@ -21,7 +21,7 @@ from constrain.schema.algebra import (
     meet_objects,
 )
 from constrain.schema.numbers import has_numbers, meet_numbers
-from constrain.schema.shapes import needs_met_by_name
+from constrain.schema.shapes_objects import needs_met_by_name
 from constrain.schema.strings import meet_strings
 
 Box = TypeVar("Box", bound=tuple[Any, ...])

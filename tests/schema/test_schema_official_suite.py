@@ -1,14 +1,11 @@
-"""The official suite (JSON-Schema-Test-Suite), required tests of five drafts: our verdict is the suite's, or the
-schema is refused.
+"""The official suite (JSON-Schema-Test-Suite), required tests of five drafts: our verdict is the suite's.
 
-Property order is free, formats are annotations, as that suite assumes. What is refused stands in `REFUSED`, with a
-reason; a refusal that is not listed fails, and so does a listed reason that no longer occurs.
+Property order is free, formats are annotations, as that suite assumes. Nothing is refused.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +14,11 @@ import referencing
 import referencing.jsonschema
 from naive_schema import recognises
 
-from constrain.errors import SchemaError, UnsatisfiableError
+from constrain.errors import UnsatisfiableError
 from constrain.schema import json_schema
 from constrain.schema.dialect import DIALECTS
 
-REFUSED = {  # a part of the message: why
-    "$dynamicRef is not supported yet": "next issue",
-    "$recursiveRef is not supported yet": "next issue",
-    "unevaluatedProperties is not supported yet": "next issue",
-    "unevaluatedItems is not supported yet": "next issue",
-    "minContains is not supported yet": "next issue",
-    "maxContains is not supported yet": "next issue",
-    "is not a known draft": "a meta-schema of one's own; $vocabulary is for the next issue",
-}
-SHARE = 1  # one group of tests in so many is run
+PASSED = {"draft4": 618, "draft6": 839, "draft7": 927, "draft2019-09": 1259, "draft2020-12": 1299}  # all there are
 
 
 @pytest.fixture(scope="session")
@@ -63,14 +51,13 @@ def test_draft(uri: str, suite: Path, remotes: dict[str, Any]) -> None:
         for name, raw in remotes.items()
         if of_draft(name, dialect.name)
     )
-    refusals: Counter[str] = Counter()
-    passed = 0
     groups = [
         group
         for path in sorted((suite / "tests" / dialect.name).glob("*.json"))
         for group in json.loads(path.read_text())
     ]
-    for group in groups[::SHARE]:
+    passed = 0
+    for group in groups:
         schema = group["schema"]
         if isinstance(schema, dict) and "$schema" not in schema:
             schema = {"$schema": uri, **schema}
@@ -79,16 +66,9 @@ def test_draft(uri: str, suite: Path, remotes: dict[str, Any]) -> None:
             grammar = source.to_grammar()
         except UnsatisfiableError:
             grammar = None
-        except SchemaError as error:
-            reason = next((reason for reason in REFUSED if reason in error.message), None)
-            if reason is None:
-                raise
-            refusals[reason] += 1
-            continue
         for case in group["tests"]:
             text = json.dumps(case["data"])
             ours = grammar is not None and recognises(grammar, text) and source.check(text) is None
             assert ours == case["valid"], (group["description"], case["description"], schema, case["data"])
             passed += 1
-    assert passed > 100
-    assert not refusals or dialect.name.startswith("draft20") or set(refusals) <= {"is not a known draft"}
+    assert passed >= PASSED[dialect.name]

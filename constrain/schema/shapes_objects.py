@@ -1,10 +1,9 @@
-"""Shapes: boxes of arrays and objects made ready to be written — what is empty inside them is gone.
+"""Shapes of objects: boxes made ready to be written — what is empty inside them is gone.
 
-The idea: an item or property that no value fulfils cannot occur, so it shortens an array or forbids a name; key
-languages with few texts become names; an existential *need* ("some property with such a key has such a value") is
-met by a name, which makes that name required, or by one of the open keys. What is left can be written from left to
-right without ever running into a dead end: `ArrayShape.missing` and `ObjectShape.missing` count what must still
-come.
+The idea: a property that no value fulfils forbids its name; key languages with few texts become names; an existential
+*need* ("some property with such a key has such a value") is met by a name, which makes that name required, or by one
+of the open keys. What is left can be written from left to right without ever running into a dead end:
+`ObjectShape.missing` counts what must still come.
 
 Legend: pending — the set of needs (indices) not met so far.
 """
@@ -17,7 +16,7 @@ from itertools import combinations, product
 
 from constrain.automata.syntax import ANY_TEXT, Node
 from constrain.errors import LimitError
-from constrain.schema.algebra import FALSE, TRUE, ArrayBox, Conj, ObjectBox, both, class_of
+from constrain.schema.algebra import FALSE, TRUE, Conj, ObjectBox, both, class_of
 from constrain.schema.strings import finite_texts, is_void, matches, meet_strings, without
 
 Inhabited = Callable[[Conj], bool]
@@ -32,97 +31,13 @@ def _subsets(pending: Pending) -> Iterator[Pending]:
         yield from map(frozenset, combinations(sorted(pending), size))
 
 
-def _check_needs(needs: tuple[object, ...]) -> None:
+def check_needs(needs: tuple[object, ...]) -> None:
+    """Raises LimitError if there are too many to combine."""
     if len(needs) > MAX_NEEDS:
         raise LimitError(
             f"{len(needs)} existential conditions meet in one array or object, more than {MAX_NEEDS}",
             fix="write fewer contains, not and oneOf about the same value",
         )
-
-
-# -------------------------------------------------------------------------------------------------------- arrays
-
-
-class ArrayShape:
-    """Arrays from left to right. high: None for no end; From index `alike` on all
-    items are alike, from `steady` on the minimum is reached too."""
-
-    def __init__(self, box: ArrayBox, inhabited: Inhabited) -> None:
-        self.box = box
-        self.inhabited = inhabited
-        self.needs = box.needs
-        self.low = box.low
-        self.high = self._last(box, inhabited)
-        self.alike = max([len(box.prefix), *(start for start, _ in box.needs)])
-        self.steady = max(self.alike, box.low)
-        self._missing: dict[tuple[int, Pending], int] = {}
-        _check_needs(box.needs)
-
-    @staticmethod
-    def _last(box: ArrayBox, inhabited: Inhabited) -> int | None:
-        for i, conj in enumerate(box.prefix):
-            if box.high is not None and i >= box.high:
-                return box.high
-            if not inhabited(conj):
-                return i
-        if (box.high is not None and box.high <= len(box.prefix)) or inhabited(box.rest):
-            return box.high
-        return len(box.prefix)
-
-    def item(self, i: int) -> Conj:
-        """What the item at an index fulfils, needs aside."""
-        return self.box.prefix[i] if i < len(self.box.prefix) else self.box.rest
-
-    def entries(self, i: int, pending: Pending) -> list[tuple[Conj, Pending]]:
-        """Ways to fill index i: (what the item fulfils, what is pending afterwards)."""
-        if self.high is not None and i >= self.high:
-            return []
-        found = []
-        for met in _subsets(pending):
-            if all(self.needs[n][0] <= i for n in met):
-                conj = self.item(i)
-                for n in met:
-                    conj = both(conj, self.needs[n][1])
-                if self.inhabited(conj):
-                    found.append((conj, pending - met))
-        return found
-
-    def missing(self, i: int, pending: Pending) -> int:
-        """How many items must follow until the needs are met and the minimum is reached; INFINITE: never."""
-        if not pending:
-            return max(0, self.low - i)
-        key = (min(i, self.alike), pending) if self.high is None else (i, pending)
-        known = self._missing.get(key)
-        if known is None:
-            self._missing[key] = INFINITE  # an item that meets nothing, again and again, is no way out
-            best = INFINITE
-            for _, left in self.entries(i, pending):
-                if left != pending or i < self.alike:
-                    best = min(best, 1 + self.missing(i + 1, left))
-            known = self._missing[key] = best
-        return max(known, self.low - i)
-
-    def viable(self, i: int, pending: Pending) -> bool:
-        """Can an array with i items behind it be completed?"""
-        missing = self.missing(i, pending)
-        return missing < INFINITE and (self.high is None or i + missing <= self.high)
-
-
-def array_shape(box: ArrayBox, inhabited: Inhabited) -> ArrayShape | None:
-    """The shape of a box, or None if it is empty."""
-    shape = ArrayShape(box, inhabited)
-    return shape if shape.viable(0, frozenset(range(len(box.needs)))) else None
-
-
-def has_arrays(box: ArrayBox, inhabited: Inhabited) -> bool:
-    """Is the box inhabited? Looks only at items that must be there."""
-    if box.needs:
-        return array_shape(box, inhabited) is not None
-    required = box.prefix[: box.low]
-    return all(map(inhabited, required)) and (box.low <= len(box.prefix) or inhabited(box.rest))
-
-
-# ------------------------------------------------------------------------------------------------------- objects
 
 
 class ObjectShape:
@@ -149,7 +64,7 @@ class ObjectShape:
         self.counts = box.low > sum(must for _, _, must in members) or box.high is not None
         self._entries: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
         self._missing: dict[Pending, int] = {NONE: 0}
-        _check_needs(box.needs)
+        check_needs(box.needs)
 
     @cached_property
     def classes(self) -> tuple[tuple[Node, Conj], ...]:
