@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from constrain.automata.lower import lower
-from constrain.automata.store import Flush, Int32, Store
+from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
 from constrain.engine.layout import layout
 from constrain.errors import LimitError
@@ -62,6 +62,8 @@ class TokenAutomaton(Store):
         self._symbols: dict[Symbol, int] = {}
         self._nonterminals: list[Nonterminal] = []
         self._suffixes: dict[tuple[int, int], int] = {}
+        self._watched: set[int] = set()  # records of nonterminals
+        self._watched_states: dict[tuple[int, Hashable], int] = {}
         self._grammars: dict[Source, Grammar] = {}
         base = self.call(_region, self._layout.words.size)
         self.A[base : base + self._layout.words.size] = self._layout.words
@@ -98,6 +100,11 @@ class TokenAutomaton(Store):
                     return operation()
                 finally:
                     self.may_exceed = False
+
+    def watched_state(self, configuration: int, guarded: Hashable) -> int:
+        """A number for a configuration with the state of a guard beside it; no configuration has it."""
+        known = self._watched_states
+        return known.setdefault((configuration, guarded), MAX_WORDS + len(known))
 
     def grammar_of(self, source: Source) -> Grammar:
         """The grammar of a source; equal sources get the same one, so that a repeated request finds its states made.
@@ -167,6 +174,8 @@ class TokenAutomaton(Store):
             known = self.call(_intern1, arena.NONTERMINAL, len(self._nonterminals))
             self._nonterminals.append(nonterminal)
             self.A[known + earley.RIGHT_RECURSIVE] = nonterminal.right_recursive
+            if nonterminal.watched:
+                self._watched.add(known)
             self._symbols[nonterminal] = known
         return known
 
@@ -175,6 +184,8 @@ class TokenAutomaton(Store):
         known = self._suffixes.get(key)
         if known is None:
             known = self._suffixes[key] = self.call(_intern2, arena.SUFFIX, symbol, following)
+            later = bool(following) and bool(self.A[following + earley.HOLDS_WATCHED])
+            self.A[known + earley.HOLDS_WATCHED] = later or symbol in self._watched
         return known
 
     def _list(self, items: Sequence[int]) -> int:

@@ -16,7 +16,7 @@ from constrain.vocab.vocabulary import Vocabulary
 class CompiledConstraint:
     """A source compiled for a vocabulary; immutable, shared between threads and requests.
 
-    source, vocabulary: what it was compiled from.
+    source, vocabulary: what it was compiled from. guard: what is asked where the grammar says so; most have none.
     report: one entry for each keyword of a schema — enforced, annotation or residual; empty for other sources.
     """
 
@@ -25,6 +25,8 @@ class CompiledConstraint:
         self.vocabulary = vocabulary
         self.automaton = automaton
         self._grammar = automaton.grammar_of(source)
+        self.guard = source.guard(vocabulary)
+        self.always_guarded = self.guard is not None and self.guard.always
         self._start = (-1, 0)  # (epoch, configuration)
         if automaton.attempt(self.start) == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(source))

@@ -1,14 +1,16 @@
 """A matcher follows one sequence: which tokens may come next, and whether the text so far is complete.
 
 The idea: its whole state is one integer, a configuration of the automaton; the history of those integers is all that
-`rollback` and `fork` need. Cost: `advance` a table look-up a byte; `fork` copies the history list.
+`rollback` and `fork` need. Where the grammar asks for it (WATCH), the source's guard reads along and vetoes tokens;
+a text that is complete may still have to pass the source's check. Both are rare, and cost nothing elsewhere.
+Cost: `advance` a table look-up a byte; `fork` copies the history list.
 A matcher belongs to one thread at a time; any number of matchers may run in parallel on one compiled constraint.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
     from constrain.engine.compiled import CompiledConstraint
 
+WATCH = configurations.WATCH
+_STATE = WATCH - 1
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` give at most
 Row = NDArray[np.uint32]
 
@@ -28,7 +32,7 @@ Row = NDArray[np.uint32]
 class Matcher:
     """One sequence under a compiled constraint. Steps (`advance`, `advance_bytes`) can be taken back one by one."""
 
-    __slots__ = ("compiled", "_automaton", "_epoch", "_steps", "_states", "_finished")
+    __slots__ = ("compiled", "_automaton", "_epoch", "_steps", "_states", "_finished", "_guarded", "_passed")
 
     def __init__(self, compiled: CompiledConstraint) -> None:
         self.compiled = compiled
@@ -37,6 +41,8 @@ class Matcher:
         self._steps: list[int | bytes] = []  # what was read: token ids, or bytes
         self._states: list[int] = [0]  # the configuration before each step and after the last
         self._finished = False  # the last step was an EOS
+        self._guarded: list[Hashable] = []  # the guard's states before each of the first steps; behind until it is asked
+        self._passed = (-1, False)  # the source's check of the text: after how many steps, its verdict
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -55,9 +61,9 @@ class Matcher:
             self._finished = True
         else:
             state = self._ask(configurations.advance, token)
-            if state == arena.NONE:
+            if state == arena.NONE or (state >= WATCH and not self._is_clear(token, keep=True)):
                 return False
-            self._states.append(state)
+            self._states.append(state & _STATE)
         self._steps.append(token)
         return True
 
@@ -68,9 +74,9 @@ class Matcher:
         if self._finished:
             return False
         state = self._ask(configurations.advance_bytes, _words(text))
-        if state == arena.NONE:
+        if state == arena.NONE or (state >= WATCH and not self._is_clear(bytes(text), keep=True)):
             return False
-        self._states.append(state)
+        self._states.append(state & _STATE)
         self._steps.append(bytes(text))
         return True
 
@@ -81,7 +87,9 @@ class Matcher:
         if n_tokens:
             del self._steps[-n_tokens:]
             del self._states[-n_tokens:]
+            del self._guarded[len(self._states) :]
             self._finished = False
+            self._passed = (-1, False)
 
     def fork(self) -> Matcher:
         """An independent matcher at the same place."""
@@ -90,6 +98,8 @@ class Matcher:
         copy._steps = self._steps.copy()
         copy._states = self._states.copy()
         copy._finished = self._finished
+        copy._guarded = self._guarded.copy()
+        copy._passed = self._passed
         return copy
 
     # -- asking --------------------------------------------------------------------------------------------------------
@@ -104,8 +114,10 @@ class Matcher:
         words = _row(row, self._automaton.size)
         if self._finished:
             words[:] = 0
-        else:
-            self._ask(masks.fill_mask, words)
+            return
+        found = self._ask(masks.fill_mask, words)
+        if found or self.compiled.always_guarded:
+            self._narrow(words, found)
 
     def allows(self, token_id: SupportsIndex) -> bool:
         """Whether the token may come next; computes no mask. Raises ConstrainError for an id outside the vocabulary."""
@@ -114,11 +126,12 @@ class Matcher:
             return False
         if token in self._automaton.eos_ids:
             return self.is_accepting()
-        return self._ask(configurations.advance, token) != arena.NONE
+        state = self._ask(configurations.advance, token)
+        return state != arena.NONE and (state < WATCH or self._is_clear(token))
 
     def is_accepting(self) -> bool:
         """Whether the text so far is a member of the language."""
-        return bool(self._ask(_accepts))
+        return bool(self._ask(_accepts)) and self._passes()
 
     def is_finished(self) -> bool:
         """Whether an EOS was read, or nothing but an EOS can follow."""
@@ -134,8 +147,9 @@ class Matcher:
             token = fork._ask(masks.forced_token)
             if token < 0 or token in self._automaton.eos_ids:
                 break
+            if not fork.advance(token):  # vetoed: a dead end
+                break
             forced.append(token)
-            fork.advance(token)
         return forced
 
     def forced_bytes(self) -> bytes:
@@ -148,8 +162,9 @@ class Matcher:
             byte = fork._ask(configurations.forced_byte)
             if byte < 0:
                 break
+            if not fork.advance_bytes(bytes([byte])):
+                break
             forced.append(byte)
-            fork.advance_bytes(bytes([byte]))
         return bytes(forced)
 
     @property
@@ -161,19 +176,70 @@ class Matcher:
 
         def operation() -> int:
             self._follow()
-            return self._epoch << 32 | self._states[-1]
+            c = self._states[-1]
+            if self.compiled.guard is not None and automaton.A[c + configurations.WATCHING] == 2:
+                return self._epoch << 32 | automaton.watched_state(c, self._guard_state())
+            return self._epoch << 32 | c
 
-        state: int = self._automaton.attempt(operation)
+        automaton = self._automaton
+        state: int = automaton.attempt(operation)
         return ~state if self._finished else state
 
     @property
     def text(self) -> bytes:
         """The bytes read so far."""
-        tokens = self.compiled.vocabulary.tokens
-        return b"".join(step if isinstance(step, bytes) else tokens[step] or b"" for step in self._steps)
+        return b"".join(map(self._bytes, self._steps))
 
     def __repr__(self) -> str:
         return f"Matcher({len(self._steps)} steps, {self.text[-40:]!r})"
+
+    # -- the guard and the check ---------------------------------------------------------------------------------------
+
+    def _guard_state(self) -> Hashable:
+        """The guard's state after the steps so far; it reads what it has not read yet."""
+        guard = self.compiled.guard
+        assert guard is not None
+        states = self._guarded
+        if not states:
+            states.append(guard.start())
+        for step in self._steps[len(states) - 1 :]:
+            states.append(guard.step(states[-1], self._bytes(step)))
+        return states[-1]
+
+    def _is_clear(self, step: int | bytes, keep: bool = False) -> bool:
+        """Whether the guard lets a step pass. keep: it will be taken."""
+        guard = self.compiled.guard
+        if guard is None:
+            return True
+        after = guard.step(self._guard_state(), self._bytes(step))
+        if after is not None and keep:
+            self._guarded.append(after)
+        return after is not None
+
+    def _passes(self) -> bool:
+        """Whether the text so far, which the grammar accepts, passes the source's check."""
+        source = self.compiled.source
+        if not source.residual:
+            return True
+        if self._passed[0] != len(self._steps):
+            try:
+                verdict = source.check(self.text.decode()) is None
+            except UnicodeDecodeError:
+                verdict = False
+            self._passed = (len(self._steps), verdict)
+        return self._passed[1]
+
+    def _narrow(self, words: Row, found: int) -> None:
+        """Take out of a mask what the guard vetoes, and the EOS if the text does not pass. found: see `fill_mask`."""
+        guard = self.compiled.guard
+        if guard is not None and (found & masks.IS_WATCHED or guard.always):
+            guard.veto(self._guard_state(), words)
+        if found & masks.IS_ACCEPTING and not self._passes():
+            for token in self._automaton.eos_ids:
+                words[token >> 5] &= ~np.uint32(1 << (token & 31))
+
+    def _bytes(self, step: int | bytes) -> bytes:
+        return step if isinstance(step, bytes) else self.compiled.vocabulary.tokens[step] or b""
 
     # -- how -----------------------------------------------------------------------------------------------------------
 
@@ -196,11 +262,11 @@ class Matcher:
         states = [self.compiled.start()]
         for step in self._steps:
             if isinstance(step, bytes):
-                states.append(automaton.call(configurations.advance_bytes, states[-1], _words(step)))
+                states.append(automaton.call(configurations.advance_bytes, states[-1], _words(step)) & _STATE)
             elif step in automaton.eos_ids:
                 states.append(states[-1])
             else:
-                states.append(automaton.call(configurations.advance, states[-1], step))
+                states.append(automaton.call(configurations.advance, states[-1], step) & _STATE)
         self._states = states
         self._epoch = automaton.epoch
 
@@ -237,10 +303,12 @@ def fill_masks(matchers: Sequence[Matcher], out: Row) -> None:
     _row(out[0], automaton.size)
     rows = out.view(np.uint32)
 
+    states = np.empty(len(matchers), np.int64)
+
     def operation() -> None:
         for matcher in matchers:
             matcher._follow()
-        states = np.array([matcher._states[-1] for matcher in matchers], np.int64)
+        states[:] = [matcher._states[-1] for matcher in matchers]
         done = 0
 
         def resume(A: Any, H: Any, S: Any) -> int:
@@ -253,9 +321,11 @@ def fill_masks(matchers: Sequence[Matcher], out: Row) -> None:
         automaton.call(resume)
 
     automaton.attempt(operation)
-    for row, matcher in zip(rows, matchers, strict=True):
+    for row, matcher, flags in zip(rows, matchers, states.tolist(), strict=True):
         if matcher._finished:
             row[:] = 0
+        elif flags or matcher.compiled.always_guarded:
+            matcher._narrow(row, flags)
 
 
 def _row(row: Row, size: int) -> Row:

@@ -47,9 +47,10 @@ class Nonterminal:
     key: equal keys, equal language; None: equal to itself only.
     right_recursive: some alternative ends (up to nullable symbols) in a symbol that leads back here; such tails are
       parsed in constant space (`analysis` finds them).
+    watched: while it is still to come in a rule that was begun, the source's guard has to be asked (`guards`).
     """
 
-    __slots__ = ("__weakref__", "expand", "key", "name", "right_recursive")
+    __slots__ = ("__weakref__", "expand", "key", "name", "right_recursive", "watched")
 
     def __init__(
         self,
@@ -57,11 +58,13 @@ class Nonterminal:
         expand: Callable[[], Sequence[Sequence[Symbol]]],
         key: Hashable = None,
         right_recursive: bool = False,
+        watched: bool = False,
     ) -> None:
         self.name = name
         self.expand = expand
         self.key = key
         self.right_recursive = right_recursive
+        self.watched = watched
 
     def __eq__(self, other: object) -> bool:
         if self is other:

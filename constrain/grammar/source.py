@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from constrain.automata.python import parse_python
 from constrain.automata.syntax import Node, alternate, intersect, literals
@@ -29,6 +29,10 @@ from constrain.grammar.gbnf import read_gbnf
 from constrain.grammar.lark_reader import read_lark
 from constrain.grammar.regular import as_node, spaced_out
 from constrain.grammar.rules import Grammar, Lexer, Nonterminal, Symbol, Terminal
+
+if TYPE_CHECKING:
+    from constrain.guards import Guard
+    from constrain.vocab.vocabulary import Vocabulary
 
 Format = Literal["lark", "gbnf"]
 _SHOWN = 60  # characters of a description in messages
@@ -68,6 +72,20 @@ class Source:
 
     def check(self, text: str) -> str | None:
         """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
+        return None
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return False
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is a `guard`; where it cannot be used, `check` does what it would have done."""
+        return False
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """What watches over the text where the grammar's nonterminals ask for it (`Nonterminal.watched`)."""
         return None
 
     def _unite(self, other: Source) -> Source:
@@ -210,6 +228,11 @@ class Union(Source):
     def report(self) -> list[Any]:
         """The parts' entries."""
         return [entry for part in self.parts for entry in part.report]
+
+    @property
+    def residual(self) -> bool:
+        """Whether some part has a check; parts have no guards here, since a text may leave the one for the other."""
+        return any(part.residual or part.guarded for part in self.parts)
 
     def check(self, text: str) -> str | None:
         """None if some part has nothing against the text."""

@@ -1,6 +1,6 @@
 """Configurations: all lexemes that may be in progress after some bytes, one hash-consed record.
 
-    CONFIG(grammar, (2 p + fresh, lexer state)...)     memo: byte partition, row of successors, mask, accepts
+    CONFIG(grammar, (2 p + fresh, lexer state)...)     memo: byte partition, row of successors, mask, accepts, watched
 
 A pair (p, l) is a lexeme that began in the parser state p and whose lexer is in l; a *fresh* pair has read nothing yet.
 
@@ -34,7 +34,7 @@ from constrain.kernels.arena import (
     sort_groups,
     unique_groups,
 )
-from constrain.kernels.earley import ACCEPTS, GREEDY, LEXER, close, scan, scan_all
+from constrain.kernels.earley import ACCEPTS, GREEDY, LEXER, WATCHED, close, scan, scan_all
 from constrain.kernels.expressions import (
     CLASSES,
     class_of,
@@ -46,7 +46,8 @@ from constrain.kernels.expressions import (
     tags,
 )
 
-PART_OF, ROW_OF, MASK_OF, ACCEPTING = 1, 2, 3, 4  # memo words; ACCEPTING: 1 no, 2 yes
+PART_OF, ROW_OF, MASK_OF, ACCEPTING, WATCHING = 1, 2, 3, 4, 5  # memo words; ACCEPTING, WATCHING: 1 no, 2 yes
+WATCH = 1 << 40  # added by `advance` to a configuration if one on the way to it is watched
 
 
 @kernel("void(arena, arena, arena, i)")
@@ -129,6 +130,16 @@ def peek_configuration(A, c, b):
     return A[row + class_of(A, A[c + PART_OF], b)] if row != 0 else 0
 
 
+@kernel("void(arena, i)")
+def note_watching(A, c):
+    """Find out whether a configuration is watched: some lexeme in progress began in a watched parser state."""
+    found = 1
+    for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
+        if A[(A[i] >> 1) + WATCHED] == 2:
+            found = 2
+    A[c + WATCHING] = found
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def step_configuration(A, H, S, c, b):
     """The configuration after byte b; NONE if no member of the language begins so."""
@@ -149,6 +160,8 @@ def step_configuration(A, H, S, c, b):
         d = step_greedy(A, H, S, c, b)
     else:
         d = step_dynamic(A, H, S, c, b)
+    if d != NONE and A[d + WATCHING] == 0:
+        note_watching(A, d)
     A[A[c + ROW_OF] + class_of(A, A[c + PART_OF], b)] = d
     A[N_STEPS] += 1
     return d
@@ -179,28 +192,33 @@ def is_complete(A, c):
 
 @kernel("i(arena, arena, arena, i, i)", entry=True)
 def advance(A, H, S, c, token):
-    """The configuration after the bytes of a token; NONE if it is not allowed (or has no bytes)."""
+    """The configuration after the bytes of a token, and WATCH; NONE if it is not allowed (or has no bytes)."""
     start = np.int64(A[A[TOKEN_AT] + token])
     stop = np.int64(A[A[TOKEN_AT] + token + 1])
     if start == stop:
         return NONE
+    watch = A[c + WATCHING] == 2
     for i in range(start, stop):
         c = step_configuration(A, H, S, c, (A[A[TOKEN_BYTES] + (i >> 2)] >> ((i & 3) << 3)) & 255)
         if c == NONE:
-            break
-    return c
+            return NONE
+        watch = watch or A[c + WATCHING] == 2
+    return c + WATCH if watch else c
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
 def advance_bytes(A, H, S, c, text):
-    """The configuration after the bytes (one a word) of `text`, or NONE; S[1] = bytes that were read before it died."""
+    """The configuration after the bytes (one a word) of `text`, and WATCH, or NONE; S[1] = bytes that were read before
+    it died."""
+    watch = A[c + WATCHING] == 2
     for i in range(text.size):
         c = step_configuration(A, H, S, c, text[i])
         if c == NONE:
             S[1] = i
             return NONE
+        watch = watch or A[c + WATCHING] == 2
     S[1] = text.size
-    return c
+    return c + WATCH if watch else c
 
 
 @kernel("i(arena, arena, arena, i)", entry=True)

@@ -8,14 +8,17 @@ list leads to the same state as the first, and `scan` is remembered.
 
     NONTERMINAL(index)        memo: alternatives [n, suffix...] (0: ask the owner, Unexpanded), right-recursive?
     TERMINAL(expression, excluded TAGSET or 0, rank)
-    SUFFIX(symbol, next)      next = 0: the last symbol. The empty suffix is 0.
+    SUFFIX(symbol, next)      next = 0: the last symbol. The empty suffix is 0. memo: does it hold a watched symbol?
     GRAMMAR(index)            memo: ignored terminals [n, TERMINAL...], greedy?
-    PARSER(grammar, accepting, items...)   memo: closure, lexer state, accepts
+    PARSER(grammar, accepting, items...)   memo: closure, lexer state, accepts, watched?
     closure                   [n, m, n items that wait for a nonterminal, m items that wait for a terminal]
 
 An item whose last symbol is a right-recursive nonterminal is replaced by that nonterminal's alternatives under its own
 lhs and origin: a tail call. So lists written right-recursively need constant space, as with Leo's rule ("A general
 context-free parsing algorithm running in linear time on every LR(k) grammar without using lookahead", TCS 1991).
+
+A parser state is *watched* while some symbol that the grammar's guard has to watch (rules.py) is still to come in what
+was begun: in one of its own items or of those that wait for them.
 
 Cost: linear in the items of a state, once a state. Twin: tests/naive_grammar.py.
 """
@@ -47,7 +50,8 @@ from constrain.kernels.expressions import lexer_state
 
 ALTERNATIVES, RIGHT_RECURSIVE = 1, 2  # memo words of nonterminals
 IGNORED, GREEDY = 1, 2  # of grammars
-CLOSURE, LEXER, ACCEPTS = 1, 2, 3  # of parser states; ACCEPTS: 1 no, 2 yes
+HOLDS_WATCHED = 1  # of suffixes: 0 no, 1 yes; set when they are made
+CLOSURE, LEXER, ACCEPTS, WATCHED = 1, 2, 3, 4  # of parser states; ACCEPTS, WATCHED: 1 no, 2 yes
 TARGET = 1  # of SCAN records; 1 = dead
 MAX_UNEXPANDED = 1024
 
@@ -281,6 +285,16 @@ def add_scanned(A, S, base, p, tagset):
     return 0
 
 
+@kernel("void(arena, i)")
+def note_watched(A, p):
+    """Find out whether a parser state is watched; its origins know already."""
+    found = 1
+    for i in range(p + KEY + 2, p + KEY + size(A, p), 3):
+        if A[A[i + 1] + HOLDS_WATCHED] != 0 or (A[i + 2] != 0 and A[A[i + 2] + WATCHED] == 2):
+            found = 2
+    A[p + WATCHED] = found
+
+
 @kernel("i(arena, arena, arena, i, i, i)")
 def finish_items(A, H, S, grammar, accepts, base):
     """Complete the set at `base`, pop it and two words below it; its parser state, or 0 if it is empty and not
@@ -307,7 +321,10 @@ def finish_items(A, H, S, grammar, accepts, base):
     S[start] = grammar
     S[start + 1] = accepts
     S[0] = out
-    return intern_list(A, H, S, PARSER, start)
+    p = intern_list(A, H, S, PARSER, start)
+    if A[p + WATCHED] == 0:
+        note_watched(A, p)
+    return p
 
 
 @kernel("i(arena, arena, arena, i, i)")

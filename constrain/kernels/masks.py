@@ -69,7 +69,14 @@ from constrain.kernels.arena import (
     size,
     sort_groups,
 )
-from constrain.kernels.configurations import MASK_OF, accepts, fresh, peek_configuration, step_configuration
+from constrain.kernels.configurations import (
+    MASK_OF,
+    WATCHING,
+    accepts,
+    fresh,
+    peek_configuration,
+    step_configuration,
+)
 from constrain.kernels.earley import GREEDY, scan
 from constrain.kernels.expressions import FIRST_SLICE, FLAGS, INSIDE, TAGS, clamp, continues, peek, step, tags
 
@@ -79,6 +86,7 @@ HEAD = 5
 BLOCKS, N_BLOCKS, BITMAP = 2, 3, 4  # words of an inside region, after the tokens
 BLOCK = 13
 T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
+IS_WATCHED, IS_ACCEPTING = 1, 2  # what `fill_mask` says
 MARK, NUMBER, BITS = 1, 2, 3  # memo words of TAGSET records: serial of the walk that saw it, number in it, survivors
 
 
@@ -659,19 +667,18 @@ def write_mask(A, record, row):
 
 @kernel("i(arena, arena, arena, i, row)", entry=True)
 def fill_mask(A, H, S, c, row):
-    """Write the mask of a configuration; 1 if it allows anything."""
-    record = mask(A, H, S, c)
-    write_mask(A, record, row)
-    return A[record] + A[record + 1 + A[record]]
+    """Write the mask of a configuration; IS_WATCHED and IS_ACCEPTING, added up, as they apply to it."""
+    write_mask(A, mask(A, H, S, c), row)
+    return (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, c) else 0)
 
 
 @kernel("i(arena, arena, arena, ids, rows, i)", entry=True)
 def fill_masks(A, H, S, configurations, rows, first):
-    """`fill_mask` for configurations[first:], row by row; S[1] is the row in progress, to go on from after an
-    exception."""
+    """`fill_mask` for configurations[first:], row by row, each of which is replaced by what it returns; S[1] is the row
+    in progress, to go on from after an exception."""
     for i in range(first, configurations.size):
         S[1] = i
-        fill_mask(A, H, S, configurations[i], rows[i])
+        configurations[i] = fill_mask(A, H, S, configurations[i], rows[i])
     return configurations.size
 
 

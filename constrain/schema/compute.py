@@ -4,9 +4,7 @@ The idea: `normal(conj)` intersects what its atoms say; complements are pushed i
 meet a box (`complement.py`). A container does not look inside its parts, so only a schema that combines itself with
 itself *without* passing through a property or item can run in circles, and that is an error.
 
-`inhabited(conj)` is the least fixed point of "some part is inhabited": a conjunction that is being decided counts as
-empty until shown otherwise; what was found empty under such an assumption is decided again when the assumption is
-gone.
+`inhabited(conj)` is the least fixed point of "some part is inhabited", found with a worklist.
 
 Cost: each conjunction is computed once, when first asked for.
 """
@@ -65,8 +63,7 @@ class Computation:
         self._atoms: dict[tuple[int, bool], Normal] = {}
         self._open: set[tuple[int, bool]] = set()
         self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}
-        self._deciding: dict[Conj, int] = {}
-        self._lowest = 1 << 30
+        self._asked: set[Conj] | None = None  # what the test under way has asked about
         self._work = 0
         self._shapes: dict[ObjectBox, list[ObjectShape]] = {}
         self._inside = Inside(self.inhabited, document.negation, self.values, document.constant)
@@ -213,10 +210,13 @@ class Computation:
     def _if_known(self, test: Callable[[T], bool], subject: T, otherwise: bool = True) -> bool:
         """What the test says; `otherwise` if the answer depends on what is being computed."""
         self._count(1)
+        outer, self._asked = self._asked, None  # whatever is being tested, an answer here must be final
         try:
             return test(subject)
         except _Loop:
             return otherwise
+        finally:
+            self._asked = outer
 
     def _objects_apart(self, sets: list[Normal]) -> bool:
         """Is there a property, required in every object, whose texts tell the branches apart?"""
@@ -254,25 +254,53 @@ class Computation:
     # ------------------------------------------------------------------------------------------------- emptiness
 
     def inhabited(self, conj: Conj) -> bool:
-        """Does any finite value fulfil the conjunction? Exact: the least fixed point through references."""
+        """Does any finite value fulfil the conjunction? Exact: the least fixed point through references.
+
+        Inside a test (`_decide`) the answer is what is known so far, and the question is noted.
+        """
         known = self._inhabited.get(conj)
         if known is not None:
             return known
-        if conj in self._deciding:
-            self._lowest = min(self._lowest, self._deciding[conj])
-            return False
-        depth, outer = len(self._deciding), self._lowest
-        self._deciding[conj] = depth
-        self._lowest = 1 << 30
+        if self._asked is None:
+            return self._decide(conj)
+        self._asked.add(conj)
+        return False
+
+    def _decide(self, root: Conj) -> bool:
+        """The least fixed point, by a worklist: a conjunction that was not shown to be inhabited is tested again when
+        one that its test asked about has been. What has not been shown when the list is empty, is empty.
+        """
+        users: dict[Conj, set[Conj]] = {root: set()}  # for each conjunction: those whose tests asked about it
+        queue = [root]
+        while queue:
+            conj = queue.pop()
+            if conj in self._inhabited:
+                continue
+            asked = self._test(conj)
+            if asked is None:
+                self._inhabited[conj] = True
+                if conj == root:
+                    return True  # what is open still is decided when it is asked about
+                queue += users[conj]
+            else:
+                for each in asked:
+                    if each not in users:
+                        users[each] = set()
+                        queue.append(each)
+                    users[each].add(conj)
+        self._inhabited.update((conj, False) for conj in users if conj not in self._inhabited)
+        return False
+
+    def _test(self, conj: Conj) -> set[Conj] | None:
+        """None if the conjunction is inhabited by what is known so far, else what the answer depends on."""
+        outer, self._asked = self._asked, set()
         try:
+            self._count(1)
             with self.located(conj):
-                result = self._is_inhabited(self._conjunction(conj) if self._open else self.normal(conj))
-            if result or self._lowest >= depth:
-                self._inhabited[conj] = result
+                normal = self._conjunction(conj) if self._open else self.normal(conj)
+                return None if self._is_inhabited(normal) else self._asked
         finally:
-            del self._deciding[conj]
-            self._lowest = min(outer, self._lowest if self._lowest < depth else outer)
-        return result
+            self._asked = outer
 
     def root_inhabited(self) -> bool:
         """Does anything fulfil the schema? If it is nested too deeply to be asked at once: from the innermost part

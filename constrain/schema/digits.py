@@ -388,7 +388,9 @@ def number_node(box: NumberBox) -> Node:
         if box.multiple is None and not box.not_multiples:
             node = alternate(node, _signed(box, _scientific_range)) if bounded or box.holes else NUMBER
     if box.multiple is not None and box.multiple != 1:
-        node = intersect(node, multiples(box.multiple) or DECIMAL)
+        whole = multiples(box.multiple)
+        parts = [whole] if whole is not None else [multiples(step) or DECIMAL for step in box.steps]
+        node = intersect(node, *parts)
     for other in box.not_multiples:
         shape = multiples(other)
         node = intersect(node, complement(shape)) if shape is not None else node

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from constrain.grammar.rules import Nonterminal, Symbol
 from constrain.schema.algebra import ArrayBox
-from constrain.schema.shapes_arrays import ArrayShape, State
+from constrain.schema.shapes_arrays import ArrayShape, CountedArrays, State
 from constrain.schema.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class _ArrayRules:
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
         key = (self.key, i, state)
-        return Nonterminal(f"item {i}", self._expansion(i, state), key=key, right_recursive=True)
+        watched = self.shape.box.unique and isinstance(self.shape, CountedArrays)
+        return Nonterminal(f"item {i}", self._expansion(i, state), key=key, right_recursive=True, watched=watched)
 
     def _expansion(self, i: int, state: State) -> Callable[[], Alternatives]:
         def expand() -> Alternatives:

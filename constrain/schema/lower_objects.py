@@ -9,7 +9,7 @@ With property_order="schema" a situation is the index of the next declared prope
 and open keys come after the declared ones. With "any" it is the set of declared properties so far. Counts are part of
 a situation only if `minProperties` or `maxProperties` matter. Runs of optional properties are cut into blocks that
 share their alternatives, so that thousands of them cost a linear number of alternatives. Keys that are not declared
-may repeat: `residual.py` finds that.
+may repeat as far as these rules go: once one is written, the guard watches (`guards`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import Conj, ObjectBox
+from constrain.schema.formats_bounds import at_most
 from constrain.schema.shapes_objects import ObjectShape, Pending
 from constrain.schema.terminals import CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
 
@@ -34,13 +35,14 @@ class Situation(NamedTuple):
 
     done: with declared order the index of the next declared property (their number once open keys have begun), else
       the bit set of those written. size: properties so far (0 if their number does not matter). pending: needs not
-      met. any_yet: a property was written.
+      met. any_yet: a property was written. open_yet: one that is not declared, which must not come again.
     """
 
     done: int
     size: int
     pending: Pending
     any_yet: bool
+    open_yet: bool = False
 
 
 def object_rules(lowering: Lowering, box: ObjectBox) -> Nonterminal:
@@ -70,7 +72,8 @@ class _ObjectRules:
 
     def follow(self, at: Situation) -> Nonterminal:
         """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
-        return Nonterminal("members", self._following(at), key=(self.key, "follow", at), right_recursive=True)
+        key = (self.key, "follow", at)
+        return Nonterminal("members", self._following(at), key=key, right_recursive=True, watched=at.open_yet)
 
     def _following(self, at: Situation) -> Callable[[], Alternatives]:
         def expand() -> Alternatives:
@@ -100,17 +103,17 @@ class _ObjectRules:
         gap = self.lowering.space
         return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap, self.follow(then)]
 
-    def after(self, at: Situation, done: int, pending: Pending) -> Situation:
+    def after(self, at: Situation, done: int, pending: Pending, is_open: bool = False) -> Situation:
         """The situation after one more property."""
         size = at.size + 1 if self.shape.counts else 0
         if self.shape.high is None:
             size = min(size, self.shape.low)
-        return Situation(done, size, pending, True)
+        return Situation(done, size, pending, True, is_open or at.open_yet)
 
     def open_pairs(self, at: Situation, done: int) -> Iterator[list[Symbol]]:
         """Members with open keys."""
         for language, conj, left in self.shape.entries(at.pending):
-            then = self.after(at, done, left)
+            then = self.after(at, done, left, is_open=True)
             if self.viable(then):
                 yield self.pair(self.open_key(language), conj, then)
 
@@ -119,12 +122,15 @@ class _ObjectRules:
         known = self._open_keys.get(language)
         if known is None:
             excluding = frozenset(map(key_terminal, self.shape.declared)) if language == ANY_TEXT else frozenset()
-            known = self._open_keys[language] = Terminal(json_string(language), name="key", excluding=excluding)
+            known = self._open_keys[language] = Terminal(
+                json_string(at_most(language)), name="key", excluding=excluding
+            )
         return known
 
     def member(self, at: Situation) -> Nonterminal:
         """One of the members that may come next."""
-        return Nonterminal("member", lambda: self.members(at), key=(self.key, "member", at), right_recursive=True)
+        key = (self.key, "member", at)
+        return Nonterminal("member", lambda: self.members(at), key=key, right_recursive=True, watched=at.open_yet)
 
     def members(self, at: Situation) -> Alternatives:
         """The members that may come next; none if the object must end."""

@@ -22,7 +22,8 @@ class NumberBox(NamedTuple):
     """An interval of numbers with divisibility conditions, or finitely many numbers.
 
     low, high: ends (None: unbounded); low_open, high_open: the end itself is excluded.
-    multiple: every number is a multiple of it (1: integers). not_multiples: no number is a multiple of any of these.
+    multiple: every number is a multiple of it (1: integers). steps: the numbers whose least common multiple that is.
+    not_multiples: no number is a multiple of any of these.
     points: if not None, only these numbers (all other conditions have been applied). holes: numbers left out.
     plain: how a number is spelled — True: without fraction and exponent (`integer` in draft 4), False: with one, None:
       in any way.
@@ -37,6 +38,7 @@ class NumberBox(NamedTuple):
     points: frozenset[Rational] | None = None
     holes: frozenset[Rational] = frozenset()
     plain: bool | None = None
+    steps: frozenset[Rational] = frozenset()
 
 
 ANY_NUMBER = NumberBox()
@@ -107,7 +109,13 @@ def meet_numbers(a: NumberBox, b: NumberBox) -> NumberBox | None:
     excluded = a.not_multiples | b.not_multiples
     if multiple is not None and any(multiple % other == 0 for other in excluded):
         return None
-    return NumberBox(low, low_open, high, high_open, multiple, excluded, None, a.holes | b.holes, plain)
+    return NumberBox(
+        low, low_open, high, high_open, multiple, excluded, None, a.holes | b.holes, plain, _steps(a) | _steps(b)
+    )
+
+
+def _steps(box: NumberBox) -> frozenset[Rational]:
+    return box.steps or (frozenset() if box.multiple is None else frozenset((box.multiple,)))
 
 
 End = tuple[Rational | None, bool]

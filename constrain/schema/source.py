@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol
 from constrain.grammar.source import Source
+from constrain.guards.repeats import Repeats
 from constrain.schema.budget import Budget
 from constrain.schema.compute import Computation
 from constrain.schema.diagnose import unsatisfiable
@@ -27,7 +28,12 @@ from constrain.schema.lower import Lowering
 from constrain.schema.references import Scope
 from constrain.schema.report import Entry, make_report
 from constrain.schema.residual import Check, read_exactly
+from constrain.schema.watch import Watched, watched_root
 from constrain.schema.whitespace import POLICIES
+
+if TYPE_CHECKING:
+    from constrain.guards import Guard
+    from constrain.vocab.vocabulary import Vocabulary
 
 Whitespace = Literal["bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
@@ -88,6 +94,24 @@ class JsonSchema(Source):
         after = lowering.space if self.options.whitespace == "any" else ()
         sequence: list[Symbol] = [*before, root, *after]
         return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering, "document")))
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return bool(self.document.residues)
+
+    @property
+    def guarded(self) -> bool:
+        """Undeclared keys may occur, or items that must differ."""
+        return True
+
+    def guard(self, vocabulary: Vocabulary) -> Guard:
+        """No key occurs twice in an object, and no item in an array with `uniqueItems`."""
+        return Repeats(self._watched, vocabulary)
+
+    @cached_property
+    def _watched(self) -> Watched | None:
+        return watched_root(self.computation)
 
     @cached_property
     def report(self) -> list[Entry]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from constrain.automata.syntax import ANY_TEXT, Node, json_string, literal, literals
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.digits import NUMBER
+from constrain.schema.formats_bounds import at_most
 from constrain.schema.whitespace import space
 
 Alternatives = list[list[Symbol]]
@@ -37,7 +38,7 @@ def key_terminal(name: str) -> Terminal:
 
 def string_terminal(language: Node) -> Terminal:
     """The string literals of a language of decoded texts."""
-    return Terminal(json_string(language), name="string")
+    return Terminal(json_string(at_most(language)), name="string")
 
 
 @lru_cache(maxsize=8)
@@ -45,16 +46,21 @@ def any_value(whitespace: str) -> Nonterminal:
     """Any JSON value: the same symbol in every schema."""
     gap = space(whitespace)
 
-    def rule(name: str, *alternatives: Sequence[Symbol | str], tail: bool = False) -> Nonterminal:
+    def rule(
+        name: str, *alternatives: Sequence[Symbol | str], tail: bool = False, watched: bool = False
+    ) -> Nonterminal:
         def expand() -> Alternatives:
             return [[rules[part] if isinstance(part, str) else part for part in each] for each in alternatives]
 
-        rules[name] = Nonterminal(name, expand, key=("any", whitespace, name), right_recursive=tail)
+        key = ("any", whitespace, name)
+        rules[name] = Nonterminal(name, expand, key=key, right_recursive=tail, watched=watched)
         return rules[name]
 
     rules: dict[str, Nonterminal] = {}
-    rule("any member", (ANY_STRING, *gap, COLON, *gap, "any value", *gap, "any members"), tail=True)
-    rule("any members", (CLOSE_OBJECT,), (COMMA, *gap, "any member"), tail=True)
+    pair = (ANY_STRING, *gap, COLON, *gap, "any value", *gap, "any members")
+    rule("any member", pair, tail=True)
+    rule("any next member", pair, tail=True, watched=True)
+    rule("any members", (CLOSE_OBJECT,), (COMMA, *gap, "any next member"), tail=True, watched=True)
     rule("any object", (OPEN_OBJECT, *gap, "any first member"))
     rule("any first member", (CLOSE_OBJECT,), ("any member",), tail=True)
     rule("any items", (CLOSE_ARRAY,), (COMMA, *gap, "any value", *gap, "any items"), tail=True)
