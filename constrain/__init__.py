@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     )
     from constrain.generation import generate
     from constrain.grammar.source import Source, choices, grammar, regex
-    from constrain.schema import json_schema
+    from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Budget": "constrain.schema",
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
     "GrammarError": "constrain.errors",

@@ -154,12 +154,18 @@ def json(store: Store, ranges: Ranges) -> int:
 
 def _surrogate_pairs(store: Store, ranges: Ranges) -> int:
     """`uD8xx\\uDCxx` (without the first backslash) for the characters above U+FFFF; RFC 8259, section 7."""
-    parts: list[int] = []
+    seconds: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by high surrogates
     for low, high in ranges:
         for first, second in _pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000):
-            u = store.byte_set(_members(((0x75, 0x75),)))
-            backslash = store.byte_set(_members(((0x5C, 0x5C),)))
-            parts.append(store.concat([u, _hex(store, (first,)), backslash, u, _hex(store, (second,))]))
+            seconds.setdefault(first, []).append(second)
+    firsts: dict[Ranges, list[tuple[int, int]]] = {}  # those that the same low surrogates follow
+    for first, following in seconds.items():
+        firsts.setdefault(tuple(following), []).append(first)
+    u = store.byte_set(_members(((0x75, 0x75),)))
+    backslash = store.byte_set(_members(((0x5C, 0x5C),)))
+    parts = [
+        store.concat([u, _hex(store, tuple(high)), backslash, u, _hex(store, low)]) for low, high in firsts.items()
+    ]
     return store.union(parts) if parts else arena.NONE
 
 

@@ -41,7 +41,7 @@ class Matcher:
         self._steps: list[int | bytes] = []  # what was read: token ids, or bytes
         self._states: list[int] = [0]  # the configuration before each step and after the last
         self._finished = False  # the last step was an EOS
-        self._guarded: list[Hashable] = []  # the guard's states before each of the first steps; behind until it is asked
+        self._guarded: list[Hashable] = []  # the guard's states before each step, as far as it was asked
         self._passed = (-1, False)  # the source's check of the text: after how many steps, its verdict
 
     # -- reading -------------------------------------------------------------------------------------------------------

@@ -31,4 +31,4 @@ class Guard(Protocol):
         """The state after more text, which the grammar allows; None: vetoed."""
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """Clear the bits of the tokens that `step` would veto. row: uint32[>= ceil(V / 32)], what the grammar allows."""
+        """Clear the bits of the tokens that `step` would veto. row: uint32[>= ceil(V / 32)], allowed by the grammar."""

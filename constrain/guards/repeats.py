@@ -16,6 +16,7 @@ import re
 import weakref
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 from typing import cast
 
 import numpy as np
@@ -146,10 +147,8 @@ class Tables:
         for i, token in quoted:
             match = _QUOTE.match(token)
             if match is not None:
-                try:
+                with suppress(ValueError):  # begins in the middle of a character: never follows a text that is whole
                     heads[decode(match.group()[:-1])].append(i)
-                except ValueError:
-                    pass  # begins in the middle of a character: never follows a text that is whole
         self.heads = {text: _ids(iter(ids)) for text, ids in heads.items()}
 
 

@@ -43,6 +43,7 @@ from constrain.schema.subtract import Tests, subtract
 
 T = TypeVar("T")
 MAX_WORK = 150_000  # pairs of boxes that are intersected for one schema
+MANY = 6  # boxes from which on a product is cleared of empty ones
 MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
 
 
@@ -101,7 +102,24 @@ class Computation:
     def _intersection(self, a: Normal, b: Normal) -> Normal:
         """`algebra.intersection`, with its work counted. Raises LimitError."""
         self._count(len(a.arrays) * len(b.arrays) + len(a.objects) * len(b.objects))
-        return intersection(a, b)
+        common = intersection(a, b)
+        if len(common.objects) > MANY and len(a.objects) > 1 and len(b.objects) > 1:
+            boxes = dict.fromkeys(box for each in common.objects if (box := self._settled(each)) is not None)
+            return common._replace(objects=tuple(boxes))
+        return common
+
+    def _settled(self, box: ObjectBox) -> ObjectBox | None:
+        """A box whose impossible properties are forbidden by name; None if one of them is required.
+
+        Products of conditions on one property (`if` its value is a, `if` its value is b, ...) would grow exponentially
+        if their empty combinations were kept.
+        """
+        empty = {name for name, conj in box.named if conj != FALSE and not self._if_known(self.inhabited, conj)}
+        if empty.intersection(box.required):
+            return None
+        if not empty:
+            return box
+        return box._replace(named=tuple((name, FALSE if name in empty else conj) for name, conj in box.named))
 
     def _count(self, pairs: int) -> None:
         self._work += pairs

@@ -51,13 +51,13 @@ def maxItems(reading: Reading, value: Any) -> None:
 
 
 def uniqueItems(reading: Reading, value: Any) -> None:
-    """No two items are equal: remembered values are no context-free matter, so it is checked afterwards."""
+    """No two items are equal: the grammar remembers few values; else a guard watches (`watch.py`)."""
     if not isinstance(value, bool):
         raise reading.site.error(f"uniqueItems is true or false, not {value!r}", "write true or false", "uniqueItems")
     high = reading.raw.get("maxItems")
     if value and not (isinstance(high, int) and high <= 1):
         reading.array = reading.array._replace(unique=True)
-        note = "equal items are found when the value is complete"
+        note = "equal items are vetoed; where a branch decides whether they may be equal, when the value is complete"
         reading.site.document.residues.append((reading.site, "uniqueItems", note))
 
 

@@ -43,9 +43,7 @@ class Keys(NamedTuple):
 
     def within(self, other: Keys) -> bool:
         """Visibly a subset?"""
-        return other.every or (
-            not self.every and self.names <= other.names and self.languages <= other.languages
-        )
+        return other.every or (not self.every and self.names <= other.names and self.languages <= other.languages)
 
 
 class Items(NamedTuple):
@@ -62,9 +60,7 @@ class Items(NamedTuple):
 
     def within(self, other: Items) -> bool:
         """Visibly a subset?"""
-        return other.every or (
-            not self.every and self.first <= other.first and self.contained <= other.contained
-        )
+        return other.every or (not self.every and self.first <= other.first and self.contained <= other.contained)
 
 
 Evaluated = Keys | Items

@@ -9,6 +9,7 @@ from constrain.errors import ConstrainError, RegexError
 from constrain.schema.dialect import UNSTATED
 from constrain.schema.digits import is_regular
 from constrain.schema.formats import CHECKED_LATER, FORMATS
+from constrain.schema.formats_bounds import format_language
 from constrain.schema.formula import Is
 from constrain.schema.numbers import NumberBox, Rational, exact, is_number
 from constrain.schema.patterns import pattern_node
@@ -171,10 +172,7 @@ def format_(reading: Reading, value: Any) -> None:
     """A format that is known is asserted (unless `formats="annotate"`); others are annotations."""
     if not isinstance(value, str):
         raise reading.site.error(f"format is a name, not {value!r}", "write the name of a format", "format")
-    if reading.site.document.options.formats == "assert":
-        make = FORMATS.get(value)
-        if make is not None:
-            reading.texts.append(make())
-        elif value in CHECKED_LATER:
-            note = f"the format {value!r} is checked when the value is complete"
-            reading.site.document.residues.append((reading.site, "format", note))
+    if reading.site.document.options.formats == "assert" and value in FORMATS:
+        reading.texts.append(format_language(value))
+        if value in CHECKED_LATER:
+            reading.site.document.residues.append((reading.site, "format", CHECKED_LATER[value]))

@@ -132,7 +132,7 @@ class Scope:
         fragment = ref.partition("#")[2]
         steps = tuple(unquote(part) for part in fragment.split("/")[1:]) if fragment.startswith("/") else ()
         # `referencing` would follow a dynamic anchor along its own way; what is asked for here is the one of `ref`
-        contents = scope.dynamic_anchors.get(fragment, found.contents) if fragment else found.contents
+        contents = found.contents if steps or not fragment else scope.dynamic_anchors.get(fragment, found.contents)
         return contents, scope, dialect, ("\0" + (ref if not steps else scope.uri), *steps), False
 
     def _named(self, ref: str) -> Target | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from constrain.schema.document import Document, Site
-from constrain.schema.formats import FORMATS
+from constrain.schema.formats import FORMATS, NARROWED_FORMATS
 from constrain.schema.keywords import KEYWORDS
 
 HELPERS = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}
@@ -38,9 +38,7 @@ def make_report(document: Document) -> list[Entry]:
     entries = [entry for site in document.sites for entry in _entries(site, site, residual)]
     for site, serial in document.twins:
         entries += _entries(site, document.atoms[serial], residual)
-    entries.append(
-        Entry("(keys)", "$", "residual", "keys that are not declared may not repeat: checked on the finished text")
-    )
+    entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches those that are not declared"))
     if document.options.property_order == "schema":
         entries.append(
             Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others")
@@ -54,7 +52,7 @@ def _entries(site: Site, first: object, residual: dict[tuple[int, str], str]) ->
     for keyword, value in site.raw.items():
         note = residual.get((id(first), keyword))
         if note is not None:
-            yield Entry(keyword, pointer, "residual", note)
+            yield Entry(keyword, pointer, "enforced" if keyword == "uniqueItems" else "residual", note)
         elif keyword == "format" and (value not in FORMATS or site.document.options.formats == "annotate"):
             known = "not asserted on request" if value in FORMATS else f"the format {value!r} is not known"
             yield Entry(keyword, pointer, "annotation", known)
@@ -69,6 +67,4 @@ def _entries(site: Site, first: object, residual: dict[tuple[int, str], str]) ->
 def _narrowing(keyword: str, value: object) -> str:
     if keyword == "type" and value in NARROWED:
         return NARROWED[str(value)]
-    if keyword == "format" and value in ("date-time", "time"):
-        return "no leap seconds"
-    return ""
+    return NARROWED_FORMATS.get(str(value), "") if keyword == "format" else ""

@@ -27,7 +27,9 @@ from constrain.schema.inputs import described
 from constrain.schema.lower import Lowering
 from constrain.schema.references import Scope
 from constrain.schema.report import Entry, make_report
-from constrain.schema.residual import Check, read_exactly
+from constrain.schema.residual import check_text, read_exactly
+from constrain.schema.strict import OPENAI_STRICT
+from constrain.schema.strict import check as check_strict
 from constrain.schema.watch import Watched, watched_root
 from constrain.schema.whitespace import POLICIES
 
@@ -124,13 +126,7 @@ class JsonSchema(Source):
 
     def check(self, text: str) -> str | None:
         """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
-        return self._check(text)
-
-    @cached_property
-    def _check(self) -> Check:
-        document = self.document
-        asserted = self.options.formats == "assert"
-        return Check(self.schema, document.dialect, bool(document.residues), asserted, self.registry)
+        return check_text(text, self.computation)
 
     def _intersect(self, other: Source) -> Source:
         """Both schemas at once; anything else is left to the caller."""
@@ -206,7 +202,8 @@ def json_schema(
     formats: "assert" — the known formats are enforced; "annotate" — none is.
     registry: a `referencing.Registry` for references into other documents.
     dialect: the draft, whatever `$schema` says: "draft4", "draft6", "draft7", "draft2019-09", "draft2020-12",
-      "openapi-3.0" (with `nullable`).
+      "openapi-3.0" (with `nullable`); or "openai-strict": refuse what is outside the subset that OpenAI's strict mode
+      takes.
     budget: seconds and memory that reading may take, and a way to cancel it; by default 20 s and 2 GB.
 
     Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it),
@@ -219,15 +216,19 @@ def json_schema(
     ):
         if value not in allowed:
             raise ConstrainError(f"{name}={value!r} is not an option", fix=f"use one of {', '.join(allowed)}")
-    if dialect is not None and dialect not in NAMED:
-        raise ConstrainError(f"dialect={dialect!r} is not an option", fix=f"use one of {', '.join(NAMED)}")
-    options = Options(whitespace, property_order, formats, dialect)
+    strict = dialect == OPENAI_STRICT
+    if dialect is not None and not strict and dialect not in NAMED:
+        known = ", ".join([*NAMED, OPENAI_STRICT])
+        raise ConstrainError(f"dialect={dialect!r} is not an option", fix=f"use one of {known}")
+    options = Options(whitespace, property_order, formats, None if strict else dialect)
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):
         raw, parse_with = schema, None
     else:
         raw, parse_with = described(schema)
+    if strict:
+        check_strict(raw)
     source = JsonSchema(raw, options, registry, schema, parse_with, budget or Budget())
     source.computation  # noqa: B018  reads the schema: faults are raised here, not at the first use
     return source

@@ -19,6 +19,7 @@ from constrain.automata.syntax import (
     intersect,
     literals,
 )
+from constrain.schema.formats_bounds import at_most, for_text
 
 MAX_FINITE = 64  # a key language of at most so many texts is turned into names
 
@@ -41,12 +42,12 @@ def meet_strings(a: Node, b: Node) -> Node:
 @lru_cache(maxsize=65536)
 def matches(node: Node, text: str) -> bool:
     """Is the text in the language?"""
-    return node == ANY_TEXT or decide.matches(node, text)
+    return node == ANY_TEXT or decide.matches(for_text(node, text), text)
 
 
 def is_void(node: Node) -> bool:
-    """Is the language empty? Exact."""
-    return decide.is_empty(node)
+    """Is the language empty? Exact, unless a format is left open in it (`formats_bounds.py`): then no is a guess."""
+    return decide.is_empty(at_most(node))
 
 
 def without(language: Node, texts: list[str]) -> Node:

@@ -17,8 +17,8 @@ from constrain.guards.json_reader import VALUE, Repeated, State, read
 from constrain.guards.seen import Seen
 
 PIECES = (
-    b'"a"', b'","', b'a"', b'":', b'":1,"', b"1,1", b"1,", b"],[", b"}, {", b"\\u0061", b"1]", b"true,", b"\xc3", b"\xa9",
-    b'"a":1,"a":1}', b'"},{"a":', b'b","a"', b'"b"', b"[1,1", b"\n  ", b"e1", b"\\u00e", b'1"',
+    b'"a"', b'","', b'a"', b'":', b'":1,"', b"1,1", b"1,", b"],[", b"}, {", b"\\u0061", b"1]", b"true,", b"\xc3",
+    b"\xa9", b'"a":1,"a":1}', b'"},{"a":', b'b","a"', b'"b"', b"[1,1", b"\n  ", b"e1", b"\\u00e", b'1"',
 )  # fmt: skip
 TOKENS = [bytes([i]) for i in range(128)] + list(PIECES)
 VOCABULARY = constrain.Vocabulary([*TOKENS, None], eos_ids=[len(TOKENS)])
@@ -26,7 +26,10 @@ SCHEMAS: dict[str, Any] = {
     "anything": {},
     "open": {"properties": {"p": {}}},
     "distinct integers": {"items": {"type": "integer"}, "uniqueItems": True},
-    "distinct in distinct": {"items": {"items": {"type": ["string", "boolean"]}, "uniqueItems": True}, "uniqueItems": True},
+    "distinct in distinct": {
+        "items": {"items": {"type": ["string", "boolean"]}, "uniqueItems": True},
+        "uniqueItems": True,
+    },
     "few values": {"items": {"type": "integer", "minimum": 0, "maximum": 12}, "uniqueItems": True},
     "below objects": {"additionalProperties": {"type": "array", "uniqueItems": True}},
 }
@@ -44,33 +47,26 @@ class Everywhere:
         return self
 
 
+class Members(list):
+    """An object as a list of pairs."""
+
+
 def repeats(text: str) -> bool:
-    """Is there a repeated key or item anywhere? By comparing values as Python sees them, booleans apart."""
+    """Is there a repeated key or item anywhere?"""
     found = []
 
-    def pairs(members: list[tuple[str, Any]]) -> Any:
-        names = [name for name, _ in members]
-        found.append(len(set(names)) < len(names))
-        return ("object", frozenset(members))
-
-    def items(value: Any) -> Any:
+    def key(value: Any) -> Any:
+        """Equal keys, equal values; notes repetitions inside."""
+        if isinstance(value, Members):
+            found.append(len({name for name, _ in value}) < len(value))
+            return "object", frozenset((name, key(item)) for name, item in value)
         if isinstance(value, list):
-            keys = [items(item) for item in value]
+            keys = [key(item) for item in value]
             found.append(len(set(keys)) < len(keys))
-            return ("array", tuple(keys))
-        if isinstance(value, tuple) and value[0] == "object":
-            return ("object", frozenset((name, items(member)) for name, member in value[1]))
-        return (type(value).__name__ if isinstance(value, bool) else "", value)
+            return "array", tuple(keys)
+        return isinstance(value, bool), value
 
-    def hashable(value: Any) -> Any:  # frozenset needs hashable members: lists inside objects become tuples first
-        return tuple(map(hashable, value)) if isinstance(value, list) else value
-
-    def object_pairs(members: list[tuple[str, Any]]) -> Any:
-        for _, value in members:
-            items(value)
-        return pairs([(name, hashable(value)) for name, value in members])
-
-    items(json.loads(text, object_pairs_hook=object_pairs))
+    key(json.loads(text, object_pairs_hook=Members))
     return any(found)
 
 
