@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from constrain.guards.json_reader import SCALAR, TEXT, VALUE, Frame, Place, Repeated, State, decode, read
 from constrain.vocab.vocabulary import Vocabulary
 
-Ids = NDArray[np.int64]
 Row = NDArray[np.uint32]
 
 
@@ -38,7 +37,7 @@ class Repeats:
     def __init__(self, root: Place | None, vocabulary: Vocabulary) -> None:
         self.root = root
         self.tables = Tables.of(vocabulary)
-        self.always = self.tables.doubles.size > 0
+        self.always = self.tables.doubles.ids.size > 0
 
     def start(self) -> State:
         """Nothing was read."""
@@ -57,13 +56,19 @@ class Repeats:
         tables = self.tables
         if here.mode == TEXT:
             self._veto_rests(here, row)
-            self._try(here, tables.after_quote if self.root is not None else tables.quotes, row)
-            return
-        if here.mode == SCALAR and self.root is not None and self.step(here, b" ") is None:
-            _clear(row, tables.ending)
-        self._try(here, tables.structural if self.root is not None else tables.quotes, row)
-        if here.mode == VALUE and self.root is not None:
-            self._try(here, tables.words, row)
+        if self.always:
+            self._try(here, tables.doubles, row)
+        if self.root is None:
+            for tokens in self._whole_names(here):
+                self._try(here, tokens, row)
+        elif here.mode == TEXT:
+            self._try(here, tables.after_quote, row)
+        else:
+            if here.mode == SCALAR and self.step(here, b" ") is None:
+                tables.ending.clear(row)
+            self._try(here, tables.structural, row)
+            if here.mode == VALUE:
+                self._try(here, tables.words, row)
 
     def _veto_rests(self, here: State, row: Row) -> None:
         """Inside a string: the tokens that end it as a text that was seen."""
@@ -76,11 +81,20 @@ class Repeats:
             if text.startswith(begun):
                 rest = self.tables.heads.get(text[len(begun) :])
                 if rest is not None:
-                    _clear(row, rest)
+                    rest.clear(row)
 
-    def _try(self, here: State, ids: Ids, row: Row) -> None:
+    def _whole_names(self, here: State) -> Iterator[Tokens]:
+        """The tokens that hold a name, with both of its quotes, that some open object has."""
+        between = self.tables.between
+        stack = here.stack
+        while stack is not None:
+            frame, stack = stack
+            if frame.is_object:
+                yield from (between[name] for name in frame.seen if name in between)
+
+    def _try(self, here: State, tokens: Tokens, row: Row) -> None:
         """Clear those of some tokens that `step` vetoes."""
-        for token in ids[(row[ids >> 5] >> (ids & 31).astype(np.uint32)) & 1 != 0].tolist():
+        for token in tokens.within(row):
             if self.step(here, self.tables.tokens[token] or b"") is None:
                 row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
@@ -99,15 +113,29 @@ def _texts_seen(here: State) -> Iterator[str]:
             yield key[1]
 
 
-def _clear(row: Row, ids: Ids) -> None:
-    np.bitwise_and.at(row, ids >> 5, ~(np.uint32(1) << (ids & 31).astype(np.uint32)))
-
-
 # --------------------------------------------------------------------------------------------------------- tables
+
+
+class Tokens:
+    """Some token ids, ready to be looked up in masks."""
+
+    def __init__(self, ids: Iterable[int]) -> None:
+        self.ids = np.fromiter(ids, np.int64)
+        self._words = self.ids >> 5
+        self._bits = np.uint32(1) << (self.ids & 31).astype(np.uint32)
+
+    def within(self, row: Row) -> list[int]:
+        """Those that a mask allows."""
+        hits = row[self._words] & self._bits
+        return self.ids[hits != 0].tolist() if hits.any() else []
+
+    def clear(self, row: Row) -> None:
+        """Take them out of a mask."""
+        np.bitwise_and.at(row, self._words, ~self._bits)
+
 
 _known: weakref.WeakKeyDictionary[Vocabulary, Tables] = weakref.WeakKeyDictionary()
 _QUOTE = re.compile(rb'(?:[^"\\]|\\.)*"', re.DOTALL)  # up to the first quote that no backslash escapes
-_SEVERAL = re.compile(rb'".*"', re.DOTALL)
 _AFTER_QUOTE = re.compile(rb'".*["\],}]', re.DOTALL)
 _STRUCTURAL = re.compile(rb'".*"|[\],}]', re.DOTALL)
 _WORD = re.compile(rb"\s*[tfn]")
@@ -116,12 +144,13 @@ _ENDING = re.compile(rb"[\s,\]}]")
 
 
 class Tables:
-    """What guards ask about the tokens of a vocabulary; arrays of token ids.
+    """What guards ask about the tokens of a vocabulary.
 
-    heads: for each text, the tokens that spell it and then a closing quote. quoted: with a quote; quotes: with two;
-    after_quote: with a quote and something after it that may complete another value; structural: with two quotes, a
-    comma or a closing bracket; ending: that begin with what ends a number; words: that begin `true`, `false` or `null`;
-    doubles: that may hold a repetition of their own.
+    heads: for each text, the tokens that spell it and then a closing quote. between: for each
+    text, those that have it between two quotes. quoted: with a quote. after_quote: with a quote and something after it
+    that may complete another value. structural: with two quotes, a comma or a closing
+    bracket. ending: that begin with what ends a number. words: that begin `true`, `false` or `null`. doubles: that may
+    hold a repetition of their own.
     """
 
     @classmethod
@@ -136,21 +165,21 @@ class Tables:
         self.tokens: Sequence[bytes | None] = vocabulary.tokens
         spelled = [(i, token) for i, token in enumerate(vocabulary.tokens) if token]
         quoted = [(i, token) for i, token in spelled if b'"' in token]
-        self.quoted = _ids(i for i, _ in quoted)
-        self.quotes = _ids(i for i, token in quoted if _SEVERAL.search(token))
-        self.after_quote = _ids(i for i, token in quoted if _AFTER_QUOTE.search(token))
-        self.structural = _ids(i for i, token in spelled if _STRUCTURAL.search(token))
-        self.ending = _ids(i for i, token in spelled if _ENDING.match(token))
-        self.words = _ids(i for i, token in spelled if _WORD.match(token))
-        self.doubles = _ids(i for i, token in spelled if _DOUBLE.search(token))
+        self.quoted = Tokens(i for i, _ in quoted)
+        self.after_quote = Tokens(i for i, token in quoted if _AFTER_QUOTE.search(token))
+        self.structural = Tokens(i for i, token in spelled if _STRUCTURAL.search(token))
+        self.ending = Tokens(i for i, token in spelled if _ENDING.match(token))
+        self.words = Tokens(i for i, token in spelled if _WORD.match(token))
+        self.doubles = Tokens(i for i, token in spelled if _DOUBLE.search(token))
         heads: defaultdict[str, list[int]] = defaultdict(list)
+        between: defaultdict[str, list[int]] = defaultdict(list)
         for i, token in quoted:
             match = _QUOTE.match(token)
             if match is not None:
                 with suppress(ValueError):  # begins in the middle of a character: never follows a text that is whole
                     heads[decode(match.group()[:-1])].append(i)
-        self.heads = {text: _ids(iter(ids)) for text, ids in heads.items()}
-
-
-def _ids(ids: Iterator[int]) -> Ids:
-    return np.fromiter(ids, np.int64)
+            for text in set(token.split(b'"')[1:-1]):
+                with suppress(ValueError):
+                    between[decode(text)].append(i)
+        self.heads = {text: Tokens(ids) for text, ids in heads.items()}
+        self.between = {text: Tokens(ids) for text, ids in between.items()}
