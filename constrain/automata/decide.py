@@ -20,6 +20,7 @@ from constrain.automata.syntax import (
     JsonString,
     Literals,
     Node,
+    Remainder,
     Repeat,
 )
 from constrain.kernels import arena, expressions
@@ -51,6 +52,8 @@ def is_empty(node: Node) -> bool:
         return all(is_empty(part) for part in node.args)
     if isinstance(node, JsonString):
         return is_empty(node.args[0])
+    if isinstance(node, Remainder):
+        return False
     assert isinstance(node, Intersect | Complement)
     store = _shared()
     with store.lock:

@@ -29,6 +29,7 @@ from constrain.automata.syntax import (
     Literals,
     Node,
     Ranges,
+    Remainder,
     Repeat,
 )
 from constrain.kernels import arena, expressions
@@ -120,6 +121,15 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     return store.concat([quote, _lower(store, node.args[0], json), quote])
 
 
+def _remainder(store: Store, node: Node, spell: Spelling) -> int:
+    assert isinstance(node, Remainder)
+    known = store.lowered.get("digits")
+    if known is None:
+        sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
+        known = store.lowered["digits"] = store.region(sets)
+    return store.remainder(node.args[0], known)
+
+
 _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
     Chars: _chars,
     Literals: _literals,
@@ -129,6 +139,7 @@ _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
     Intersect: _intersect,
     Complement: _complement,
     JsonString: _json_string,
+    Remainder: _remainder,
 }
 
 
@@ -137,7 +148,7 @@ _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
 
 def utf8(store: Store, ranges: Ranges) -> int:
     """One character of a set as UTF-8."""
-    return _sequences(store, tuple(s for low, high in ranges for s in _utf8_sequences(low, high)))
+    return _sequences(store, tuple(s for low, high in ranges for s in utf8_sequences(low, high)))
 
 
 def json(store: Store, ranges: Ranges) -> int:
@@ -232,7 +243,7 @@ _LENGTHS = ((0x00, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, 0x10FFFF))  
 
 
 @lru_cache(maxsize=4096)
-def _utf8_sequences(low: int, high: int) -> tuple[Sequence, ...]:
+def utf8_sequences(low: int, high: int) -> tuple[Sequence, ...]:
     """The byte ranges of the UTF-8 of a range of code points, in order."""
     out: list[Sequence] = []
     for length, (first, last) in enumerate(_LENGTHS, start=1):

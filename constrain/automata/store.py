@@ -158,6 +158,16 @@ class Store:
         words = characters + [8 + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
+    def region(self, words: list[int]) -> int:
+        """A region of these words."""
+        at = self.call(_region, len(words))
+        self.A[at : at + len(words)] = words
+        return at
+
+    def remainder(self, divisor: int, digits: int) -> int:
+        """Digits of a multiple; digits: a region of the byte sets of the ten digits and the point."""
+        return self.call(_remainder, divisor, digits)
+
     def prune(self, e: int) -> int:
         """The same language with every empty part removed; arena.NONE if it is empty. Raises LimitError."""
         return self.call(expressions.prune, e, 1)
@@ -168,6 +178,14 @@ class Store:
 
     def is_nullable(self, e: int) -> bool:
         return bool(self.A[e + expressions.FLAGS] & expressions.NULLABLE)
+
+
+def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:
+    return arena.region(A, n)
+
+
+def _remainder(A: Int32, H: Int32, S: Int32, divisor: int, digits: int) -> int:
+    return expressions.remainder(A, H, divisor, 0, digits)
 
 
 def _negate(A: Int32, H: Int32, S: Int32, e: int) -> int:

@@ -95,6 +95,10 @@ class Complement(Node):
     """Every text (of characters) that is not in the part. args: (node,)."""
 
 
+class Remainder(Node):
+    """Digits whose number is a multiple of `divisor`; points among them do not count. args: (divisor,)."""
+
+
 class JsonString(Node):
     """JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from constrain import kernels
+from constrain.automata.lower import utf8_sequences
 from constrain.automata.store import Int32
 from constrain.automata.syntax import Ranges
-from constrain.kernels import arena, masks
+from constrain.kernels import arena, masks, slices
 from constrain.vocab.slices import MAX_ROWS, Slice
 from constrain.vocab.trie import Trie
 from constrain.vocab.vocabulary import Vocabulary
@@ -46,7 +47,7 @@ def layout(vocabulary: Vocabulary) -> Layout:
         arena.SEEN: np.zeros(vocabulary.size, np.int32),
         arena.NODE_SEEN: np.zeros(len(trie), np.int32),
         arena.EOS: np.array(vocabulary.eos_ids, np.int32),
-        arena.SLICES: np.zeros(masks.SLICE * len(vocabulary.slices), np.int32),
+        arena.SLICES: np.zeros(slices.SLICE * len(vocabulary.slices), np.int32),
     }
     header: dict[int, int] = {}
     at = 0
@@ -57,9 +58,9 @@ def layout(vocabulary: Vocabulary) -> Layout:
     pointers: list[int] = []
     for j, piece in enumerate(vocabulary.slices):
         words, block = _slice(tables[arena.TRIE], piece, at, vocabulary)
-        tables[arena.SLICES][masks.SLICE * j : masks.SLICE * (j + 1)] = words
-        start = header[arena.SLICES] + masks.SLICE * j
-        pointers += [start + masks.NODES, start + masks.MAIN, start + masks.ROWS, start + masks.LONG]
+        tables[arena.SLICES][slices.SLICE * j : slices.SLICE * (j + 1)] = words
+        start = header[arena.SLICES] + slices.SLICE * j
+        pointers += [start + word for word in slices.POINTERS]
         parts.append(block)
         at += block.size
     return Layout(np.concatenate(parts), header, pointers, len(trie), trie.max_depth)
@@ -83,14 +84,22 @@ def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple
     beyond = piece.tokens_by_length[-1] & ~piece.tokens_by_length[len(rows) - 1]
     ids = np.flatnonzero(np.unpackbits(beyond.view(np.uint8), bitorder="little")).tolist()
     longer = sorted((len((vocabulary.tokens[token] or b"").decode()), token) for token in ids)
-    tables = [rest, main, rows.ravel(), np.array(longer, np.int32).ravel()]
+    sequences = [_sequence(each) for low, high in piece.ranges for each in utf8_sequences(low, high)]
+    tables = [rest, main, rows.ravel(), np.array(longer, np.int32).ravel(), np.array(sequences, np.int32).ravel()]
     starts = at + np.cumsum([0, *(table.size for table in tables)])
-    out = np.zeros(masks.SLICE, np.int32)
-    out[masks.NODES], out[masks.MAIN], out[masks.ROWS], out[masks.LONG] = starts[:4]
-    out[masks.PIECE_NODES], out[masks.N_ROWS], out[masks.N_LONG] = len(piece.rest), len(rows), len(longer)
-    out[masks.LONGEST] = piece.longest
-    out[masks.SLICE_BYTES : masks.SLICE_BYTES + 8] = _bytes_of(piece.ranges)
+    out = np.zeros(slices.SLICE, np.int32)
+    out[slices.NODES], out[slices.MAIN], out[slices.ROWS], out[slices.LONG], out[slices.SEQUENCES] = starts[:5]
+    out[slices.N_SEQUENCES] = len(sequences)
+    out[slices.PIECE_NODES], out[slices.N_ROWS], out[slices.N_LONG] = len(piece.rest), len(rows), len(longer)
+    out[slices.LONGEST] = piece.longest
+    out[slices.SLICE_BYTES : slices.SLICE_BYTES + 8] = _bytes_of(piece.ranges)
     return out, np.concatenate(tables)
+
+
+def _sequence(ranges: tuple[tuple[int, int], ...]) -> list[int]:
+    """The words of a sequence of byte ranges, padded."""
+    words = [len(ranges), *(end for each in ranges for end in each)]
+    return words + [0] * (slices.SEQUENCE - len(words))
 
 
 def _bytes_of(ranges: Ranges) -> Int32:

@@ -55,6 +55,8 @@ KEY = MEMO + 1
 EMPTY, EPSILON, BYTES, CAT, ALT, AND, NOT, REP, TAG = 1, 2, 3, 4, 5, 6, 7, 8, 9  # expressions
 PARTITION, TAGSET = 10, 11
 TERMINAL, NONTERMINAL, SUFFIX, GRAMMAR, PARSER, SCAN, CONFIG = 12, 13, 14, 15, 16, 17, 18
+UNIFORM = 19  # successors of a whole class of characters (slices.py)
+REMAINDER = 20  # expressions again
 
 # records at fixed places, made by `init`
 NONE = HEADER  # the expression without any text; also "dead" for configurations

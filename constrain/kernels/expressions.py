@@ -11,6 +11,8 @@ counters cost nothing special: the derivative of `x{0,1000}` is `x' x{0,999}`.
     BYTES(8 words)       one byte of a set               NOT(e)         every other byte string
     CAT(e, f)            one after the other             REP(e, m, n)   m to n copies, n = -1: no bound
     TAG(t)               the empty text, marked t: a lexeme of terminal t ends here
+    REMAINDER(m, r, s)   digits, and points that do not count, that continue a number of remainder r to a multiple of
+                         m; s: a region with the byte sets of the ten digits and the point
 
 A *lexer state* is an ALT of CAT(terminal, TAG(terminal)); `tags(e)` are the lexemes that may end now.
 
@@ -39,6 +41,7 @@ from constrain.kernels.arena import (
     NONE,
     NOT,
     PARTITION,
+    REMAINDER,
     REP,
     SEARCH,
     SEARCH_LIMIT,
@@ -111,6 +114,9 @@ def flags(A, e):
     elif k == NOT:
         f |= NEGATIVE
         if A[A[e + KEY] + FLAGS] & NULLABLE == 0:
+            f |= NULLABLE
+    elif k == REMAINDER:
+        if A[e + KEY + 1] == 0:
             f |= NULLABLE
     elif k == REP:
         f |= A[A[e + KEY] + FLAGS] & NEGATIVE
@@ -188,6 +194,13 @@ def negate(A, H, a):
     if kind(A, a) == NOT:
         return np.int64(A[a + KEY])
     e = intern1(A, H, NOT, a)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, i, i, i)", entry=True)
+def remainder(A, H, divisor, r, bytes_region):
+    e = intern3(A, H, REMAINDER, divisor, r, bytes_region)
     flags(A, e)
     return e
 
@@ -419,6 +432,9 @@ def push_fronts(A, S, e):
             push_fronts_again(A, S, A[i])
     elif k == NOT or k == REP:
         push_fronts_again(A, S, A[e + KEY])
+    elif k == REMAINDER:
+        for i in range(11):
+            push(S, A[A[e + KEY + 2] + i])
     return 0
 
 
@@ -539,7 +555,12 @@ def derive(A, H, S, e, b):
         if A[cell] != 0:
             return np.int64(A[cell])
     d = NONE
-    if k == CAT:
+    if k == REMAINDER:
+        if b == 0x2E:
+            d = e
+        elif b >= 0x30 and b <= 0x39:
+            d = remainder(A, H, A[e + KEY], (10 * A[e + KEY + 1] + b - 0x30) % A[e + KEY], A[e + KEY + 2])
+    elif k == CAT:
         head = np.int64(A[e + KEY])
         tail = np.int64(A[e + KEY + 1])
         d = cat(A, H, derive_again(A, H, S, head, b), tail)

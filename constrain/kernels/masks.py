@@ -11,7 +11,7 @@ the vocabulary's trie once for a lexer state l and is shared by all grammars on 
 
 Where a state loops on a class of characters (a string body, an identifier), the tokens made only of such characters
 need no walk either: the vocabulary has them ready as *slices*, by length, each with the trie of all other tokens
-(vocab/slices.py).
+(kernels/slices.py); a state that differs from such a state in a few beginnings is walked only there.
 
 A mask is then the union of inside sets, plus, for each t, a walk of the few exit subtrees from `scan(p, t)`. Only when
 a next lexeme can begin with a survivor (two segmentations within a token) is the whole trie walked with whole
@@ -20,10 +20,6 @@ configurations.
     inside   [n, where, blocks, m, bitmap]   n tokens at `where`, more in the bitmap (if not 0), m blocks of BLOCK words
     block    [t, ends, n, survivors (8 words), runs, m]       runs: m times [byte, n, nodes at]
     mask     [n, bitmaps..., m, tokens...]                    their union; tokens are distinct and in no bitmap
-
-    slice    [nodes, n, main, longest, rows, m, long, k, bytes (8 words)]
-             the trie of the other tokens and each node's number in the whole trie; m bitmaps: row r = tokens of at
-             most r characters; k pairs (characters, token) beyond, shortest first
 
 The trie is in the arena: node i is A[TRIE + 3 i ...] = byte | depth << 8, end of its subtree, first token or -1;
 tokens with the same bytes are chained by A[NEXT_SAME + token].
@@ -36,20 +32,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from constrain.kernels import kernel, recursion
+from constrain.kernels import kernel
 from constrain.kernels.arena import (
-    ALT,
-    BYTES,
-    CAT,
     DEPTH,
     EOS,
-    EPS,
     KEY,
     N_EOS,
     N_INSIDE,
     N_MASKS,
     N_NODES,
-    N_SLICES,
     N_TOKENS,
     N_VISITED,
     N_WALKS,
@@ -57,12 +48,9 @@ from constrain.kernels.arena import (
     NO_TAGS,
     NODE_SEEN,
     NONE,
-    REP,
     SEEN,
     SERIAL,
-    SLICES,
     TRIE,
-    kind,
     push,
     region,
     room,
@@ -78,10 +66,9 @@ from constrain.kernels.configurations import (
     step_configuration,
 )
 from constrain.kernels.earley import GREEDY, scan
-from constrain.kernels.expressions import FIRST_SLICE, FLAGS, INSIDE, TAGS, clamp, continues, peek, step, tags
+from constrain.kernels.expressions import INSIDE, TAGS, clamp, continues, peek, step, tags
+from constrain.kernels.slices import MAIN, NODES, PIECE_NODES, copy_slice, covering_slice, loops, text_part
 
-SLICE = 16
-NODES, PIECE_NODES, MAIN, LONGEST, ROWS, N_ROWS, LONG, N_LONG, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8  # of a slice
 HEAD = 5
 BLOCKS, N_BLOCKS, BITMAP = 2, 3, 4  # words of an inside region, after the tokens
 BLOCK = 13
@@ -105,60 +92,6 @@ def number_tagset(A, S, t, n):
         push(S, t)
         return n + 1
     return n
-
-
-run_length_again = recursion(lambda: run_length, 4)
-
-
-@kernel("i(arena, i, i, i)")
-def run_length(A, e, j, alone):
-    """How many characters of slice j, whichever they are, may be read from e: what its head counts, or 0.
-
-    A count below the slice's longest token is an answer only if longer tokens are dead for certain: e is `alone` and
-    after the count comes a byte that is in no character of the class.
-    """
-    rest = EPS
-    while kind(A, e) == CAT:
-        rest = np.int64(A[e + KEY + 1])
-        e = np.int64(A[e + KEY])
-    if kind(A, e) == ALT:
-        best = 0
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            best = max(best, run_length_again(A, A[i], j, 0))
-        return best
-    if kind(A, e) != REP or (A[A[e + KEY] + FLAGS] >> (FIRST_SLICE + j)) & 1 == 0:
-        return 0
-    piece = A[SLICES] + SLICE * j
-    high = np.int64(A[e + KEY + 2])
-    if high < 0 or high >= A[piece + LONGEST]:
-        return np.int64(A[piece + LONGEST])
-    if kind(A, rest) == CAT:
-        rest = np.int64(A[rest + KEY])
-    if not alone or kind(A, rest) != BYTES:
-        return 0
-    for w in range(8):
-        if A[rest + KEY + w] & A[piece + SLICE_BYTES + w] != 0:
-            return 0
-    return high
-
-
-@kernel("i(arena, arena, i, i)")
-def admit_slice(A, S, lexer, bitmap):
-    """Copy to the bitmap the largest slice row that a lexer state admits; its slice, or 0."""
-    for j in range(A[N_SLICES]):
-        piece = A[SLICES] + SLICE * j
-        n = run_length(A, lexer, j, 1)
-        if n > 0:
-            row = min(n, A[piece + N_ROWS] - 1)
-            words = (A[N_TOKENS] + 31) >> 5
-            for w in range(words):
-                S[bitmap + w] = A[A[piece + ROWS] + row * words + w]
-            for i in range(A[piece + LONG], A[piece + LONG] + 2 * A[piece + N_LONG], 2):
-                if A[i] > n:
-                    break
-                S[bitmap + (A[i + 1] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[i + 1] & 31))
-            return piece
-    return 0
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -280,21 +213,6 @@ def store_block(A, S, block, start, stop):
     return 0
 
 
-@kernel("i(arena, i)")
-def text_part(A, lexer):
-    """The only part of a union that loops on a whole slice (the body of a string, say, beside some keys), or 0."""
-    found = 0
-    if kind(A, lexer) == ALT:
-        for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
-            for j in range(A[N_SLICES]):
-                if run_length(A, A[i], j, 0) > 0:
-                    if found != 0:
-                        return 0
-                    found = np.int64(A[i])
-                    break
-    return found
-
-
 @kernel("i(arena, arena, i, i)")
 def count_tagsets(A, S, triples, stop):
     """How many tagsets the sorted triples name."""
@@ -332,7 +250,7 @@ def inside_by_walk(A, H, S, lexer):
         S[w] = 0
     triples = bitmap + above
     S[0] = triples
-    piece = admit_slice(A, S, lexer, bitmap)
+    piece = copy_slice(A, S, covering_slice(A, H, S, lexer), bitmap)
     count = walk_lexer(A, H, S, lexer, bitmap, piece)
     if piece:
         count = A[N_TOKENS]  # many: store the bitmap
@@ -469,16 +387,143 @@ def inside_by_difference(A, H, S, lexer, text, known):
 
 
 @kernel("i(arena, arena, arena, i)")
+def reference_of(A, H, S, lexer):
+    """A looping state whose successors are for the most part those of the lexer state, or 0.
+
+    After a first character that no exception begins with, "any key but some" is "any key": the exceptions are few
+    nodes of the trie, all others need no walk.
+    """
+    for b in (0x7E, 0x71, 0x5E):  # ~ q ^: few exceptions begin so
+        e = step(A, H, S, lexer, b)
+        if e != NONE and e != lexer and loops(A, H, S, e):
+            alike = 0
+            for letter in range(0x61, 0x7B):
+                if step(A, H, S, e, letter) == step(A, H, S, lexer, letter):
+                    alike += 1
+            if alike >= 13:
+                return e
+    return 0
+
+
+@kernel("i(arena, arena, i, i, i)")
+def forget_subtree(A, S, first, stop, bitmap):
+    """Take the tokens of nodes first..stop-1 out of the bitmap; their entries in the reference's blocks no longer
+    count."""
+    mark = (A[SERIAL] & 0xFFFFFFF) * 4
+    for i in range(first, stop):
+        A[A[NODE_SEEN] + i] = mark + 3
+        token = np.int64(A[A[TRIE] + 3 * i + 2])
+        while token >= 0:
+            S[bitmap + (token >> 5)] &= ~np.int32(np.uint32(1) << np.uint32(token & 31))
+            token = np.int64(A[A[NEXT_SAME] + token])
+    return 0
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def walk_exceptions(A, H, S, lexer, reference, states, bitmap):
+    """Walk the trie as long as a lexer state is in another state than its reference, whose tokens the bitmap holds.
+
+    Corrects the bitmap, pushes triples as `walk_lexer` does, and marks nodes as `walk_difference` does.
+    """
+    S[states], S[states + 1], S[states + 2] = lexer, reference, NO_TAGS
+    trie = np.int64(A[TRIE])
+    n = np.int64(A[N_NODES])
+    mark = (A[SERIAL] & 0xFFFFFFF) * 4
+    tagsets = 0
+    i = 0
+    while i < n:
+        word = A[trie + 3 * i]
+        b = word & 255
+        here = states + 3 * (word >> 8)
+        before = np.int64(S[here - 1])
+        e = step(A, H, S, S[here - 3], b)
+        r = step(A, H, S, S[here - 2], b) if S[here - 2] != NONE else NONE
+        A[N_VISITED] += 1
+        A[A[NODE_SEEN] + i] = mark + 1
+        if before != NO_TAGS:
+            if e == NONE:
+                push(S, A[before + NUMBER])
+                push(S, b)
+                push(S, i)
+            else:
+                A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
+        if e == r:
+            i = np.int64(A[trie + 3 * i + 1])
+            continue
+        if e == NONE:
+            forget_subtree(A, S, i, A[trie + 3 * i + 1], bitmap)
+            i = np.int64(A[trie + 3 * i + 1])
+            continue
+        A[A[NODE_SEEN] + i] = mark + 3
+        tagset = tags(A, H, S, e)
+        if tagset != NO_TAGS:
+            tagsets = number_tagset(A, S, tagset, tagsets)
+        S[here], S[here + 1], S[here + 2] = e, r, tagset
+        token = np.int64(A[trie + 3 * i + 2])
+        if token >= 0 and not continues(A, e):
+            push(S, A[tagset + NUMBER])
+            push(S, -1)
+            push(S, i)
+        while token >= 0:
+            bit = np.int32(np.uint32(1) << np.uint32(token & 31))
+            if continues(A, e):
+                S[bitmap + (token >> 5)] |= bit
+            else:
+                S[bitmap + (token >> 5)] &= ~bit
+            token = np.int64(A[A[NEXT_SAME] + token])
+        i += 1
+    return tagsets
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def inside_by_exceptions(A, H, S, lexer, reference, known):
+    """The inside region of a lexer state, from the region `known` of its reference and a walk of where they differ."""
+    A[SERIAL] += 1
+    A[N_INSIDE] += 1
+    words = np.int64((A[N_TOKENS] + 31) >> 5)
+    bitmap = np.int64(S[0])
+    states = bitmap + words
+    room(S, words + 3 * (A[DEPTH] + 2))
+    triples = states + 3 * (A[DEPTH] + 2)
+    S[0] = triples
+    for w in range(words):
+        S[bitmap + w] = A[A[known + BITMAP] + w] if A[known + BITMAP] != 0 else 0
+    for k in range(A[known + 1], A[known + 1] + A[known]):
+        S[bitmap + (A[k] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[k] & 31))
+    walk_exceptions(A, H, S, lexer, reference, states, bitmap)
+    stop = np.int64(S[0])
+    sort_groups(S, triples, stop, 3)
+    kept = np.int64(A[known + N_BLOCKS])
+    added = count_tagsets(A, S, triples, stop)
+    head = store_tokens(A, S, bitmap, A[N_TOKENS])
+    A[head + BLOCKS] = region(A, BLOCK * (kept + added))
+    A[head + N_BLOCKS] = kept + added
+    for k in range(kept):
+        keep_block(A, A[known + BLOCKS] + BLOCK * k, A[head + BLOCKS] + BLOCK * k)
+    store_triples(A, S, A[head + BLOCKS] + BLOCK * kept, triples, stop)
+    S[0] = bitmap
+    return head
+
+
+@kernel("i(arena, arena, arena, i)")
+def find_inside(A, H, S, lexer):
+    """The inside region of a lexer state, by the cheapest way that is open to it."""
+    if covering_slice(A, H, S, lexer) >> 32 != 1:  # not by the slice with the most tokens
+        text = text_part(A, H, S, lexer)
+        if text != 0:
+            return inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
+        reference = reference_of(A, H, S, lexer)
+        if reference != 0:
+            return inside_by_exceptions(A, H, S, lexer, reference, inside_by_walk(A, H, S, reference))
+    return inside_by_walk(A, H, S, lexer)
+
+
+@kernel("i(arena, arena, arena, i)")
 def inside(A, H, S, lexer):
     """The inside region of a lexer state."""
     lexer = clamp(A, H, S, lexer, A[DEPTH])
     if A[lexer + INSIDE] == 0:
-        text = text_part(A, lexer)
-        if text != 0:
-            head = inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
-        else:
-            head = inside_by_walk(A, H, S, lexer)
-        A[lexer + INSIDE] = head
+        A[lexer + INSIDE] = find_inside(A, H, S, lexer)
     return np.int64(A[lexer + INSIDE])
 
 

@@ -21,6 +21,7 @@ from constrain.automata.syntax import (
     EMPTY,
     EPSILON,
     Node,
+    Remainder,
     alternate,
     chars,
     complement,
@@ -33,7 +34,7 @@ from constrain.automata.syntax import (
 )
 from constrain.schema.numbers import ANY_NUMBER, NumberBox, Rational
 
-MAX_REMAINDERS = 13  # largest divisor (without its factors 2 and 5) that is written as a remainder automaton
+MAX_REMAINDERS = 1000  # largest divisor, without its factors 2 and 5
 MAX_ENDINGS = 2000  # most last-digit groups written out for a divisor 2^a 5^b
 MAX_FLOAT_EXPONENT = 307  # scientific spellings of integers stop here, so that every reader of floats keeps them finite
 
@@ -279,7 +280,7 @@ def multiples(step: Rational) -> Node | None:
         return None
     shapes = [_last_digits(divisor // other, tail, places)]
     if other > 1:
-        shapes.append(_remainder_zero(other))
+        shapes.append(Remainder(other))  # trailing zeros do not change it: the digits may be read as they stand
     return concat(SIGN, intersect(concat(NATURAL, FRACTION), *shapes))
 
 
@@ -336,29 +337,6 @@ def _padded_fraction(decimals: tuple[str, ...], places: int) -> Node:
             digits = concat(repeat(DIGIT, 0, lead), ZEROS) if lead else ZEROS
             parts.append(optional(concat(POINT, _nonempty(digits))))
     return alternate(*parts)
-
-
-def _remainder_zero(divisor: int) -> Node:
-    """Decimals whose digits, read without the point, leave no remainder.
-
-    By state elimination on the remainder automaton: reading digit d leads from r to (10 r + d) mod divisor, the point
-      leads nowhere.
-    Trailing zeros do not change divisibility, since the divisor has no factor 2 or 5: the digits may be read as they
-      stand.
-    """
-    edges: dict[tuple[int, int], Node] = {(r, r): POINT for r in range(divisor)}
-    for r in range(divisor):
-        for d in range(10):
-            key = (r, (10 * r + d) % divisor)
-            edges[key] = alternate(edges.get(key, EMPTY), _digit(d, d))
-    for victim in range(divisor - 1, 0, -1):
-        loop = repeat(edges.pop((victim, victim), EMPTY))
-        sources = [(a, edges.pop((a, v))) for a, v in list(edges) if v == victim]
-        targets = [(b, edges.pop((v, b))) for v, b in list(edges) if v == victim]
-        for a, into in sources:
-            for b, out in targets:
-                edges[a, b] = alternate(edges.get((a, b), EMPTY), concat(into, loop, out))
-    return repeat(edges[0, 0])
 
 
 # ----------------------------------------------------------------------------------------------------- the whole

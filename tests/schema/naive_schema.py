@@ -39,6 +39,12 @@ def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]
         found = frozenset(range(start, len(text) + 1)) - ends(node.args[0], text, start, memo)
     elif isinstance(node, syntax.Repeat):
         found = _repeat(node, text, start, memo)
+    elif isinstance(node, syntax.Remainder):
+        stop = start
+        while stop < len(text) and text[stop] in "0123456789.":
+            stop += 1
+        numbers = {end: int(text[start:end].replace(".", "") or "0") for end in range(start, stop + 1)}
+        found = frozenset(end for end, number in numbers.items() if number % node.args[0] == 0)
     else:
         assert isinstance(node, syntax.JsonString)
         literal = LEXEME.match(text, start)

@@ -1,0 +1,212 @@
+"""Slices in the arena: which tokens made of one class of characters may all be read from a lexer state, at once.
+
+The idea (vocab/slices.py): where every character of a class leads on, whichever it is, the tokens made of such
+characters need no walk. Two ways to see that n of them may be read:
+
+* `run_length`: the head of the expression counts them (`[a-z]{0,40}...`);
+* `uniform_run`: from state to state, every character of the class leads to the same next state. This needs no look at
+  the expression, so it serves intersections and complements (a pattern together with a length, any key but some).
+
+    slice    [nodes, n, main, longest, rows, m, long, k, bytes (8 words), sequences, q]
+             the trie of the other tokens and each node's number in the whole trie; m bitmaps: row r = tokens of at
+             most r characters; k pairs (characters, token) beyond, shortest first; q runs of SEQUENCE words, the UTF-8
+             of the class: [number of bytes, low, high, ...]
+    UNIFORM(state, slice)     memo: the one successor
+
+Cost: `uniform` some thousand look-ups once per state and slice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels import kernel, recursion
+from constrain.kernels.arena import (
+    ALT,
+    BYTES,
+    CAT,
+    EPS,
+    KEY,
+    N_SLICES,
+    N_TOKENS,
+    NO_TAGS,
+    NONE,
+    REP,
+    SLICES,
+    UNIFORM,
+    intern2,
+    kind,
+    push,
+    size,
+)
+from constrain.kernels.expressions import FIRST_SLICE, FLAGS, continues, is_negative, peek, step, tags
+
+SLICE, SEQUENCE = 20, 9
+NODES, PIECE_NODES, MAIN, LONGEST, ROWS, N_ROWS, LONG, N_LONG, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8  # of a slice
+SEQUENCES, N_SEQUENCES = 16, 17
+POINTERS = (NODES, MAIN, ROWS, LONG, SEQUENCES)
+TARGET = 1  # of UNIFORM records; 1 = it depends on the character
+MAX_FRONTIER = 8  # states in the middle of a character
+
+
+run_length_again = recursion(lambda: run_length, 4)
+
+
+@kernel("i(arena, i, i, i)")
+def run_length(A, e, j, alone):
+    """How many characters of slice j, whichever they are, may be read from e: what its head counts, or 0.
+
+    A count below the slice's longest token is an answer only if longer tokens are dead for certain: e is `alone` and
+    after the count comes a byte that is in no character of the class.
+    """
+    rest = EPS
+    while kind(A, e) == CAT:
+        rest = np.int64(A[e + KEY + 1])
+        e = np.int64(A[e + KEY])
+    if kind(A, e) == ALT:
+        best = 0
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            best = max(best, run_length_again(A, A[i], j, 0))
+        return best
+    if kind(A, e) != REP or (A[A[e + KEY] + FLAGS] >> (FIRST_SLICE + j)) & 1 == 0:
+        return 0
+    piece = A[SLICES] + SLICE * j
+    high = np.int64(A[e + KEY + 2])
+    if high < 0 or high >= A[piece + LONGEST]:
+        return np.int64(A[piece + LONGEST])
+    if kind(A, rest) == CAT:
+        rest = np.int64(A[rest + KEY])
+    if not alone or kind(A, rest) != BYTES:
+        return 0
+    for w in range(8):
+        if A[rest + KEY + w] & A[piece + SLICE_BYTES + w] != 0:
+            return 0
+    return high
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def find_uniform(A, H, S, e, j):
+    """`uniform`, computed: every byte sequence of the class is followed, all states of a position at once."""
+    piece = A[SLICES] + SLICE * j
+    found = 0
+    start = np.int64(S[0])
+    for q in range(A[piece + N_SEQUENCES]):
+        sequence = A[piece + SEQUENCES] + SEQUENCE * q
+        S[0] = start
+        push(S, e)
+        low = start
+        high = np.int64(S[0])
+        for k in range(A[sequence]):
+            for x in range(low, high):
+                last = -1
+                for b in range(A[sequence + 1 + 2 * k], A[sequence + 2 + 2 * k] + 1):
+                    d = NONE
+                    if S[x] != NONE:
+                        d = peek(A, S[x], b)
+                        if d == 0:
+                            d = step(A, H, S, S[x], b)
+                    if d == last:
+                        continue
+                    last = d
+                    fresh = True
+                    for y in range(high, S[0]):
+                        fresh = fresh and S[y] != d
+                    if fresh:
+                        push(S, d)
+                        if S[0] - high > MAX_FRONTIER:
+                            S[0] = start
+                            return 0
+            low = high
+            high = np.int64(S[0])
+        for x in range(low, high):
+            if found != 0 and found != S[x]:
+                S[0] = start
+                return 0
+            found = np.int64(S[x])
+    S[0] = start
+    return found
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def uniform(A, H, S, e, j):
+    """The one state to which every character of slice j leads from e; NONE if none may come, 0 if it depends."""
+    memo = intern2(A, H, UNIFORM, e, j)
+    if A[memo + TARGET] == 0:
+        found = find_uniform(A, H, S, e, j)
+        A[memo + TARGET] = found if found != 0 else 1
+    return np.int64(A[memo + TARGET]) if A[memo + TARGET] != 1 else 0
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def uniform_run(A, H, S, e, j):
+    """How many characters of slice j, whichever they are, may be read from e without ending a lexeme; no more may, or
+    the answer is the longest of the slice. 0 if it depends on the characters.
+    """
+    longest = np.int64(A[A[SLICES] + SLICE * j + LONGEST])
+    n = 0
+    while n < longest:
+        d = uniform(A, H, S, e, j)
+        if d == NONE:
+            return n
+        if d == 0 or not continues(A, d) or tags(A, H, S, d) != NO_TAGS:
+            return 0
+        if d == e:
+            return longest
+        n += 1
+        e = d
+    return n
+
+
+@kernel("i(arena, arena, arena, i)")
+def covering_slice(A, H, S, lexer):
+    """(number of the first slice that a lexer state admits + 1) << 32 | of how many characters; 0 if none."""
+    for j in range(A[N_SLICES]):
+        n = run_length(A, lexer, j, 1)
+        if n == 0:
+            n = uniform_run(A, H, S, lexer, j)
+        if n > 0:
+            return ((j + 1) << 32) | n
+    return 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def loops(A, H, S, lexer):
+    """Whether a lexer state goes on forever with any character of some slice."""
+    found = covering_slice(A, H, S, lexer)
+    return found != 0 and uniform(A, H, S, lexer, (found >> 32) - 1) == lexer
+
+
+@kernel("i(arena, arena, i, i)")
+def copy_slice(A, S, found, bitmap):
+    """Copy the tokens of a slice that `covering_slice` found to the bitmap; the slice, or 0."""
+    if found == 0:
+        return 0
+    piece = A[SLICES] + SLICE * ((found >> 32) - 1)
+    n = found & 0xFFFFFFFF
+    row = min(n, A[piece + N_ROWS] - 1)
+    words = (A[N_TOKENS] + 31) >> 5
+    for w in range(words):
+        S[bitmap + w] = A[A[piece + ROWS] + row * words + w]
+    for i in range(A[piece + LONG], A[piece + LONG] + 2 * A[piece + N_LONG], 2):
+        if A[i] > n:
+            break
+        S[bitmap + (A[i + 1] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[i + 1] & 31))
+    return piece
+
+
+@kernel("i(arena, arena, arena, i)")
+def text_part(A, H, S, lexer):
+    """The only part of a union that loops on a whole slice (the body of a string, say, beside some keys), or 0."""
+    found = 0
+    if kind(A, lexer) == ALT:
+        for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
+            for j in range(A[N_SLICES]):
+                n = run_length(A, A[i], j, 0)
+                if n == 0 and j == 0 and is_negative(A, A[i]):
+                    n = uniform_run(A, H, S, A[i], j)
+                if n > 0:
+                    if found != 0:
+                        return 0
+                    found = np.int64(A[i])
+                    break
+    return found
