@@ -28,7 +28,7 @@ from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
-REMEMBERED = 256  # sources whose grammars are kept for equal sources to come
+REMEMBERED = 64  # sources whose grammars are kept for equal sources to come
 
 _lock = threading.Lock()
 _automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
@@ -59,8 +59,9 @@ class TokenAutomaton(Store):
 
     def reset(self) -> None:
         super().reset()
-        self._symbols: dict[Symbol, int] = {}
-        self._nonterminals: list[Nonterminal] = []
+        self._symbols: dict[Hashable, int] = {}
+        self._names: list[str] = []  # of nonterminals, by the number in their records
+        self._waiting: dict[int, list[weakref.ref[Nonterminal]]] = {}  # records without alternatives: who can tell them
         self._suffixes: dict[tuple[int, int], int] = {}
         self._watched: set[int] = set()  # records of nonterminals
         self._watched_states: dict[tuple[int, Hashable], int] = {}
@@ -141,17 +142,17 @@ class TokenAutomaton(Store):
     def symbol(self, symbol: Symbol) -> int:
         """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
         optional."""
+        if isinstance(symbol, Nonterminal):
+            return self._nonterminal(symbol)
         known = self._symbols.get(symbol)
         if known is None:
-            if isinstance(symbol, Nonterminal):
-                known = self._nonterminal(symbol)
-            else:
-                known = self._terminal(symbol)
-                expression = lower(self, symbol.node)
-                if self.is_nullable(expression):
-                    terminal, known = known, self._nonterminal(Nonterminal(symbol.name, list))
-                    alternatives = [0] if expression == arena.EPS else [self._suffix(terminal, 0), 0]
-                    self.A[known + earley.ALTERNATIVES] = self._list(alternatives)
+            known = self._terminal(symbol)
+            expression = lower(self, symbol.node)
+            if self.is_nullable(expression):
+                terminal, known = known, self._nonterminal(Nonterminal(symbol.name, list))
+                alternatives = [0] if expression == arena.EPS else [self._suffix(terminal, 0), 0]
+                self.A[known + earley.ALTERNATIVES] = self._list(alternatives)
+                del self._waiting[known]
             self._symbols[symbol] = known
         return known
 
@@ -169,14 +170,21 @@ class TokenAutomaton(Store):
         return self.call(_intern3, arena.TERMINAL, expression, excluded, 2 * terminal.priority + terminal.literal)
 
     def _nonterminal(self, nonterminal: Nonterminal) -> int:
-        known = self._symbols.get(nonterminal)
+        """The record of a nonterminal. A reference to it is kept only until its alternatives are known, and a weak one,
+        so that what nobody compiles any more can be freed (`Nonterminal.expansion`)."""
+        identity = nonterminal if nonterminal.key is None else nonterminal.key
+        known = self._symbols.get(identity)
         if known is None:
-            known = self.call(_intern1, arena.NONTERMINAL, len(self._nonterminals))
-            self._nonterminals.append(nonterminal)
+            known = self.call(_intern1, arena.NONTERMINAL, len(self._names))
+            self._names.append(nonterminal.name)
             self.A[known + earley.RIGHT_RECURSIVE] = nonterminal.right_recursive
             if nonterminal.watched:
                 self._watched.add(known)
-            self._symbols[nonterminal] = known
+            self._symbols[identity] = known
+        if self.A[known + earley.ALTERNATIVES] == 0:
+            waiting = self._waiting.setdefault(known, [])
+            waiting[:] = [each for each in waiting if each() is not None]
+            waiting.append(weakref.ref(nonterminal))
         return known
 
     def _suffix(self, symbol: int, following: int) -> int:
@@ -199,9 +207,11 @@ class TokenAutomaton(Store):
         for record in self.pending():
             if self.A[record + earley.ALTERNATIVES] != 0:
                 continue
-            nonterminal = self._nonterminals[int(self.A[record + arena.KEY])]
+            nonterminal = next(each for ref in self._waiting[record] if (each := ref()) is not None)
+            if nonterminal.expansion is None:
+                nonterminal.expansion = nonterminal.expand()
             suffixes: dict[int, None] = {}
-            for alternative in nonterminal.expand():
+            for alternative in nonterminal.expansion:
                 symbols = [self.symbol(symbol) for symbol in alternative]
                 if 0 in symbols:
                     continue  # a terminal without any text: the alternative derives nothing
@@ -210,6 +220,7 @@ class TokenAutomaton(Store):
                     suffix = self._suffix(symbol, suffix)
                 suffixes[suffix] = None
             self.A[record + earley.ALTERNATIVES] = self._list(list(suffixes))
+            del self._waiting[record]
 
 
 _WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol

@@ -11,7 +11,7 @@ from constrain.automata.lower import utf8_sequences
 from constrain.automata.store import Int32
 from constrain.automata.syntax import Ranges
 from constrain.kernels import arena, masks, slices
-from constrain.vocab.slices import MAX_ROWS, Slice
+from constrain.vocab.slices import Slice
 from constrain.vocab.trie import Trie
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -80,18 +80,14 @@ def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple
     rest = _nodes(piece.rest)
     main = np.zeros(len(piece.rest), np.int32)
     masks.align_trie(whole, rest, main)
-    rows = np.ascontiguousarray(piece.tokens_by_length[: MAX_ROWS + 1]).view(np.int32)
-    beyond = piece.tokens_by_length[-1] & ~piece.tokens_by_length[len(rows) - 1]
-    ids = np.flatnonzero(np.unpackbits(beyond.view(np.uint8), bitorder="little")).tolist()
-    longer = sorted((len((vocabulary.tokens[token] or b"").decode()), token) for token in ids)
+    rows = np.ascontiguousarray(piece.tokens_by_length).view(np.int32)
     sequences = [_sequence(each) for low, high in piece.ranges for each in utf8_sequences(low, high)]
-    tables = [rest, main, rows.ravel(), np.array(longer, np.int32).ravel(), np.array(sequences, np.int32).ravel()]
+    tables = [rest, main, rows.ravel(), np.array(sequences, np.int32).ravel()]
     starts = at + np.cumsum([0, *(table.size for table in tables)])
     out = np.zeros(slices.SLICE, np.int32)
-    out[slices.NODES], out[slices.MAIN], out[slices.ROWS], out[slices.LONG], out[slices.SEQUENCES] = starts[:5]
+    out[slices.NODES], out[slices.MAIN], out[slices.ROWS], out[slices.SEQUENCES] = starts[:4]
+    out[slices.PIECE_NODES], out[slices.LONGEST] = len(piece.rest), piece.longest
     out[slices.N_SEQUENCES] = len(sequences)
-    out[slices.PIECE_NODES], out[slices.N_ROWS], out[slices.N_LONG] = len(piece.rest), len(rows), len(longer)
-    out[slices.LONGEST] = piece.longest
     out[slices.SLICE_BYTES : slices.SLICE_BYTES + 8] = _bytes_of(piece.ranges)
     return out, np.concatenate(tables)
 

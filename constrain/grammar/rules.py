@@ -47,10 +47,11 @@ class Nonterminal:
     key: equal keys, equal language; None: equal to itself only.
     right_recursive: some alternative ends (up to nullable symbols) in a symbol that leads back here; such tails are
       parsed in constant space (`analysis` finds them).
+    expansion: the alternatives, once `expand` was called: a grammar that is alive keeps all of its nonterminals alive.
     watched: while it is still to come in a rule that was begun, the source's guard has to be asked (`guards`).
     """
 
-    __slots__ = ("__weakref__", "expand", "key", "name", "right_recursive", "watched")
+    __slots__ = ("__weakref__", "expand", "expansion", "key", "name", "right_recursive", "watched")
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Nonterminal:
         self.key = key
         self.right_recursive = right_recursive
         self.watched = watched
+        self.expansion: Sequence[Sequence[Symbol]] | None = None
 
     def __eq__(self, other: object) -> bool:
         if self is other:

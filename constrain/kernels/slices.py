@@ -7,10 +7,9 @@ characters need no walk. Two ways to see that n of them may be read:
 * `uniform_run`: from state to state, every character of the class leads to the same next state. This needs no look at
   the expression, so it serves intersections and complements (a pattern together with a length, any key but some).
 
-    slice    [nodes, n, main, longest, rows, m, long, k, bytes (8 words), sequences, q]
-             the trie of the other tokens and each node's number in the whole trie; m bitmaps: row r = tokens of at
-             most r characters; k pairs (characters, token) beyond, shortest first; q runs of SEQUENCE words, the UTF-8
-             of the class: [number of bytes, low, high, ...]
+    slice    [nodes, n, main, longest, rows, sequences, q, -, bytes (8 words)]
+             the trie of the other tokens and each node's number in the whole trie; longest + 1 bitmaps: row r = tokens
+             of at most r characters; q runs of SEQUENCE words, the UTF-8 of the class: [number of bytes, low, high...]
     UNIFORM(state, slice)     memo: the one successor
 
 Cost: `uniform` some thousand look-ups once per state and slice.
@@ -41,10 +40,9 @@ from constrain.kernels.arena import (
 )
 from constrain.kernels.expressions import FIRST_SLICE, FLAGS, continues, is_negative, peek, step, tags
 
-SLICE, SEQUENCE = 20, 9
-NODES, PIECE_NODES, MAIN, LONGEST, ROWS, N_ROWS, LONG, N_LONG, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8  # of a slice
-SEQUENCES, N_SEQUENCES = 16, 17
-POINTERS = (NODES, MAIN, ROWS, LONG, SEQUENCES)
+SLICE, SEQUENCE = 16, 9
+NODES, PIECE_NODES, MAIN, LONGEST, ROWS, SEQUENCES, N_SEQUENCES, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 8  # of a slice
+POINTERS = (NODES, MAIN, ROWS, SEQUENCES)
 TARGET = 1  # of UNIFORM records; 1 = it depends on the character
 MAX_FRONTIER = 8  # states in the middle of a character
 
@@ -182,15 +180,10 @@ def copy_slice(A, S, found, bitmap):
     if found == 0:
         return 0
     piece = A[SLICES] + SLICE * ((found >> 32) - 1)
-    n = found & 0xFFFFFFFF
-    row = min(n, A[piece + N_ROWS] - 1)
+    row = min(found & 0xFFFFFFFF, A[piece + LONGEST])
     words = (A[N_TOKENS] + 31) >> 5
     for w in range(words):
         S[bitmap + w] = A[A[piece + ROWS] + row * words + w]
-    for i in range(A[piece + LONG], A[piece + LONG] + 2 * A[piece + N_LONG], 2):
-        if A[i] > n:
-            break
-        S[bitmap + (A[i + 1] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[i + 1] & 31))
     return piece
 
 

@@ -11,6 +11,8 @@ parsed in constant space, so a value ends when its last bracket is read.
 
 from __future__ import annotations
 
+import itertools
+
 from constrain.automata.syntax import ANY_TEXT, alternate
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
@@ -32,6 +34,8 @@ from constrain.schema.terminals import (
 )
 from constrain.schema.whitespace import space
 
+_numbers = itertools.count()
+
 
 class Lowering:
     """The symbols of one schema under one policy of whitespace and order."""
@@ -41,12 +45,13 @@ class Lowering:
         self.whitespace = whitespace
         self.in_order = property_order == "schema"
         self.space = space(whitespace)
+        self.number = next(_numbers)  # stands for the schema in keys of nonterminals, which outlive it
         self._symbols: dict[Conj, Symbol] = {TRUE: any_value(whitespace)}
         self._numbers_of_boxes: dict[ArrayBox | ObjectBox, int] = {}
 
-    def key(self, box: ArrayBox | ObjectBox) -> tuple[Lowering, int]:
+    def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int]:
         """A short key for a box: equal for equal boxes of this schema, quick to hash however large the box is."""
-        return self, self._numbers_of_boxes.setdefault(box, len(self._numbers_of_boxes))
+        return self.number, self._numbers_of_boxes.setdefault(box, len(self._numbers_of_boxes))
 
     def value(self, conj: Conj) -> Symbol:
         """The symbol of the values that fulfil a conjunction, which is inhabited."""
@@ -56,7 +61,7 @@ class Lowering:
             if len(alternatives) == 1:
                 symbol = alternatives[0][0]
             else:
-                symbol = Nonterminal("value", lambda: alternatives, key=(self, conj))
+                symbol = Nonterminal("value", lambda: alternatives, key=(self.number, conj))
             self._symbols[conj] = symbol
         return symbol
 

@@ -95,7 +95,7 @@ class JsonSchema(Source):
         before = lowering.space
         after = lowering.space if self.options.whitespace == "any" else ()
         sequence: list[Symbol] = [*before, root, *after]
-        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering, "document")))
+        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.number, "document")))
 
     @property
     def residual(self) -> bool:

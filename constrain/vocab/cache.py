@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.vocab.slices import CLASSES, MAX_ROWS, Slice
+from constrain.vocab.slices import CLASSES, MAX_LENGTH, Slice
 from constrain.vocab.trie import Trie
 
 Derived = tuple[Trie, tuple[Slice, ...]]
 Arrays = Mapping[str, NDArray[Any]]
 
 WORTHWHILE = 10_000  # tokens; smaller ones are built within 30 ms, and there may be many of them (tests, experiments)
-FORMAT = hashlib.sha256(repr((1, MAX_ROWS, CLASSES)).encode()).hexdigest()[:8]  # raise the 1 when arrays change meaning
+FORMAT = hashlib.sha256(repr((2, MAX_LENGTH, CLASSES)).encode()).hexdigest()[:8]  # raise the 2 when they change
 NODE_ARRAYS = {"byte": np.uint8, "depth": np.int32, "end": np.int32, "token": np.int32}
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ def _unpack(arrays: Arrays, key: str, size: int) -> Derived:
 
 def _slice(arrays: Arrays, name: str, ranges: Any, next_same: NDArray[np.int32]) -> Slice:
     masks, longest = arrays[f"{name}.masks"], int(arrays[f"{name}.longest"])
-    shape = (min(longest, MAX_ROWS + 1) + 1, -(-len(next_same) // 32))
+    shape = (longest + 1, -(-len(next_same) // 32))
     _require(masks.dtype == np.uint32 and masks.shape == shape and longest >= 0, f"{name}.masks: type")
     masks.flags.writeable = False
     return Slice(name, ranges, longest, masks, _trie(arrays, name, next_same))

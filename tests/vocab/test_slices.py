@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import vocabularies
 from constrain.automata.syntax import Ranges
-from constrain.vocab.slices import CLASSES, MAX_ROWS, Slice
+from constrain.vocab.slices import CLASSES, MAX_LENGTH, Slice
 from constrain.vocab.trie import Trie
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -45,12 +45,13 @@ def ids_in(trie: Trie) -> set[int]:
 
 
 def check_against_twin(vocabulary: Vocabulary, each: Slice) -> None:
-    lengths = naive_vocab.slice_lengths(vocabulary.tokens, each.ranges)
+    every = naive_vocab.slice_lengths(vocabulary.tokens, each.ranges)
+    lengths = {token_id: length for token_id, length in every.items() if length <= MAX_LENGTH}
     assert each.longest == max(lengths.values(), default=0)
     table = each.tokens_by_length
     assert table.dtype == np.uint32
-    assert table.shape == (min(each.longest, MAX_ROWS + 1) + 1, vocabulary.words)
-    for k in range(min(each.longest, MAX_ROWS) + 1):
+    assert table.shape == (each.longest + 1, vocabulary.words)
+    for k in range(each.longest + 1):
         assert bits(table[k]) == {token_id for token_id, length in lengths.items() if length <= k}
     assert bits(table[-1]) == set(lengths)
     matchable = {token_id for token_id, token in enumerate(vocabulary.tokens) if token}
@@ -71,18 +72,6 @@ def test_real_vocabularies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary = vocabularies.fresh(name)
     for each in vocabulary.slices:
         check_against_twin(vocabulary, each)
-
-
-@given(tokens_strategy, st.integers(0, 80))
-def test_a_row_never_has_a_token_that_is_too_long(tokens: list[bytes | None], n: int) -> None:
-    vocabulary = Vocabulary([*tokens, None], eos_ids=[len(tokens)])
-    for each in vocabulary.slices:
-        lengths = naive_vocab.slice_lengths(vocabulary.tokens, each.ranges)
-        admitted = bits(each.tokens_by_length[each.row(n)])
-        fitting = {token_id for token_id, length in lengths.items() if length <= n}
-        assert admitted <= fitting
-        if n <= MAX_ROWS or n >= each.longest:
-            assert admitted == fitting
 
 
 def test_classes_are_normal_ranges() -> None:
