@@ -48,8 +48,10 @@ def verdict(source: Any, data: bytes) -> list[str]:
     matcher = compiled.matcher()
     good = advance_far(matcher, data)
     if good == len(data) and matcher.is_accepting():
-        fault = source.check(data.decode("utf-8"))  # what no mask can enforce: keys that repeat, items that are equal
-        return [] if fault is None else [f"not a member: {fault}"]
+        return []
+    reason = source.check(data.decode("utf-8", errors="replace"))  # keys that repeat, items that are equal
+    if good == len(data) and reason is not None and not reason.startswith("not JSON"):
+        return [f"not a member: {reason}"]
     begin = character_start(data, good)
     if begin < good:  # inside a character: what is expected is said of the whole character
         matcher = compiled.matcher()
@@ -58,7 +60,8 @@ def verdict(source: Any, data: bytes) -> list[str]:
     index = len(data[:begin].decode("utf-8", errors="replace"))
     place, *drawing = span(shown, index).split("\n")
     fault = "the text ends too early" if good == len(data) else f"{named(data, begin, good)} is not allowed here"
-    return [f"not a member: {fault}", f"  at {place}", *(f"     {line}" for line in drawing)] + [
+    because = [f"  because {reason}"] if reason is not None and not reason.startswith("not JSON") else []
+    return [f"not a member: {fault}", f"  at {place}", *(f"     {line}" for line in drawing), *because] + [
         f"  {line}" for line in expectation(matcher)
     ]
 

@@ -25,7 +25,7 @@ Conj = tuple[int, ...]
 TRUE: Conj = ()
 FALSE: Conj = (0,)
 Box = TypeVar("Box", bound=tuple[Any, ...])
-MAX_BOXES = 20_000
+MAX_BOXES = 100_000
 
 
 def both(a: Conj, b: Conj) -> Conj:

@@ -42,8 +42,9 @@ from constrain.schema.strings import finite_texts, is_void
 from constrain.schema.subtract import Tests, subtract
 
 T = TypeVar("T")
-MAX_WORK = 150_000  # pairs of boxes that are intersected for one schema
+MAX_WORK = 1_000_000  # pairs of boxes that are intersected for one schema
 MANY = 6  # boxes from which on a product is cleared of empty ones
+MAX_SETTLING = 8  # such products inside one another
 MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
 
 
@@ -66,6 +67,7 @@ class Computation:
         self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}
         self._asked: set[Conj] | None = None  # what the test under way has asked about
         self._work = 0
+        self._settling = 0
         self._shapes: dict[ObjectBox, list[ObjectShape]] = {}
         self._inside = Inside(self.inhabited, document.negation, self.values, document.constant)
 
@@ -114,7 +116,13 @@ class Computation:
         Products of conditions on one property (`if` its value is a, `if` its value is b, ...) would grow exponentially
         if their empty combinations were kept.
         """
-        empty = {name for name, conj in box.named if conj != FALSE and not self._if_known(self.inhabited, conj)}
+        if self._settling == MAX_SETTLING:  # on the way to the answer the same question may come up
+            return box
+        self._settling += 1
+        try:
+            empty = {name for name, conj in box.named if conj != FALSE and not self._if_known(self.inhabited, conj)}
+        finally:
+            self._settling -= 1
         if empty.intersection(box.required):
             return None
         if not empty:
@@ -337,12 +345,8 @@ class Computation:
             or bool(normal.booleans)
             or any(map(has_numbers, normal.numbers))
             or not is_void(normal.strings)
-            or self._has_containers(normal)
-        )
-
-    def _has_containers(self, normal: Normal) -> bool:
-        return any(has_arrays(box, self._inside) for box in normal.arrays) or any(
-            has_objects(box, self.inhabited, self._strings) for box in normal.objects
+            or any(has_arrays(box, self._inside) for box in normal.arrays)
+            or any(has_objects(box, self.inhabited, self._strings) for box in normal.objects)
         )
 
     def array_shape(self, box: ArrayBox) -> ArrayShape | None:
@@ -367,9 +371,11 @@ class Computation:
     def values(self, conj: Conj) -> tuple[Any, ...] | None:
         """The values that fulfil a conjunction, if they are few and none is an array or an object; else None."""
         normal = self._conjunction(conj) if self._open else self.normal(conj)
+        if normal.arrays or normal.objects:
+            return None
         texts = () if is_void(normal.strings) else finite_texts(normal.strings)
         numbers = [finite_numbers(box, MAX_DISTINCT) for box in normal.numbers]
-        if texts is None or None in numbers or self._has_containers(normal):
+        if texts is None or None in numbers:
             return None
         null = (None,) if normal.null else ()
         return (*null, *sorted(normal.booleans), *sorted({n for each in numbers for n in each or ()}), *texts)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from constrain.schema.algebra import FALSE, TRUE, ArrayBox, Conj, ObjectBox, value_of
 from constrain.schema.compute import Computation
 from constrain.schema.document import draw_step, excerpt
-from constrain.schema.numbers import NumberBox, holds
+from constrain.schema.numbers import MAX_EXPONENT, NumberBox, Rational, holds
 from constrain.schema.strings import matches
 
 
@@ -110,8 +110,31 @@ class Membership:
 
 
 def _is_number_of(box: NumberBox, value: int | Decimal) -> bool:
+    if isinstance(value, Decimal) and value and abs(value.adjusted()) > MAX_EXPONENT:
+        return _is_extreme_of(box, value)
     number = value if isinstance(value, int) else Fraction(value)
     return holds(box, number) and (box.plain is None or box.plain == isinstance(value, int))
+
+
+def _is_extreme_of(box: NumberBox, value: Decimal) -> bool:
+    """The same for a number beyond all bounds that a schema may state, or nearer to zero: never written out."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    nearest: Rational = 0 if value.adjusted() < 0 else 10 ** (MAX_EXPONENT + 1)  # on this side of zero
+    bound = -nearest if sign else nearest
+    if box.points is not None or box.plain:
+        return False
+    if box.low is not None and not (box.low < bound or (box.low == bound == 0 and not sign)):
+        return False
+    if box.high is not None and not (box.high > bound or (box.high == bound == 0 and sign)):
+        return False
+
+    def is_multiple(step: Rational) -> bool:
+        divisor = Fraction(step)
+        mantissa = int("".join(map(str, digits))) * divisor.denominator
+        return exponent >= 0 and mantissa * pow(10, exponent, divisor.numerator) % divisor.numerator == 0
+
+    return (box.multiple is None or is_multiple(box.multiple)) and not any(map(is_multiple, box.not_multiples))
 
 
 def _first_repetition(items: list[Any]) -> tuple[int, int] | None:

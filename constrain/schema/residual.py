@@ -13,8 +13,6 @@ from typing import Any
 from constrain.schema.compute import Computation
 from constrain.schema.member import Membership
 
-MAX_EXPONENT = 10_000  # of a number in a text: beyond it, comparing takes unreasonable time
-
 
 class _Repeated(Exception):
     """A key occurs twice in one object."""
@@ -35,13 +33,6 @@ def _decimal(text: str) -> Decimal:
         raise ValueError(f"the exponent of {text[:40]} has too many digits") from None
 
 
-def _moderate(text: str) -> Decimal:
-    value = _decimal(text)
-    if abs(value.adjusted()) > MAX_EXPONENT:
-        raise ValueError(f"the exponent of {text[:40]} is beyond {MAX_EXPONENT}")
-    return value
-
-
 def read_exactly(text: str) -> Any:
     """Parse JSON with numbers as integers and decimals. Raises ValueError, `_Repeated`."""
     return json.loads(text, parse_float=_decimal, object_pairs_hook=_pairs)
@@ -51,7 +42,7 @@ def check_text(text: str, computation: Computation) -> str | None:
     """None if the text passes, else one sentence."""
     deep = bool(computation.document.residues)
     try:
-        value = json.loads(text, parse_float=_moderate if deep else None, object_pairs_hook=_pairs)
+        value = json.loads(text, parse_float=_decimal if deep else None, object_pairs_hook=_pairs)
     except _Repeated as repeated:
         return f"the key {str(repeated)!r} occurs twice in one object"
     except ValueError as error:
