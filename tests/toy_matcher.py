@@ -60,6 +60,10 @@ class ToyMatcher:
         return self.constraint.vocabulary.to_bytes(self.ids)
 
     @property
+    def state(self) -> tuple[bytes, bool]:
+        return self.text, self.ended
+
+    @property
     def ended(self) -> bool:
         return bool(self.ids) and self.ids[-1] in self.constraint.vocabulary.eos_ids
 

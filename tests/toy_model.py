@@ -65,6 +65,11 @@ class TableSession:
     def select(self, rows: Sequence[int]) -> None:
         self.rows = [list(self.rows[row]) for row in rows]
 
+    def fork(self, rows: Sequence[int]) -> TableSession:
+        twin = TableSession(self.model, 0)
+        twin.rows = [list(self.rows[row]) for row in rows]
+        return twin
+
 
 WORDS = [
     "true",

@@ -28,6 +28,9 @@ def command(
     top_p: Annotated[
         float | None, typer.Option(help="Only the likeliest allowed tokens of this mass.", min=0.0, max=1.0)
     ] = None,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="What is sampled: lcd, faithful, cars, exact, argmax, ...")
+    ] = "lcd",
     seed: Annotated[int | None, typer.Option(help="The same seed writes the same text.")] = None,
     n: Annotated[int, typer.Option("--n", "-n", help="How many texts.", min=1)] = 1,
     stream: Annotated[bool, typer.Option("--stream", help="Show the text as it is written (one text only).")] = False,
@@ -43,7 +46,7 @@ def command(
     import constrain
 
     given = {"constraint": source, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
-    given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
     if stream:
         results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given))]
     else:
@@ -96,4 +99,6 @@ def _count(results: list[Any]) -> str:
 def _reason(result: Any) -> str:
     if result.finish_reason == "length":
         return "it reached --max-tokens or the end of the model's context"
+    if result.finish_reason == "budget":
+        return "no attempt of --method became a member"
     return getattr(result, "fault", None) or "no token could follow"

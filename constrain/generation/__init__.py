@@ -7,6 +7,7 @@ start reading at: front.py
 """
 
 from constrain.generation.front import generate
-from constrain.generation.result import Generation, Stats, Stream
+from constrain.generation.jobs import make_job
+from constrain.generation.result import Generation, Generations, Stats, Stream
 
-__all__ = ["Generation", "Stats", "Stream", "generate"]
+__all__ = ["Generation", "Generations", "Stats", "Stream", "generate", "make_job"]

@@ -11,11 +11,14 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.generation.arguments import check_request, check_settings, compile_for, the_source
 from constrain.generation.prompts import read_prompts
-from constrain.generation.result import Stream
+from constrain.generation.result import Generations, Stream
 from constrain.generation.run import Run
+from constrain.grammar.source import regex as regex_source
 from constrain.hf.model import HFModel
 from constrain.sampling.job import Clock
-from constrain.sampling.methods import method_named
+from constrain.sampling.methods import method_of
+
+ANYTHING = regex_source(r"(?s:.*)")
 
 
 def generate(
@@ -29,7 +32,7 @@ def generate(
     type: Any = None,  # noqa: A002  (the public name)
     constraint: Any = None,
     tokenizer: Any = None,
-    method: str = "lcd",
+    method: Any = "lcd",
     n: int = 1,
     max_tokens: int = 512,
     temperature: float = 1.0,
@@ -38,6 +41,7 @@ def generate(
     seed: int | None = None,
     draft: Any = None,
     stream: bool = False,
+    healing: bool = False,
 ) -> Any:
     """Text of a model that obeys a constraint.
 
@@ -47,24 +51,28 @@ def generate(
       `constrain.json_schema` takes, `constraint` a source or what `constrain.compile` returned. With none of them the
       model is sampled as it is, for comparison.
     tokenizer: of transformers; found by the model's name when left out.
-    method: what is sampled, by name; see `constrain.sampling`. "lcd" is masked decoding.
+    method: what is sampled: a name, or an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is masked
+      decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says which.
     n: outputs for each prompt, independent of each other.
     max_tokens: at most so many tokens for an output, EOS included; less where the model's context ends.
     temperature: 0 takes the likeliest allowed token. top_k, top_p: truncate what the mask has left, renormalised.
-    seed: makes the outputs repeatable: output j of prompt i draws from stream i·n + j of the seed, whatever its batch.
-      By default a seed is drawn from torch's own generator; `stats.seed` tells it.
+    seed: makes the outputs repeatable: output j of prompt i draws from stream i·n + j of the seed, whatever its batch
+      (methods that learn from draw to draw repeat a whole call). By default a seed is drawn from torch's own generator;
+      `stats.seed` tells it.
     draft: reserved for speculative decoding; must be None in this version.
     stream: give a `Stream`: an iterator over pieces of text, whose `result` is the Generation. One prompt, n = 1. An
       output that fails a residual check cannot be taken back: it ends as "dead_end" at once.
+    healing: take the last token of the prompt back and let the model write its bytes again, merged with what follows if
+      it likes; `text` does not repeat them. Changes what is sampled, see `constrain.generation.healing`.
 
-    Returns one `Generation` for one prompt and n = 1; a list of n for one prompt and n > 1; for a list of prompts a
-    list with one such entry for each prompt. Raises ConstrainError (or a kind of it) for whatever is wrong with the
-    arguments, and for logits that are no numbers.
+    Returns one `Generation` for one prompt and n = 1; a list of n (`Generations`, which knows `weights`) for one prompt
+    and n > 1; for a list of prompts a list with one such entry for each prompt. Raises ConstrainError (or a kind of it)
+    for whatever is wrong with the arguments, and for logits that are no numbers.
     """
     start = time.perf_counter()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
     check_request(n, seed, draft, stream)
-    chosen = method_named(method)
+    chosen = method_of(method)
     names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
     source = the_source({**names, "constraint": constraint})
     handle = HFModel.of(model, tokenizer)
@@ -73,17 +81,18 @@ def generate(
         raise ConstrainError(
             f"stream=True takes one prompt, not a list of {len(prompts)}", fix="call generate once for each prompt"
         )
+    source = ANYTHING if healing and source is None else source
     clock = Clock()
     with clock.stage("compile"):
         compiled = None if source is None else compile_for(source, handle)
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     rows = [ids for ids in prompts for _ in range(n)]
-    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start)
+    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start, healing)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()
     if n == 1:
         return outputs[0] if single else outputs
-    groups = [outputs[i : i + n] for i in range(0, len(outputs), n)]
+    groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
     return groups[0] if single else groups

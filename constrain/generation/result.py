@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from constrain.sampling.diagnostics import Diagnostics, diagnose, normalised
 from constrain.sampling.job import FinishReason, TokenRecord
 
 
@@ -16,6 +18,8 @@ class Stats:
     tokens: tokens of the output, EOS included. forced: those that the constraint left no choice about.
     forwards: model forwards that the output took part in; its batch shares them. masks: masks filled for it.
     retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
+    attempts: sequences begun for the output; accepted: those that became members. evaluations: calls of a predicate.
+    method: what sampled it; where "faithful" chose, what and why.
     seed: the seed that gives this output again.
     seconds: wall-clock time of the whole batch by stage — "compile", "model", "mask", "sample", "total".
     """
@@ -25,6 +29,10 @@ class Stats:
     forwards: int = 0
     masks: int = 0
     retries: int = 0
+    attempts: int = 0
+    accepted: int = 0
+    evaluations: int = 0
+    method: str = ""
     seed: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -38,12 +46,17 @@ class Generation:
       a schema.
     logprob: log p(tokens) of the raw model at this temperature (at 1 where the temperature is 0), EOS included.
     log_weight: log importance weight against the model conditioned on the constraint, as the method defines it; for
-      "lcd" log p − log q of the output.
+      "lcd" log p − log q of the output. 0 where the method samples what it states without weights; -inf for what is not
+      to be used.
     finish_reason: "stop" — complete; "length" — cut off at max_tokens or at the model's context, so the text is a
       prefix; "dead_end" — nothing valid could be completed: no allowed token had any probability, or the output failed
-      a residual check as often as allowed.
+      a residual check as often as allowed; "budget" — the method gave up after as many attempts as it may make.
     fault: what the residual check said, if it failed.
     trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.step`).
+    log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
+    evidence_bounds: proven (lower, upper) bounds on that log. tv_bound: a proven bound on the total variation distance
+      between the law of this output and the target; 0 for exact methods. None where nothing is proven.
+    population: the weighted outputs that this one was chosen from ("smc", "sir"), or the states of a chain ("mcmc").
     """
 
     text: str
@@ -55,6 +68,36 @@ class Generation:
     stats: Stats
     fault: str | None = None
     trace: list[TokenRecord] = field(default_factory=list, repr=False)
+    log_evidence: float | None = None
+    evidence_bounds: tuple[float, float] | None = None
+    tv_bound: float | None = None
+    population: list[Generation] = field(default_factory=list, repr=False)
+
+    @property
+    def weights(self) -> list[float]:
+        """Weights of the population, which sum to 1 (to 0 if all are dead); [1.0] where there is none."""
+        members = self.population or [self]
+        return normalised([member.log_weight for member in members])
+
+
+class Generations(list[Generation]):
+    """Several outputs for one prompt: a list that knows how its outputs are weighted."""
+
+    @property
+    def weights(self) -> list[float]:
+        """Self-normalised weights: Σ weights · f(output) estimates the mean of f under the conditioned model. They sum
+        to 1, or to 0 if all outputs are dead."""
+        return normalised([output.log_weight if output.finish_reason == "stop" else -math.inf for output in self])
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size: how many unweighted outputs these are worth."""
+        return diagnose(self).ess
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Evidence, distances and costs; see `constrain.sampling.diagnose`."""
+        return diagnose(self)
 
 
 class Stream:

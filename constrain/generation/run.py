@@ -2,8 +2,9 @@
 
 What the mask cannot enforce — a residual keyword of a schema, a validator of a pydantic model — is checked on every
 complete output (verdict.py). One that fails is thrown away and sampled anew, up to `RETRIES` times (not at temperature
-0, where it would come out the same, nor in a stream, which cannot be taken back); then its finish_reason is "dead_end",
-its fault is named, and it has no value. So nothing invalid is ever returned as "stop".
+0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot be taken back);
+then its finish_reason is "dead_end", its fault is named, and it has no value. So nothing invalid is ever returned as
+"stop".
 Throwing away divides the law of the method by the share that passes: the weights of outputs keep their ratios, but
 their mean no longer estimates the mass of the language (`stats.retries` tells).
 """
@@ -17,6 +18,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from constrain.generation.healing import Healing
+from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
 from constrain.generation.verdict import verdict
 from constrain.hf.model import HFModel
@@ -33,6 +36,7 @@ class Run:
 
     compiled, source: None when unconstrained; `source` may be the compiled constraint itself.
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
+    healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
     """
 
     handle: HFModel
@@ -44,21 +48,26 @@ class Run:
     seed: int
     clock: Clock
     start: float
+    healing: bool = False
     stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
         self.vocabulary = self.handle.vocabulary if self.compiled is None else self.compiled.vocabulary
         self.source = getattr(self.source, "source", self.source)  # a compiled constraint knows what it came from
         self.draw = TorchDraw(self.seed)
+        self.healer = Healing(self.vocabulary)
+        cut = [self.healer.cut(prompt) if self.healing else (prompt, b"") for prompt in self.prompts]
+        self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
 
     def complete(self) -> list[Generation]:
         """Run all rows, and again those whose output failed the last check."""
         outputs: dict[int, Generation] = {}
         pending = list(range(len(self.prompts)))
-        attempts = 1 if self.settings.temperature == 0 else 1 + RETRIES
+        random = self.settings.temperature > 0 and getattr(self.method, "random", True)
+        attempts = 1 + RETRIES if random else 1
         for attempt in range(attempts):
-            samples = _result_of(self.method(self._job(pending, attempt)))
+            samples = _result_of(self.method(self.job(pending, attempt)))
             failed = []
             for row, sample in zip(pending, samples, strict=True):
                 outputs[row] = self._finish(row, sample)
@@ -76,15 +85,18 @@ class Run:
     def stream(self) -> Generator[str, None, Generation]:
         """The text of the only row, as it is written."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        method = self.method(self._job([0], 0))
+        method = self.method(self.job([0]))
         written = 0
+        skipped = len(self.begins[0])
         while True:
             try:
                 _, tokens = next(method)
             except StopIteration as stop:
                 (sample,) = stop.value
                 break
-            if piece := decoder.decode(self.vocabulary.to_bytes(tokens)):
+            new = self.vocabulary.to_bytes(tokens)
+            skipped, new = max(0, skipped - len(new)), new[skipped:]
+            if piece := decoder.decode(new):
                 written += len(piece)
                 yield piece
         output = self._finish(0, sample)
@@ -93,19 +105,33 @@ class Run:
         self._stop()
         return output
 
-    def _job(self, rows: Sequence[int], attempt: int) -> Job:
+    def job(self, rows: Sequence[int] | None = None, attempt: int = 0, *, with_key: bool = False) -> Job:
+        """Some rows, all by default, as a job. with_key: name the constraint, whether or not the method remembers."""
+        rows = range(len(self.prompts)) if rows is None else rows
+        with_key |= getattr(self.method, "memory", None) is not None
         return Job(
             model=self.handle,
             prompts=[self.prompts[row] for row in rows],
-            matchers=None if self.compiled is None else [self.compiled.matcher() for _ in rows],
+            matchers=None if self.compiled is None else [self._matcher(row) for row in rows],
             size=self.vocabulary.size,
             eos_ids=self.vocabulary.eos_ids,
             settings=self.settings,
             draw=self.draw,
             streams=[attempt * len(self.prompts) + row for row in rows],
-            fill_masks=_mask_filler(self.compiled),
+            fill_masks=fill_one_by_one if any(self.begins) else _mask_filler(self.compiled),
             clock=self.clock,
+            constraint_key=self._key() if with_key and self.compiled is not None else "",
+            row_keys=[self.begins[row].hex() for row in rows] if any(self.begins) else None,
+            token_bytes=self.vocabulary.tokens,
         )
+
+    def _matcher(self, row: int) -> Any:
+        return self.healer.matcher(self.compiled.matcher(), self.begins[row])
+
+    def _key(self) -> str:
+        """What tells the constraint from others, "" when nobody can say."""
+        key = key_of(self.source, self.vocabulary)
+        return key and key + getattr(self.compiled, "identity", "")
 
     def _finish(self, row: int, sample: Sample) -> Generation:
         """The generation of a sample; finish_reason turns from "stop" to "dead_end" when the last check fails."""
@@ -114,7 +140,15 @@ class Run:
         stats.forced = sum(record.forced for record in sample.trace)
         stats.forwards += sample.forwards
         stats.masks += sample.masks
-        text = self.vocabulary.to_bytes(sample.tokens).decode("utf-8", "replace")
+        stats.attempts += sample.attempts
+        stats.accepted += sample.accepted
+        stats.evaluations += sample.evaluations
+        stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
+        return self._checked(sample, stats, len(self.begins[row]))
+
+    def _checked(self, sample: Sample, stats: Stats, skipped: int) -> Generation:
+        """skipped: bytes at the beginning that end the prompt."""
+        text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
         output = Generation(
             text=text,
             tokens=sample.tokens,
@@ -124,6 +158,10 @@ class Run:
             finish_reason=sample.finish_reason,
             stats=stats,
             trace=sample.trace,
+            log_evidence=sample.log_evidence,
+            evidence_bounds=sample.evidence_bounds,
+            tv_bound=sample.tv_bound,
+            population=[self._checked(each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population],
         )
         if sample.finish_reason != "stop" or self.source is None:
             return output

@@ -152,11 +152,27 @@ class HFSession:
 
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows; repeated rows are forks."""
+        """Go on with these rows; repeated rows are forks, which share what they have in common (cache.py)."""
         index = torch.tensor(rows, dtype=torch.int64, device=self.device)
-        self.cache.batch_select_indices(index)
+        if len(set(rows)) < len(rows):
+            self.cache = _branched(self.cache, index)
+        else:
+            self.cache.batch_select_indices(index)
         self.attention = self.attention[index]
         self.lengths = self.lengths[index]
+
+    def fork(self, rows: Sequence[int]) -> HFSession:
+        """A session of its own on these rows; what they have read is shared (cache.py)."""
+        index = torch.tensor(rows, dtype=torch.int64, device=self.device)
+        twin = HFSession(self.handle, _branched(self.cache, index), 0)
+        twin.attention, twin.lengths = self.attention[index], self.lengths[index]
+        return twin
+
+
+def _branched(cache: Any, index: torch.Tensor) -> Any:
+    from constrain.hf.cache import branched
+
+    return branched(cache, index)
 
 
 def _unwrapped(model: Any) -> Any:

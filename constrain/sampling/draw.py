@@ -22,6 +22,7 @@ import torch
 
 Result = TypeVar("Result")
 BLOCK = 512  # outcomes searched at once
+STREAM_BITS = 32  # streams of rows, and numbers of substreams, are below 2 ** STREAM_BITS
 
 
 class Draw(Protocol):
@@ -34,6 +35,17 @@ class Draw(Protocol):
         streams: B stream numbers, distinct
         returns: int64[B], on the device of `probabilities`
         """
+
+
+def substream(stream: int, number: int) -> int:
+    """The stream of part `number` (a particle, an attempt) of what draws from `stream`.
+
+    Different from every other (stream, number), from all streams below 2³², and may have substreams itself.
+    Raises ValueError: number outside [0, 2³²).
+    """
+    if not 0 <= number < 1 << STREAM_BITS:
+        raise ValueError(f"a substream has a number in [0, 2**{STREAM_BITS}), not {number}")
+    return (stream + 1) << STREAM_BITS | number
 
 
 class TorchDraw:

@@ -18,7 +18,7 @@ from constrain.sampling.apply import bitmask_words
 from constrain.sampling.draw import Draw
 from constrain.sampling.model import LanguageModel
 
-FinishReason = Literal["stop", "length", "dead_end"]
+FinishReason = Literal["stop", "length", "dead_end", "budget"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,10 @@ class TokenMatcher(Protocol):
     def fill_mask(self, row: np.ndarray) -> None: ...
     def advance(self, token_id: int) -> bool: ...
     def forced_tokens(self) -> Sequence[int]: ...
+    def is_accepting(self) -> bool: ...
     def is_finished(self) -> bool: ...
+    def rollback(self, n_tokens: int) -> None: ...
+    def fork(self) -> Any: ...
 
 
 class TokenRecord(NamedTuple):
@@ -61,9 +64,19 @@ class Sample:
 
     tokens: EOS included, when it was taken
     log_prob: log p(tokens) of the raw model
-    log_weight: log importance weight, see the method
-    finish_reason: "stop" — EOS was taken; "length" — no room for more; "dead_end" — no allowed token had any mass
+    log_weight: log importance weight. Weighted methods: E[exp(log_weight) · 1(tokens = x)] = p(x) for every member x.
+      Exact methods, and chains: 0, since the sample is from the stated law already. -inf where nothing is to be used.
+    finish_reason: "stop" — EOS was taken; "length" — no room for more; "dead_end" — no allowed token had any mass;
+      "budget" — the method gave up after as many attempts as it may make
     trace: the numbers of every token
+    log_evidence: log of this row's estimate of the mass of the language; None where the method has none
+    evidence_bounds: proven (lower, upper) bounds on that log, where the method has them
+    population: weighted samples that this one was chosen from, or the states of a chain that it ends; else empty
+    tv_bound: a proven bound on the total variation distance between the law of this sample and the target
+    forwards: sequences × forwards that this row took part in. masks: masks filled for it.
+    attempts: sequences begun for this row; accepted: those that became members, and were not thrown away
+    evaluations: calls of a predicate or potential
+    method: which method made it and why, where a method chose another
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -71,8 +84,16 @@ class Sample:
     log_weight: float = 0.0
     finish_reason: FinishReason = "length"
     trace: list[TokenRecord] = field(default_factory=list)
-    forwards: int = 0  # model forwards that this row took part in
-    masks: int = 0  # masks filled for this row
+    log_evidence: float | None = None
+    evidence_bounds: tuple[float, float] | None = None
+    population: list[Sample] = field(default_factory=list, repr=False)
+    tv_bound: float | None = None
+    forwards: int = 0
+    masks: int = 0
+    attempts: int = 1
+    accepted: int = 0
+    evaluations: int = 0
+    method: str = ""
 
 
 class Clock:
@@ -105,6 +126,9 @@ class Job:
     size: tokens of the vocabulary
     eos_ids: the ids that end an output
     fill_masks: fills the bitmasks of several matchers
+    constraint_key: what tells this constraint, on this vocabulary, from others; "" when nobody can say
+    row_keys: what tells the matchers of rows apart, one a row; None where all rows have the same constraint
+    token_bytes: by id, None for what is no text; needed only by methods with potentials
     """
 
     model: LanguageModel
@@ -117,6 +141,20 @@ class Job:
     streams: Sequence[int]
     fill_masks: Callable[[Sequence[Any], np.ndarray], None] = fill_one_by_one
     clock: Clock = field(default_factory=Clock)
+    constraint_key: str = ""
+    row_keys: Sequence[str] | None = None
+    token_bytes: Sequence[bytes | None] = ()
+
+    def target(self, row: int) -> tuple[tuple[int, ...], str]:
+        """Rows with equal values sample the same: the prompt, and what is particular about the row's constraint."""
+        return tuple(self.prompts[row]), "" if self.row_keys is None else self.row_keys[row]
+
+    def groups(self) -> list[list[int]]:
+        """The rows, grouped by target, in order of their first."""
+        found: dict[Any, list[int]] = {}
+        for row in range(len(self.prompts)):
+            found.setdefault(self.target(row), []).append(row)
+        return list(found.values())
 
     @property
     def words(self) -> int:

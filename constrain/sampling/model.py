@@ -43,3 +43,6 @@ class Session(Protocol):
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows, in this order; a row may be dropped, or repeated to fork it."""
+
+    def fork(self, rows: Sequence[int]) -> Session:
+        """A session of its own that goes on with these rows; this one stays as it is."""

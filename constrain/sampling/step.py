@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,6 +44,10 @@ class Step:
     log_prob_raw: torch.Tensor  # float[B]
     log_prob_sampled: torch.Tensor  # float[B]
     log_z: torch.Tensor  # float[B]
+
+    def rows(self, which: Any) -> Step:
+        """Some of the rows: a slice, or int64[N]."""
+        return Step(*(getattr(self, each.name)[which] for each in fields(self)))
 
     @classmethod
     def joined(cls, parts: Sequence[Step]) -> Step:
@@ -94,7 +99,7 @@ def _step(
     `python benchmarks/sampling_step.py`.
     """
     logits = _scaled(logits, settings.temperature)
-    log_total = _log_total(logits, places)
+    log_total = log_total_of(logits, places)
     masked, columns = (logits, None) if bitmask is None else masked_logits(logits, bitmask, size)  # float[B, U]
     top = masked.amax(-1, keepdim=True)
     weights = (masked - top.clamp(min=torch.finfo(top.dtype).min)).exp_()  # the largest is 1; all are 0 in a dead row
@@ -145,7 +150,7 @@ def score(
     """
     logits = _scaled(logits, temperature)
     index = torch.tensor(tokens, dtype=torch.int64, device=logits.device).unsqueeze(1)
-    return (logits.gather(1, index).squeeze(1) - _log_total(logits, places)).tolist()
+    return (logits.gather(1, index).squeeze(1) - log_total_of(logits, places)).tolist()
 
 
 def _scaled(logits: torch.Tensor, temperature: float) -> torch.Tensor:
@@ -154,8 +159,8 @@ def _scaled(logits: torch.Tensor, temperature: float) -> torch.Tensor:
     return logits if temperature in (0, 1) else logits / temperature
 
 
-def _log_total(logits: torch.Tensor, places: Sequence[tuple[int, int]] | None) -> torch.Tensor:
-    """log Σ exp of each row; finite exactly when no logit is NaN or +inf and some logit is not -inf."""
+def log_total_of(logits: torch.Tensor, places: Sequence[tuple[int, int]] | None) -> torch.Tensor:
+    """log Σ exp of each row, float[B]; finite exactly when no logit is NaN or +inf and some logit is not -inf."""
     total = logits.logsumexp(-1)
     finite = torch.isfinite(total)
     if not bool(finite.all()):

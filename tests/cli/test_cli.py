@@ -196,6 +196,17 @@ def test_generate_streams() -> None:
     assert (cut.exit_code, "did not finish" in cut.stderr) == (3, True)
 
 
+def test_generate_by_another_method() -> None:
+    args = ("--choices", "red,green", "--prompt", '{"color": "', "--json", "-n", "2")
+    best = [json.loads(line) for line in invoke("generate", *args, "--method", "argmax").stdout.splitlines()]
+    assert best[0]["logprob"] >= best[1]["logprob"]
+    none = invoke("generate", "--regex", "ab", "--max-tokens", "1", "--method", "rejection")
+    assert (none.exit_code, "no attempt of --method became a member" in none.stderr) == (3, True)
+    unknown = invoke("generate", "--regex", "ab", "--method", "magic")
+    assert unknown.exit_code == 2
+    assert "there is no method 'magic'\n  fix: choose one of: argmax" in unknown.stderr
+
+
 def test_a_fault_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     import constrain
 

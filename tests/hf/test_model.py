@@ -46,15 +46,42 @@ def test_logits_do_not_depend_on_the_batch(models: dict[str, HFModel], name: str
     keep = [rng.randint(1, len(row)) for row in rows]
     session, logits = handle.start(rows, keep)
     check(handle, rows, keep, logits)
-    for _ in range(6):
+    left = []
+    for _ in range(8):
         order = [rng.randrange(len(rows)) for _ in range(rng.randint(1, 4))]  # drops, permutes and forks
-        session.select(order)
+        if rng.random() < 0.5:
+            left.append((session, rows))
+            session = session.fork(order)
+        else:
+            session.select(order)
         rows = [list(rows[i]) for i in order]
         lengths = [rng.randint(1, 5) for _ in rows] if handle.ragged else [rng.randint(1, 5)] * len(rows)
         chunks = [some(length) for length in lengths]
         keep = [rng.randint(1, length) for length in lengths]
         rows = [row + chunk for row, chunk in zip(rows, chunks, strict=True)]
         check(handle, rows, keep, session.feed(chunks, keep))
+    for session, rows in left:  # those that were forked from are where they were
+        rows = [[*row, 7] for row in rows]
+        check(handle, rows, [1] * len(rows), session.feed([[7]] * len(rows), [1] * len(rows)))
+
+
+def test_forks_keep_their_beginning_once(models: dict[str, HFModel]) -> None:
+    """Bytes of keys and values, as many as if nothing was kept twice."""
+    handle = models["llama"]
+    session, _ = handle.start([list(range(100))], [1])
+    forks = [session.fork([0] * 50) for _ in range(4)]
+    for fork in forks:
+        fork.feed([[1]] * 50, [1] * 50)
+        fork.select([0, *range(49)])
+    tensors = {
+        tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes()
+        for each in (session, *forks)
+        for layer in each.cache.layers
+        for name in ("keys", "values", "stem_keys", "stem_values")
+        if (tensor := getattr(layer, name, None)) is not None
+    }
+    slot = 2 * 2 * 16 * 8  # two layers, keys and values, one head of 16 numbers in float64
+    assert sum(tensors.values()) == slot * (100 + 4 * 50)
 
 
 def check(handle: HFModel, rows: list[list[int]], keep: list[int], logits: list[torch.Tensor]) -> None:

@@ -22,6 +22,7 @@ from constrain.sampling import (
     register,
     score,
     step,
+    substream,
     top_k_,
     top_p_,
 )
@@ -298,7 +299,8 @@ def test_minus_infinity_is_a_logit_like_another() -> None:
 def test_methods_are_a_table() -> None:
     with pytest.raises(ConstrainError) as caught:
         method_named("nucleus")
-    assert str(caught.value) == "there is no method 'nucleus'\n  fix: choose one of: lcd"
+    names = ", ".join(sorted(METHODS))
+    assert str(caught.value) == f"there is no method 'nucleus'\n  fix: choose one of: {names}"
     with pytest.raises(ConstrainError, match="there is a method 'lcd' already"):
         register("lcd", METHODS["lcd"])
     register("another", METHODS["lcd"])
@@ -306,3 +308,17 @@ def test_methods_are_a_table() -> None:
         assert method_named("another") is METHODS["lcd"]
     finally:
         del METHODS["another"]
+
+
+def test_substreams_are_distinct() -> None:
+    """From each other, from the streams of rows, and from their own substreams."""
+    streams = [0, 1, 2, 2**32 - 1]
+    once = [substream(stream, number) for stream in streams for number in (0, 1, 2**32 - 1)]
+    twice = [substream(stream, number) for stream in once for number in (0, 1, 2**32 - 1)]
+    assert len({*streams, *once, *twice}) == len(streams) + len(once) + len(twice)
+    for number in (-1, 2**32):
+        with pytest.raises(ValueError, match="a substream has a number in"):
+            substream(0, number)
+    draw = TorchDraw(3)
+    uniform = torch.full((1, 1000), 1e-3)
+    assert len({int(draw(uniform, [stream])) for stream in once}) > 10

@@ -1,0 +1,47 @@
+"""What tells one constraint from another, in this process and the next: a key for `constrain.sampling.Memory`.
+
+The idea: a source is a plain description, so its parts can be written down and hashed. Order counts in a schema (keys
+come in its order). What only parses the finished text is left out: it does not change a mask.
+Limit: sources with parts of unknown kinds — a registry of remote schemas, a source class of one's own — have no key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+AFTERWARDS = {"given", "parse_with", "budget"}  # fields of a schema source that say nothing of its language
+
+
+def key_of(source: Any, vocabulary: Any) -> str:
+    """The key of a source on a vocabulary; "" if it has none."""
+    try:
+        described = json.dumps(_described(source))
+    except TypeError:
+        return ""
+    return hashlib.sha256(f"{getattr(vocabulary, 'key', '')} {described}".encode()).hexdigest()
+
+
+def _described(value: Any) -> Any:
+    """A value as plain JSON. Raises TypeError for what is not known to be a description."""
+    if isinstance(value, Enum):
+        return [type(value).__qualname__, value.name]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, bytes):
+        return ["bytes", value.hex()]
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = [
+            [each.name, _described(getattr(value, each.name))] for each in fields(value) if each.name not in AFTERWARDS
+        ]
+        return [type(value).__qualname__, parts]
+    if isinstance(value, (list, tuple)):
+        return [type(value).__qualname__, *map(_described, value)]
+    if isinstance(value, dict):
+        return ["dict", *([_described(key), _described(part)] for key, part in value.items())]
+    if isinstance(value, (set, frozenset)):
+        return ["set", *sorted(json.dumps(_described(part)) for part in value)]
+    raise TypeError(f"no description of a {type(value).__name__}")

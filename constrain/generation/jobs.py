@@ -1,0 +1,45 @@
+"""`make_job`: a job for the methods of `constrain.sampling`, from the arguments of `generate`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.generation.arguments import CONSTRAINTS, check_request, check_settings, compile_for, the_source
+from constrain.generation.prompts import read_prompts
+from constrain.generation.run import Run
+from constrain.hf.model import HFModel
+from constrain.sampling.job import Clock, Job
+from constrain.sampling.lcd import lcd
+
+
+def make_job(
+    model: Any,
+    prompt: Any,
+    *,
+    tokenizer: Any = None,
+    n: int = 1,
+    max_tokens: int = 512,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int = 0,
+    **constraint: Any,
+) -> Job:
+    """A job with n rows for each prompt: for `constrain.sampling.compare`, or to run a method by hand.
+
+    constraint: at most one of schema, regex, grammar, choices, type, constraint; all arguments are those of `generate`.
+    Raises ConstrainError for whatever is wrong with them.
+    """
+    unknown = sorted(constraint.keys() - set(CONSTRAINTS))
+    if unknown:
+        raise ConstrainError(f"make_job has no argument {unknown[0]!r}", fix=f"name one of: {', '.join(CONSTRAINTS)}")
+    settings = check_settings(max_tokens, temperature, top_k, top_p)
+    check_request(n, seed, None, False)
+    source = the_source({name: constraint.get(name) for name in CONSTRAINTS})
+    handle = HFModel.of(model, tokenizer)
+    prompts, _ = read_prompts(prompt, handle)
+    compiled = None if source is None else compile_for(source, handle)
+    rows = [ids for ids in prompts for _ in range(n)]
+    return Run(handle, rows, compiled, source, settings, lcd, seed, Clock(), time.perf_counter()).job(with_key=True)

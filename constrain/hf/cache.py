@@ -1,0 +1,65 @@
+"""Keys and values of many sequences that begin alike: the beginning is kept once.
+
+The idea: where a batch of particles starts from a prompt, each layer holds the prompt's keys and values once for each
+distinct prompt, and for each row only what came after. Forks and selections copy the rows' own part; the beginning is
+named by an index.
+Cost: for the time of one layer's attention the two are put together, as a plain cache does too when it grows.
+Limit: layers that keep everything (`DynamicLayer`), of models that may grow ragged.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from transformers.cache_utils import DynamicLayer
+
+
+class SharedLayer(DynamicLayer):
+    """One layer. stem_keys, stem_values: [R, heads, P, size]; stems: int64[B], the beginning of each row.
+    keys, values: [B, heads, S, size], what came after."""
+
+    def __init__(self, layer: Any, stems: torch.Tensor) -> None:
+        """The rows of another layer that `stems` names; its tensors are taken by reference."""
+        super().__init__()
+        self.stem_keys, self.stem_values, self.stems = layer.keys, layer.values, stems
+        self.lazy_initialization(layer.keys, layer.values)
+        _, heads, _, size = layer.keys.shape
+        self.keys = layer.keys.new_empty((len(stems), heads, 0, size))
+        self.values = layer.values.new_empty((len(stems), heads, 0, layer.values.shape[-1]))
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Add to the rows' own part; the whole, for attention."""
+        self.keys = torch.cat([self.keys, key_states], dim=-2)
+        self.values = torch.cat([self.values, value_states], dim=-2)
+        return self._whole(self.stem_keys, self.keys), self._whole(self.stem_values, self.values)
+
+    def _whole(self, stem: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+        beginning = stem.expand(len(own), -1, -1, -1) if len(stem) == 1 else stem[self.stems]
+        return torch.cat([beginning, own], dim=-2)
+
+    def get_seq_length(self) -> int:
+        """Slots, the beginning included."""
+        return int(self.stem_keys.shape[-2] + self.keys.shape[-2])
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Go on with these rows."""
+        self.stems = self.stems[indices]
+        self.keys, self.values = self.keys[indices], self.values[indices]
+
+
+def branched(cache: Any, rows: torch.Tensor) -> Any:
+    """A cache that goes on from rows of another, which stays as it is; int64[B] on the cache's device.
+
+    Layers replace their tensors and never write into them, so those of both may be the same.
+    """
+    twin = copy.copy(cache)
+    twin.layers = []
+    for layer in cache.layers:
+        if type(layer) is DynamicLayer and layer.is_initialized:
+            twin.layers.append(SharedLayer(layer, rows))
+        else:
+            twin.layers.append(copy.copy(layer))
+            twin.layers[-1].batch_select_indices(rows)
+    return twin

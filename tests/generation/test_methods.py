@@ -1,0 +1,189 @@
+"""`generate(method=...)`: laws of real models, weights, what is reported, and memories across calls."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import constrain
+from constrain import reference
+from constrain.errors import ConstrainError
+from constrain.generation import Generations
+from constrain.generation.identity import key_of
+from constrain.sampling import CARS, METHODS, ASAp, Exact, Memory, Rejection
+from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
+
+PROMPT = '{"color": "'
+COLORS = '(red|green|blue|yellow)"}'
+LEVEL = 1e-3  # of each chi-square test here, shared by Bonferroni
+
+
+@pytest.fixture(scope="module")
+def ref() -> reference.Reference:
+    return reference.load()
+
+
+@pytest.fixture(scope="module")
+def truth(ref: reference.Reference) -> dict[tuple[int, ...], float]:
+    """π of the reference model: p of every member, one forward each, no sampler involved."""
+    table = constrain.generate(ref, PROMPT, regex=COLORS, method="argmax", n=60)
+    members = {tuple(g.tokens): g.logprob for g in table if g.finish_reason == "stop"}
+    total = math.fsum(map(math.exp, members.values()))
+    return {tokens: math.exp(log_p) / total for tokens, log_p in members.items()}
+
+
+def test_argmax_lists_all_tokenisations(ref: reference.Reference, truth: dict[Any, float]) -> None:
+    vocabulary = constrain.Vocabulary.from_huggingface(ref.tokenizer)
+    texts = Counter(vocabulary.to_bytes(tokens) for tokens in truth)
+    assert set(texts) == {b'red"}', b'green"}', b'blue"}', b'yellow"}'}
+    expected = 0
+    for text in texts:  # the number of ways to cut it into tokens, times the ends
+        ways = [1] + [0] * len(text)
+        for end in range(1, len(text) + 1):
+            cuts = [ways[start] * vocabulary.tokens.count(text[start:end]) for start in range(end)]
+            ways[end] = sum(cuts)
+        expected += ways[-1] * len(vocabulary.eos_ids)
+    assert len(truth) == min(expected, 60)
+
+
+@pytest.mark.parametrize(
+    "method, n",
+    [(Exact(), 600), (CARS(), 600), (Rejection(batch=64, attempts=4000), 20), ("faithful", 600)],
+    ids=["exact", "cars", "rejection", "faithful"],
+)
+def test_exact_methods_draw_from_the_conditional(
+    ref: reference.Reference, truth: dict[Any, float], method: Any, n: int
+) -> None:
+    """Chi-square, with cells of expected size below 5 pooled."""
+    outputs = constrain.generate(ref, PROMPT, regex=COLORS, method=method, n=n, seed=3)
+    assert {g.finish_reason for g in outputs} == {"stop"}
+    assert {g.log_weight for g in outputs} == {0.0}
+    counts = Counter(tuple(g.tokens) for g in outputs)
+    cells = [x for x in truth if truth[x] * n >= 5]
+    observed = np.array([counts[x] for x in cells] + [n - sum(counts[x] for x in cells)], float)
+    expected = np.array([truth[x] * n for x in cells])
+    expected = np.append(expected, n - expected.sum())
+    keep = expected > 1e-9
+    statistic = ((observed - expected)[keep] ** 2 / expected[keep]).sum()
+    halves = torch.tensor([(keep.sum() - 1) / 2, statistic / 2], dtype=torch.float64)
+    p_value = float(torch.special.gammaincc(halves[0], halves[1]))  # the tail of chi-square
+    assert p_value > LEVEL / 4
+
+
+def test_weights_bring_masked_decoding_home(ref: reference.Reference, truth: dict[Any, float]) -> None:
+    outputs = constrain.generate(ref, PROMPT, regex=COLORS, n=800, seed=1)
+    assert isinstance(outputs, Generations)
+    assert math.fsum(outputs.weights) == pytest.approx(1)
+    weighted: Counter[tuple[int, ...]] = Counter()
+    plain: Counter[tuple[int, ...]] = Counter()
+    for g, weight in zip(outputs, outputs.weights, strict=True):
+        weighted[tuple(g.tokens)] += weight  # type: ignore[assignment]
+        plain[tuple(g.tokens)] += 1 / len(outputs)  # type: ignore[assignment]
+
+    def tv(law: Any) -> float:
+        return 0.5 * math.fsum(abs(law[x] - truth.get(x, 0.0)) for x in truth.keys() | law.keys())
+
+    assert tv(weighted) < 0.05 < tv(plain)
+    report = outputs.diagnostics
+    assert 1 < outputs.ess < 800
+    assert report.ess == outputs.ess
+    table = constrain.generate(ref, PROMPT, regex=COLORS, method="exact")
+    assert report.log_evidence == pytest.approx(table.log_evidence, abs=0.05)
+    assert table.evidence_bounds == (table.log_evidence, table.log_evidence)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_by_name(ref: reference.Reference, name: str) -> None:
+    g = constrain.generate(ref, PROMPT, choices=["red", "green"], method=name, seed=5, max_tokens=12)
+    assert (g.text in ("red", "green")) == (g.finish_reason == "stop")
+    assert g.finish_reason in ("stop", "budget", "dead_end", "length")
+    assert g.stats.method.startswith("exact: " if name == "faithful" else name)
+    assert g.stats.attempts >= 1
+    assert g.stats.forwards >= 1
+    again = constrain.generate(ref, PROMPT, choices=["red", "green"], method=name, seed=5, max_tokens=12)
+    assert again.tokens == g.tokens
+    streamed = constrain.generate(
+        ref, PROMPT, choices=["red", "green"], method=name, seed=5, max_tokens=12, stream=True
+    )
+    assert "".join(streamed) == g.text == streamed.result.text
+
+
+def test_the_population_behind_an_output(ref: reference.Reference) -> None:
+    g = constrain.generate(ref, PROMPT, regex=COLORS, method="sir", seed=1)
+    assert len(g.population) == len(g.weights) > 1
+    assert math.fsum(g.weights) == pytest.approx(1)
+    assert g.text in {each.text for each in g.population}
+    assert constrain.generate(ref, PROMPT, regex=COLORS, seed=1).weights == [1.0]
+
+
+def test_a_class_is_no_method(ref: reference.Reference) -> None:
+    with pytest.raises(ConstrainError) as caught:
+        constrain.generate(ref, PROMPT, regex=COLORS, method=CARS)
+    assert str(caught.value) == "method is the class CARS, not a method\n  fix: make one: CARS()"
+
+
+def test_a_memory_across_calls(ref: reference.Reference, tmp_path: Path) -> None:
+    memory = Memory()
+    given = {"regex": COLORS, "n": 30}
+    first = constrain.generate(ref, PROMPT, method=CARS(memory=memory), seed=1, **given)
+    later = constrain.generate(ref, PROMPT, method=CARS(memory=memory), seed=2, **given)
+    assert sum(g.stats.attempts for g in later) < sum(g.stats.attempts for g in first) / 2
+    assert len(memory) == 1
+    memory.save(tmp_path / "memory")
+    loaded = Memory.load(tmp_path / "memory")
+    both = [constrain.generate(ref, PROMPT, method=ASAp(memory=known), seed=3, **given) for known in (memory, loaded)]
+    assert [g.tokens for g in both[0]] == [g.tokens for g in both[1]]
+    assert both[0][0].tv_bound == both[1][0].tv_bound < 0.5
+    constrain.generate(ref, PROMPT, regex=COLORS, temperature=0.5, method=CARS(memory=memory))
+    constrain.generate(ref, PROMPT, choices=["a"], method=CARS(memory=memory))
+    assert len(memory) == 3
+
+
+def test_identities(ref: reference.Reference) -> None:
+    vocabulary = constrain.Vocabulary.from_huggingface(ref.tokenizer)
+    other = constrain.Vocabulary([b"a", None], [1])
+    sources = [
+        constrain.regex("a+"),
+        constrain.regex("a*"),
+        constrain.choices(["a+"]),
+        constrain.choices(["a", "b"]),
+        constrain.choices(["b", "a"]),
+        constrain.grammar('start: "a"+'),
+        constrain.regex("a+") & constrain.regex("[ab]+"),
+        constrain.regex("a+") | constrain.choices(["b"]),
+        constrain.json_schema({"type": "object", "properties": {"a": {}, "b": {}}}),
+        constrain.json_schema({"type": "object", "properties": {"b": {}, "a": {}}}),
+        constrain.json_schema({"type": "boolean"}),
+        constrain.json_schema({"type": "boolean"}, whitespace="compact"),
+    ]
+    keys = [key_of(source, vocabulary) for source in sources]
+    assert all(keys)
+    assert len(set(keys)) == len(keys)
+    assert key_of(constrain.regex("a+"), vocabulary) == keys[0]
+    assert key_of(constrain.json_schema({"type": "boolean"}), vocabulary) == keys[10]
+    assert key_of(constrain.regex("a+"), other) != keys[0]
+    assert key_of(object(), vocabulary) == ""
+
+
+@pytest.mark.parametrize("family", [tiny_llama, tiny_mistral])
+def test_real_caches_under_methods_that_fork(family: Any) -> None:
+    """log p of what a method returns is that of one plain forward over prompt and output."""
+    tokenizer = tiny_tokenizer()
+    model = family(tokenizer, seed=3)
+    prompts = ["the red", '{"name": "', "é日本 00"]
+    for method in (CARS(attempts=400), ASAp(batch=2, warmup=2), "exact", "argmax", "beam", "sir", "smc"):
+        outputs = constrain.generate(
+            model, prompts, tokenizer=tokenizer, regex="(red|green) ?(é|日)?", method=method, seed=1, max_tokens=8
+        )
+        for prompt, g in zip(prompts, outputs, strict=True):
+            ids = tokenizer(prompt)["input_ids"]
+            with torch.inference_mode():
+                logits = model(torch.tensor([[*ids, *g.tokens]])).logits[0].log_softmax(-1)
+            expected = sum(float(logits[len(ids) - 1 + i, token]) for i, token in enumerate(g.tokens))
+            assert g.logprob == pytest.approx(expected, abs=1e-9)

@@ -1,0 +1,215 @@
+"""Diagnostics by the identities, `compare` on a known target, and what `faithful` chooses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sampling_cases import Case, conditional, distance, exact, law_of, mass, outcomes
+
+from constrain.errors import ConstrainError, LimitError
+from constrain.sampling import (
+    CARS,
+    Exact,
+    Faithful,
+    Memory,
+    Rejection,
+    Sample,
+    Settings,
+    TorchDraw,
+    compare,
+    diagnose,
+    lcd,
+)
+from constrain.sampling.diagnostics import effective_size, normalised
+from constrain.sampling.faithful import count_prefixes
+from constrain.sampling.sampler import drive
+
+
+def kl(left: dict[tuple[int, ...], float], right: dict[tuple[int, ...], float]) -> float:
+    return math.fsum(p * math.log(p / right[x]) for x, p in left.items() if p > 0)
+
+
+@pytest.mark.parametrize("language", ["skewed", "dyck", "ambiguous", "cut", "dead end"])
+def test_the_identities(language: str) -> None:
+    """Every outcome of lcd with a multiplicity of q: then the estimates are what they estimate."""
+    case = Case(language, 2, 1.0, Settings(max_tokens=4 if language == "cut" else 9))
+    pi = conditional(exact(case))
+    found = [(q, sample) for q, (sample,) in outcomes(case, lambda: lcd)]
+    law = law_of(found)
+    share = math.fsum(law.values())
+    law = {x: q / share for x, q in law.items()}
+    # q is the law of those that did not fail; log w of those, averaged by q, by hand:
+    log_w = {tuple(s.tokens): s.log_weight for _, s in found if s.finish_reason == "stop"}
+    log_z = math.log(mass(exact(case)))
+    mean_q = math.fsum(q * log_w[x] for x, q in law.items()) + math.log(share)
+    mean_pi = math.fsum(p * log_w[x] for x, p in pi.items()) + math.log(share)
+    assert log_z - mean_q == pytest.approx(kl(law, pi), abs=1e-12)
+    assert mean_pi - log_z == pytest.approx(kl(pi, law), abs=1e-12)
+    # And `diagnose` comes near them with many outputs.
+    report = diagnose(drive(lcd, case.job(TorchDraw(3), 3000)))
+    assert report.log_evidence == pytest.approx(log_z, abs=0.1)
+    assert report.kl_from_target == pytest.approx(kl(law, pi), abs=0.1)
+    assert report.kl_to_target == pytest.approx(kl(pi, law), abs=0.1)
+    assert report.share == pytest.approx(share, abs=0.05)
+    assert report.acceptance == report.share
+    assert report.forwards > 0
+    assert report.tv_bound is None
+
+
+def test_numbers_by_hand() -> None:
+    samples = [
+        Sample(tokens=[1, 2], log_weight=math.log(w), log_evidence=math.log(w), finish_reason="stop", accepted=1,
+               forwards=4, evaluations=3, tv_bound=0.25)
+        for w in (0.1, 0.3)
+    ]  # fmt: skip
+    samples.append(Sample(log_weight=-math.inf, log_evidence=-math.inf, finish_reason="dead_end", tv_bound=0.5))
+    report = diagnose(samples)
+    assert report.n == 3
+    assert report.share == pytest.approx(2 / 3)
+    assert report.ess == pytest.approx(0.4**2 / (0.01 + 0.09))
+    assert report.log_evidence == pytest.approx(math.log(0.4 / 3))
+    assert report.kl_from_target == pytest.approx(math.log(0.2) - (math.log(0.1) + math.log(0.3)) / 2)
+    assert report.kl_to_target == pytest.approx(0.25 * math.log(0.1) + 0.75 * math.log(0.3) - math.log(0.2))
+    assert report.acceptance == pytest.approx(2 / 3)
+    assert report.forwards == pytest.approx(8 / 3)
+    assert (report.evaluations, report.evaluations_per_token) == (2, 1.5)
+    assert report.tv_bound == 0.5
+    assert "ess                           1.6" in str(report)
+    with pytest.raises(ConstrainError, match="there are no outputs to diagnose"):
+        diagnose([])
+
+
+def test_all_dead_is_no_crash() -> None:
+    dead = [Sample(log_weight=-math.inf, log_evidence=-math.inf, finish_reason="dead_end")] * 3
+    report = diagnose(dead)
+    assert (report.share, report.ess, report.log_evidence) == (0, 0, -math.inf)
+    assert (report.kl_from_target, report.kl_to_target) == (None, None)
+    assert normalised([-math.inf] * 2) == [0, 0]
+    assert normalised([-1000, -1000]) == pytest.approx([0.5, 0.5])  # far below what exp can hold
+    assert effective_size([-1000, -1000]) == pytest.approx(2)
+
+
+def test_pooled_evidence_of_rejection() -> None:
+    """Rows stop at their first success; weighted by their attempts, their estimates are successes / attempts."""
+    case = Case("optional tail", 1, 0.5)
+    truth = math.log(mass(exact(case)))
+    for method in (Rejection(), CARS()):
+        samples = drive(method, case.job(TorchDraw(0), 150))
+        report = diagnose(samples)
+        assert report.log_evidence == pytest.approx(truth, abs=0.25)
+        assert report.ess == pytest.approx(150)
+        assert (report.kl_from_target, report.kl_to_target) == (0, 0)
+        if isinstance(method, Rejection):  # what the pooling is for
+            assert math.log(np.mean([math.exp(sample.log_evidence) for sample in samples])) > truth + 0.5
+
+
+# --- compare ----------------------------------------------------------------------------------------------------------
+
+
+def test_compare_ranks_methods_by_what_a_budget_buys() -> None:
+    case = Case("skewed", 7, 1.0)
+    found = compare(case.job(TorchDraw(0)), ["lcd", "cars", "asap"], budgets=[60, 400], repeats=3, seed=1)
+    tv = {(point.method, point.budget): point.tv for point in found.points}
+    lcd_law = law_of([(q, s) for q, (s,) in outcomes(case, lambda: lcd)])
+    floor = distance(lcd_law, conditional(exact(case)))
+    assert found.truth == pytest.approx(conditional(exact(case)))
+    assert floor > 0.15
+    assert tv["lcd unweighted", 400] > floor - 0.1
+    for name in ("lcd", "cars", "asap", "null"):
+        assert tv[name, 400] < min(tv[name, 60], tv["lcd unweighted", 400])
+    for point in found.points:
+        assert point.forwards <= point.budget
+        assert point.outputs > 0 or point.budget == 60  # one call of cars may need more
+    assert str(found).splitlines()[0].split() == ["method", "budget", "forwards", "outputs", "TV", "KL"]
+    assert len(str(found).splitlines()) == 1 + 5 * 2
+
+
+def test_compare_draws_a_figure(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plot() needs matplotlib")
+    case = Case("optional tail", 1)
+    found = compare(case.job(TorchDraw(0)), {"table": Exact}, budgets=[50, 100], repeats=1)
+    figure = found.plot(str(tmp_path / "compare.svg"))
+    assert [axes.get_xscale() for axes in figure.axes] == ["log", "log"]
+    assert (tmp_path / "compare.svg").stat().st_size > 1000
+
+
+def test_compare_says_what_it_cannot_do() -> None:
+    case = Case("skewed", 0)
+    job = case.job(TorchDraw(0))
+    with pytest.raises(ConstrainError, match="there is no method 'magic'"):
+        compare(job, ["magic"])
+    with pytest.raises(ConstrainError, match="compare needs at least one budget"):
+        compare(job, budgets=())
+    with pytest.raises(ConstrainError, match="a budget must be an int of at least 1, not 0"):
+        compare(job, budgets=(0,))
+    with pytest.raises(LimitError):
+        compare(job, limit=5)
+    with pytest.raises(ConstrainError, match="no member that the model gives any mass"):
+        compare(replace(job, settings=Settings(max_tokens=2)))
+
+
+# --- faithful ---------------------------------------------------------------------------------------------------------
+
+
+def chosen(case: Case, rows: int = 1, method: Faithful | None = None) -> list[Sample]:
+    return drive(method or Faithful(), case.job(TorchDraw(1), rows))
+
+
+def test_faithful_chooses_by_the_problem() -> None:
+    small = Case("skewed", 1, 0.5)
+    pi = conditional(exact(small))
+    assert law_of([(q, s) for q, (s,) in outcomes(small, Faithful)]) == pytest.approx(pi, abs=1e-10)
+    assert (
+        chosen(small)[0].method == f"exact: the language has {count_prefixes(small.job(TorchDraw(0)), 0, 500)} prefixes"
+    )
+    likely = chosen(Case("optional tail", 1, 0.5), 3, Faithful(prefixes=1, mass=0.01))
+    assert [sample.method.split(":")[0] for sample in likely] == ["cars"] * 3
+    assert all(sample.log_weight == 0 for sample in likely)
+    unlikely = chosen(Case("one member", 0, 5.0), 2, Faithful(prefixes=1))
+    assert [sample.method.split(" of ")[0] for sample in unlikely] == ["sir"] * 2
+    assert all("of the model's mass" in sample.method for sample in unlikely)
+    free = drive(Faithful(), small.job(TorchDraw(1), matchers=None, settings=Settings(max_tokens=3)))
+    assert free[0].method == "lcd: there is no constraint"
+
+
+def test_faithful_falls_back_when_attempts_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot that was too hopeful: `cars` may try once, where it would need a dozen attempts."""
+    monkeypatch.setattr("constrain.sampling.faithful.CARS", lambda memory, attempts: CARS(memory=memory, attempts=1))
+    case = Case("optional tail", 0, 2.0)
+    samples = chosen(case, 100, Faithful(prefixes=1, mass=0.01, pilot=64))
+    methods = [sample.method.split(" ")[0].rstrip(":") for sample in samples]
+    assert set(methods) == {"cars", "sir"}
+    assert all(sample.finish_reason == "stop" for sample in samples)
+
+
+def test_faithful_remembers() -> None:
+    case, memory = Case("optional tail", 1, 0.5), Memory()
+    for _ in range(3):
+        chosen(case, 20, Faithful(memory=memory, prefixes=1, mass=0.01))
+    assert len(memory) == 1
+    assert memory.nodes > 5
+
+
+def test_prefixes_are_counted() -> None:
+    for language, expected in (("one member", 5), ("only the empty text", 2), ("forced chain", 12)):
+        job = Case(language, 0).job(TorchDraw(0))
+        assert count_prefixes(job, 0, 100) == expected
+        assert count_prefixes(job, 0, expected) == expected
+        assert count_prefixes(job, 0, expected - 1) is None
+    assert count_prefixes(Case("cut", 0, settings=Settings(max_tokens=3)).job(TorchDraw(0)), 0, 100) == 1 + 2 + 3 + 3
+
+
+def test_compare_and_numpy_agree_on_the_null() -> None:
+    """Perfect draws: TV of n of them is what a simulation with numpy says."""
+    case = Case("skewed", 3, 1.0)
+    found = compare(case.job(TorchDraw(0)), ["lcd"], budgets=[200], repeats=10)
+    null = next(point for point in found.points if point.method == "null")
+    pi = np.array(list(found.truth.values()))
+    rng = np.random.default_rng(5)
+    n = round(null.outputs)
+    simulated = [0.5 * np.abs(rng.multinomial(n, pi / pi.sum()) / n - pi).sum() for _ in range(200)]
+    assert null.tv == pytest.approx(np.mean(simulated), rel=0.3)
