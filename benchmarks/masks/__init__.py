@@ -1,4 +1,16 @@
-"""What `maskbench.py` is made of: adapters of engines, vocabularies, one measurement, the summary.
+"""What the benchmarks of masks share: engines, vocabularies, workers, one measurement, records, summaries, plots.
 
-start reading at: measure.py
+    interface.py      what an engine must offer, and its settings
+    engines.py        the engines by name; adapters of constrain and llguidance
+    peers.py          adapters of xgrammar, outlines-core and lm-format-enforcer
+    vocabularies.py   real vocabularies, and the encoders that belong to them
+    limits.py         time and memory limits, peak RSS
+    workers.py        one process an engine, started again when it dies; runner.py: all of them over the same items
+    options.py        options that several benchmarks share
+    measure.py        one engine on one MaskBench file
+    suite.py          the official suite; verdicts.py: does an engine obey it?
+    records.py        records on disk, so that a run can go on where it stopped
+    summary.py        from records to tables; ratios.py: against targets; plots.py: distributions
+
+start reading at: interface.py, measure.py
 """

@@ -1,54 +1,76 @@
-"""Adapters: one small interface over the engines that are measured.
-
-    compile(schema)      what a request pays first; raises CompileError
-    start()              begin an instance
-    mask()               fill `row`, uint32[ceil(V / 32)], low bit first, 1 = allowed
-    advance(token)       False where the engine refuses
-    at_end()             after the last token: does the engine let the text end here?
-    check(text)          what the engine does with a finished text before it returns it; False where it is thrown away
-
-An adapter does what the engine's documentation tells a server to do, with the engine's defaults.
-"""
+"""The engines by name, and the adapters of this library and of llguidance."""
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+from masks.interface import WARM_UP, CompileError, Engine, NothingFulfilsError, Settings, is_set
 from masks.vocabularies import BenchVocabulary
 
-WARM_UP = {
-    "type": "object",
-    "properties": {
-        "a": {"type": "string", "maxLength": 9},
-        "b": {"type": "array", "items": {"type": "number", "minimum": 0}},
-    },
-    "required": ["a"],
-}
+ENGINE_NAMES = ("constrain", "llguidance", "xgrammar", "outlines-core", "lm-format-enforcer")
 
 
-class CompileError(Exception):
-    """The engine refused the schema; the message is the engine's."""
+def missing(name: str) -> str | None:
+    """None if the engine's package is installed, else what to do. Raises ValueError for a name that is no engine."""
+    if name not in ENGINE_NAMES:
+        raise ValueError(f"no engine {name}; there are {', '.join(ENGINE_NAMES)}")
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return f"the package {name} is not installed\n  fix: pip install -e '.[bench]'"
+    return None
+
+
+def make(name: str, vocabulary: BenchVocabulary, settings: Settings | None = None) -> Engine:
+    """An engine by name, over a vocabulary. Other engines are imported only when they are asked for."""
+    from masks import peers
+
+    kinds: dict[str, Any] = {
+        "constrain": Constrain,
+        "llguidance": LLGuidance,
+        "xgrammar": peers.XGrammar,
+        "outlines-core": peers.OutlinesCore,
+        "lm-format-enforcer": peers.LMFormatEnforcer,
+    }
+    return kinds[name](vocabulary, settings or Settings())
+
+
+def warm_up(engine: Engine, tokens: list[int]) -> None:
+    """One small schema and text, so that what an engine loads or compiles once is in no figure."""
+    engine.compile(WARM_UP)
+    engine.start()
+    for token in tokens:
+        engine.mask()
+        engine.advance(token)
 
 
 class Constrain:
     """This library."""
 
-    def __init__(self, vocabulary: BenchVocabulary) -> None:
+    def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         import constrain
 
         self.version = version("constrain")
         self.constrain = constrain
+        self.settings = settings
         self.vocabulary = constrain.Vocabulary(vocabulary.tokens, eos_ids=[vocabulary.eos_id])
         self.eos_id = vocabulary.eos_id
         self.row = np.zeros(vocabulary.words, dtype=np.uint32)
 
     def compile(self, schema: Any) -> None:
         try:
-            self.source = self.constrain.json_schema(schema)
+            self.source = self.constrain.json_schema(
+                schema,
+                property_order="any" if self.settings.any_order else "schema",
+                formats=self.settings.formats,
+                registry=self.settings.registry,
+            )
             self.compiled = self.constrain.compile(self.source, self.vocabulary)
+        except self.constrain.UnsatisfiableError as error:
+            raise NothingFulfilsError(f"{type(error).__name__}: {error}") from None
         except self.constrain.ConstrainError as error:
             raise CompileError(f"{type(error).__name__}: {error}") from None
 
@@ -75,7 +97,7 @@ class Constrain:
 class LLGuidance:
     """guidance-ai/llguidance, through its LLMatcher."""
 
-    def __init__(self, vocabulary: BenchVocabulary) -> None:
+    def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         import llguidance
 
         self.version = version("llguidance")
@@ -100,7 +122,8 @@ class LLGuidance:
             raise CompileError(str(error)) from None
         self.first = self.matcher_type(self.tokenizer, grammar)
         if self.first.is_error():
-            raise CompileError(self.first.get_error())
+            message = self.first.get_error()
+            raise (NothingFulfilsError if "Unsatisfiable schema" in message else CompileError)(message)
 
     def start(self) -> None:
         self.matcher = self.first.deep_copy()
@@ -132,11 +155,3 @@ class _Tokens:
 
     def __call__(self, text: bytes | str) -> list[int]:
         return self._encode(text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text)
-
-
-ENGINES: dict[str, type] = {"constrain": Constrain, "llguidance": LLGuidance}
-
-
-def is_set(row: np.ndarray, token: int) -> bool:
-    """Is the bit of this token set? row: uint32[W]."""
-    return bool(int(row[token >> 5]) >> (token & 31) & 1)

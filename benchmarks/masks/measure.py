@@ -7,48 +7,25 @@ the finished text away ("checked_off": what no mask can enforce, such as keys th
 
 A record: {"file", "compile_us", "first_mask_us", "tbm_us": [fill + commit of each token], "mask_us": [fill alone],
 "valid_ok", "valid_refused", "invalid_ok", "invalid_accepted", "checked_off", "error": kind or None, "message",
-"peak_rss_mb"}. Kinds of error: "compile", "timeout", "fault" (the engine raised, or contradicted itself), "crash"
-(its process died).
+"peak_rss_mb"}. Kinds of error: "compile", "timeout", "memory", "fault" (the engine raised, or contradicted itself),
+"crash" (its process died).
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import resource
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from masks.engines import CompileError, is_set
+from masks.interface import CompileError, Engine, is_set
+from masks.limits import TimeLimitError, peak_rss_mb, time_limit
 from masks.vocabularies import BenchVocabulary
 
+ERRORS = ("compile", "timeout", "memory", "fault", "crash")
 VERDICTS = ("valid_ok", "valid_refused", "invalid_ok", "invalid_accepted", "checked_off")
 CLOCKS: dict[str, Callable[[], int]] = {"wall": time.perf_counter_ns, "cpu": time.thread_time_ns}
-
-
-class TimeLimitError(Exception):
-    """The time for one schema is over."""
-
-
-def forget_peak_rss() -> None:
-    """Let the peak begin anew at what is resident now (Linux: proc(5), /proc/pid/clear_refs)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_rss_mb() -> float:
-    """The largest resident set of this process since then, in MB (10⁶ bytes)."""
-    with contextlib.suppress(OSError, StopIteration):
-        status = Path("/proc/self/status").read_text().splitlines()
-        return round(int(next(line for line in status if line.startswith("VmHWM")).split()[1]) * 1024 / 1e6, 1)
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6, 1)
-
-
-def _ring(*_: Any) -> None:
-    raise TimeLimitError
 
 
 def empty_record(file: str) -> dict[str, Any]:
@@ -58,34 +35,33 @@ def empty_record(file: str) -> dict[str, Any]:
 
 
 def measure(
-    engine: Any, vocabulary: BenchVocabulary, path: Path, clock: Callable[[], int], limit: float
+    engine: Engine, vocabulary: BenchVocabulary, path: Path, clock: Callable[[], int], limit: float
 ) -> dict[str, Any]:
     """The record of one file. limit: seconds for the whole file, instances included."""
     case = json.loads(path.read_text(encoding="utf-8"))
     tests = [(json.dumps(test["data"], ensure_ascii=False), test["valid"]) for test in case["tests"]]
     record = empty_record(path.name)
-    signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, limit)
     try:
-        _compile(engine, case["schema"], record, clock)
-        for text, valid in tests:
-            accepted = _accepts(engine, vocabulary.encode(text), record, clock)
-            if accepted and not engine.check(text):
-                accepted = False
-                record["checked_off"] += not valid
-            record[("valid_" if valid else "invalid_") + _verdict(valid, accepted)] += 1
-        if not tests:  # so that every schema has a first mask
-            engine.start()
-            record["first_mask_us"] = _fill(engine, clock)
+        with time_limit(limit):
+            _compile(engine, case["schema"], record, clock)
+            for text, valid in tests:
+                accepted = _accepts(engine, vocabulary.encode(text), record, clock)
+                if accepted and not engine.check(text):
+                    accepted = False
+                    record["checked_off"] += not valid
+                record[("valid_" if valid else "invalid_") + _verdict(valid, accepted)] += 1
+            if not tests:  # so that every schema has a first mask
+                engine.start()
+                record["first_mask_us"] = _fill(engine, clock)
     except CompileError as error:
         record |= {"error": "compile", "message": str(error)}
     except TimeLimitError:
         stage = "compiling" if record["compile_us"] is None else "masks"
         record |= {"error": "timeout", "message": f"{stage}: over {limit:g} s"}
+    except MemoryError:
+        record |= {"error": "memory", "message": "the engine asked for more memory than it may have"}
     except Exception as error:  # whatever an engine raises is a finding, not the end of the run
         record |= {"error": "fault", "message": f"{type(error).__name__}: {error}"}
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     record["peak_rss_mb"] = peak_rss_mb()
     return record
 
@@ -94,19 +70,19 @@ def _verdict(valid: bool, accepted: bool) -> str:
     return "ok" if valid == accepted else "refused" if valid else "accepted"
 
 
-def _compile(engine: Any, schema: Any, record: dict[str, Any], clock: Callable[[], int]) -> None:
+def _compile(engine: Engine, schema: Any, record: dict[str, Any], clock: Callable[[], int]) -> None:
     begin = clock()
     engine.compile(schema)
     record["compile_us"] = round((clock() - begin) / 1000, 1)
 
 
-def _fill(engine: Any, clock: Callable[[], int]) -> float:
+def _fill(engine: Engine, clock: Callable[[], int]) -> float:
     begin = clock()
     engine.mask()
     return round((clock() - begin) / 1000, 1)
 
 
-def _accepts(engine: Any, tokens: list[int], record: dict[str, Any], clock: Callable[[], int]) -> bool:
+def _accepts(engine: Engine, tokens: list[int], record: dict[str, Any], clock: Callable[[], int]) -> bool:
     """Does the engine let these tokens pass, and the text end there? Times go into the record, one a token."""
     engine.start()
     row, mask_us, tbm_us = engine.row, record["mask_us"], record["tbm_us"]

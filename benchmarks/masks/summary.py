@@ -14,8 +14,12 @@ import numpy as np
 
 from masks.measure import VERDICTS
 
+TBM = "TBM (mask + commit)"
+MASK = "mask alone"
+COMPILE = "compile"
+TTFM = "TTFM (compile + first mask)"
 PERCENTILES = (25, 50, 75, 90, 95, 99, 99.9, 100)
-Records = list[dict[str, Any]]
+Records = list[dict[str, Any]]  # of one engine
 
 
 def passes(record: dict[str, Any]) -> bool:
@@ -29,7 +33,7 @@ def counts(records: Records, meta: dict[str, Any]) -> dict[str, str]:
     compiled = sum(record["error"] != "compile" and record["compile_us"] is not None for record in records)
     passing = sum(map(passes, records))
     errors = Counter(record["error"] for record in records)
-    total = Counter()
+    total: Counter[str] = Counter()
     for record in records:
         total.update({key: record[key] for key in VERDICTS})
     peak = max((record["peak_rss_mb"] for record in records), default=0.0)
@@ -38,8 +42,11 @@ def counts(records: Records, meta: dict[str, Any]) -> dict[str, str]:
         "schemas": f"{n:,}",
         "compiled": _share(compiled, n),
         "passing": _share(passing, n),
+        "over-constrained: a valid instance refused": _share(sum(r["valid_refused"] > 0 for r in records), n),
+        "under-constrained: an invalid one accepted": _share(sum(r["invalid_accepted"] > 0 for r in records), n),
         "compile errors": f"{errors['compile']:,}",
         "timeouts": f"{errors['timeout']:,}",
+        "out of memory": f"{errors['memory']:,}",
         "faults": f"{errors['fault']:,}",
         "crashes": f"{errors['crash']:,}",
         "valid accepted": f"{total['valid_ok']:,}",
@@ -58,10 +65,10 @@ def times(records: Records) -> dict[str, np.ndarray]:
     done = [record for record in records if record["compile_us"] is not None]
     first = [record for record in done if record["first_mask_us"] is not None]
     return {
-        "TBM (mask + commit)": np.array([us for record in done for us in record["tbm_us"]]),
-        "mask alone": np.array([us for record in done for us in record["mask_us"]]),
-        "compile": np.array([record["compile_us"] for record in done]),
-        "TTFM (compile + first mask)": np.array([record["compile_us"] + record["first_mask_us"] for record in first]),
+        TBM: np.array([us for record in done for us in record["tbm_us"]]),
+        MASK: np.array([us for record in done for us in record["mask_us"]]),
+        COMPILE: np.array([record["compile_us"] for record in done]),
+        TTFM: np.array([record["compile_us"] + record["first_mask_us"] for record in first]),
     }
 
 
@@ -132,8 +139,13 @@ def _times_table(results: dict[str, Records]) -> str:
         for other in others:
             if first in figures and other in figures:
                 ratio = figures[first] / np.maximum(figures[other], 1e-9)
-                ratios.append([f"{what}, {first} ÷ {other}", "", *(f"{x:.2f}" for x in ratio)])
+                ratios.append([f"{what}, {first} ÷ {other}", "", *map(ratio_text, ratio)])
     return table(head, rows + ratios)
+
+
+def ratio_text(ratio: float) -> str:
+    """0.35, 12.40, 0.0021"""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 
 def _number(us: float) -> str:

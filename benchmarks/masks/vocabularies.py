@@ -3,6 +3,7 @@
     llama3   128,256 ids   byte-level BPE, from the ranks in $CONSTRAIN_DATA/tokenizers/llama3/tokenizer.model
     tekken   131,072 ids   byte-level BPE, comes with the package mistral-common
     spm32k    32,000 ids   SentencePiece with byte fallback, comes with mistral-common
+    bytes        257 ids   one for each byte: for right and wrong, where time does not matter
 
 Every engine gets the bytes of the same tokens and the ids of the same texts, so that tokenizers play no part in the
 figures.
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+VOCABULARIES = ("llama3", "tekken", "spm32k")  # those that are measured
 LLAMA3_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -41,12 +43,22 @@ class BenchVocabulary:
 
 def load(name: str, data: Path) -> BenchVocabulary:
     """A vocabulary by name. data: the folder that holds `tokenizers/`."""
-    vocabulary = {"llama3": _llama3, "tekken": _tekken, "spm32k": _spm32k}[name](data)
-    for text in ('{"a": [1, 2.5, "žluťoučký 漢字 🎈"]}', '"  two\\n"', "[]"):  # the ids must spell the text
+    vocabulary = {"llama3": _llama3, "tekken": _tekken, "spm32k": _spm32k, "bytes": _bytes}[name](data)
+    check_spelling(vocabulary)
+    return vocabulary
+
+
+def check_spelling(vocabulary: BenchVocabulary) -> None:
+    """Raises ValueError where the ids of a text do not spell it."""
+    for text in ('{"a": [1, 2.5, "žluťoučký 漢字 🎈"]}', '"  two\\n"', "[]"):
         spelled = b"".join(vocabulary.tokens[token] or b"" for token in vocabulary.encode(text))
         if spelled != text.encode():
-            raise ValueError(f"vocabulary {name} spells {text!r} as {spelled!r}")
-    return vocabulary
+            raise ValueError(f"vocabulary {vocabulary.name} spells {text!r} as {spelled!r}")
+
+
+def _bytes(data: Path) -> BenchVocabulary:
+    tokens: list[bytes | None] = [*(bytes([i]) for i in range(256)), None]
+    return BenchVocabulary("bytes", tokens, 256, lambda text: list(text.encode()))
 
 
 def _llama3(data: Path) -> BenchVocabulary:

@@ -23,17 +23,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-bench_app = typer.Typer(help="Measure masks: correctness and time.", no_args_is_help=True, rich_markup_mode=None)
+bench_app = typer.Typer(help="Measure: right and wrong, time, models.", no_args_is_help=True, rich_markup_mode=None)
 
 app.command("generate", epilog=EXIT_CODES)(reported(generate.command))
 app.command("check", epilog=EXIT_CODES)(reported(check.command))
 app.command("explain", epilog=EXIT_CODES)(reported(explain.command))
 app.command("warmup", epilog=EXIT_CODES)(reported(warmup.command))
 app.add_typer(bench_app, name="bench")
-bench_app.command(
-    "maskbench",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-)(reported(bench.maskbench))
+for benchmark in (bench.maskbench, bench.keywords, bench.jsonschemabench):
+    bench_app.command(
+        benchmark.__name__,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+    )(reported(benchmark))
 
 
 def _show_version(wanted: bool) -> None:

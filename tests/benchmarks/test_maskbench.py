@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from masks import summary
-from masks.engines import CompileError, is_set
+from masks.interface import CompileError, is_set
 from masks.measure import CLOCKS, measure
 from masks.vocabularies import BenchVocabulary, load
 
@@ -191,9 +191,12 @@ def test_the_whole_program(repository: Path, maskbench_dir: Path, tmp_path: Path
 
 def test_bad_options_are_one_message(repository: Path, tmp_path: Path) -> None:
     done = run_maskbench(repository, "--data", str(tmp_path / "nowhere"))
-    assert (done.returncode, done.stderr.startswith("maskbench: ")) == (1, True)
+    assert (done.returncode, done.stderr.startswith("no data: ")) == (1, True)
     done = run_maskbench(repository, "--files", str(tmp_path))
     assert done.stderr.startswith("maskbench: no files in ")
     (tmp_path / "a.json").write_text("{}")
     done = run_maskbench(repository, "--files", str(tmp_path), "--engines", "abacus")
-    assert done.stderr == "maskbench: no engine abacus; there are constrain, llguidance\n"
+    assert (
+        done.stderr
+        == "maskbench: no engine abacus; there are constrain, llguidance, xgrammar, outlines-core, lm-format-enforcer\n"
+    )

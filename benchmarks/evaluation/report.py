@@ -1,0 +1,198 @@
+"""From records to a report: coverage, efficiency, quality, by engine; plots beside it.
+
+Coverage, in the words of Geng et al. 2025, "JSONSchemaBench" (arXiv:2501.10868):
+    declared    the engine took the schema and the model could write to an end, a limit or a dead end, without a fault
+    empirical   the output was finished and validates under `jsonschema`, formats checked
+    true        no counterexample known: declared, and every instance of the MaskBench file judged right by the masks;
+                an upper bound, since equality of languages cannot be sampled
+    compliance  empirical ÷ declared
+Efficiency is counted over the files that every engine finished writing on, so that all wrote for the same prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from masks import plots
+from masks.summary import causes, table
+
+Record = dict[str, Any]
+COVERAGES = ("declared", "empirical", "true")
+NONE = "none"
+
+
+def declared(record: Record) -> bool:
+    """Did the engine take the schema, and the model write without a fault?"""
+    return record["outcome"] is not None
+
+
+def empirical(record: Record) -> bool:
+    """Was the output finished and valid?"""
+    return declared(record) and bool(record["valid"])
+
+
+def true(record: Record) -> bool:
+    """Is no instance known that the engine misjudges?"""
+    return declared(record) and record["wrong"] == 0
+
+
+_TESTS: dict[str, Callable[[Record], bool]] = {"declared": declared, "empirical": empirical, "true": true}
+
+
+def coverage(records: list[Record]) -> dict[str, float]:
+    """Share of schemas by kind of coverage."""
+    return {kind: sum(map(test, records)) / max(len(records), 1) for kind, test in _TESTS.items()}
+
+
+def coverage_table(results: dict[str, list[Record]]) -> str:
+    """Coverage of each engine, and what became of its outputs."""
+    columns = {}
+    for name, records in results.items():
+        shares = coverage(records)
+        true_share = "–" if name == NONE else _percent(shares["true"])
+        compliance = shares["empirical"] / shares["declared"] if shares["declared"] else 0.0
+        outcomes = {kind: sum(r["outcome"] == kind for r in records) for kind in ("stop", "length", "dead_end")}
+        columns[name] = {
+            "declared": _percent(shares["declared"]),
+            "empirical": _percent(shares["empirical"]),
+            "true (no counterexample)": true_share,
+            "compliance": _percent(compliance),
+            "outputs finished": f"{outcomes['stop']:,}",
+            "of these, invalid": f"{sum(r['outcome'] == 'stop' and not r['valid'] for r in records):,}",
+            "cut at the limit": f"{outcomes['length']:,}",
+            "dead ends": f"{outcomes['dead_end']:,}",
+            "thrown away by the engine's own check, always": f"{sum(r['outcome'] == 'discarded' for r in records):,}",
+            "…, and sampled again (outputs)": f"{sum(r['retries'] for r in records):,}",
+            "schema refused": f"{sum(r['error'] == 'compile' for r in records):,}",
+            "failed (time, memory, fault, crash)": f"{sum(r['error'] not in (None, 'compile') for r in records):,}",
+        }
+    return _columns(columns)
+
+
+def dataset_table(results: dict[str, list[Record]]) -> str:
+    """declared / empirical / true by dataset, in %."""
+    names = sorted({record["dataset"] for records in results.values() for record in records})
+    rows = []
+    for dataset in names:
+        cells, n = [], 0
+        for name, records in results.items():
+            chosen = [record for record in records if record["dataset"] == dataset]
+            shares, n = coverage(chosen), len(chosen)
+            parts = [shares[kind] for kind in COVERAGES if name != NONE or kind != "true"]
+            cells.append(" / ".join(f"{100 * share:.0f}" for share in parts))
+        rows.append([dataset, f"{n:,}", *cells])
+    return table(["dataset", "schemas", *results], rows)
+
+
+def finished_by_all(results: dict[str, list[Record]]) -> dict[str, list[Record]]:
+    """The records of the files on which every engine wrote."""
+    files = set.intersection(*({r["file"] for r in records if declared(r)} for records in results.values()))
+    return {name: [record for record in records if record["file"] in files] for name, records in results.items()}
+
+
+def times_ms(records: list[Record]) -> dict[str, np.ndarray]:
+    """Milliseconds, one a file: compiling, first token (without compiling), mean of each later token; masks, one a
+    token."""
+    done = [record for record in records if declared(record)]
+    return {
+        "compile": 1e3 * np.array([r["compile_s"] for r in done]),
+        "first token": 1e3 * np.array([r["first_s"] for r in done if r["tokens"]]),
+        "per output token": 1e3 * np.array([np.mean(r["steps_s"]) for r in done if r["steps_s"]]),
+        "of which masks": 1e3 * np.array([s for r in done for s in r["masks_s"]]),
+    }
+
+
+def slowdown(records: list[Record]) -> float:
+    """Time per output token ÷ the same without the masks: same model, same tokens, same moment. NaN: no tokens."""
+    steps = sum(sum(record["steps_s"]) for record in records)
+    masks = sum(sum(record["masks_s"][1:]) for record in records)
+    return steps / (steps - masks) if steps > masks else float("nan")
+
+
+def efficiency_table(results: dict[str, list[Record]]) -> str:
+    """Times of the files that every engine wrote on."""
+    matched = finished_by_all(results)
+    columns = {}
+    for name, records in matched.items():
+        cells = {"files": f"{len(records):,}"}
+        for what, values in times_ms(records).items():
+            for label, reduce in (("p50", np.median), ("mean", np.mean), ("p99", _p99)):
+                cells[f"{what}, {label} (ms)"] = f"{reduce(values):,.3f}" if values.size else "–"
+        cells["time per output token ÷ without masks"] = f"{slowdown(records):.3f}" if name != NONE else "–"
+        columns[name] = cells
+    return _columns(columns)
+
+
+def _p99(values: np.ndarray) -> float:
+    return float(np.percentile(values, 99))
+
+
+def quality_table(results: dict[str, list[Record]]) -> str:
+    """Scores where an instance is known, over the files on which every engine wrote."""
+    columns = {}
+    for name, records in finished_by_all(results).items():
+        known = [record for record in records if record["exact"] is not None]
+        scored = [record for record in known if record["log_q"] is not None]
+        tokens = sum(record["known_tokens"] for record in scored)
+        cells = {
+            "known instances": f"{len(known):,}",
+            "exact": _percent(float(np.mean([r["exact"] for r in known]))) if known else "–",
+            "leaf F1": f"{np.mean([r['leaf_f1'] for r in known]):.3f}" if known else "–",
+        }
+        judged = [record for record in known if record["log_p"] is not None]
+        cells["known instance refused by a mask"] = "–" if name == NONE else f"{len(judged) - len(scored):,}"
+        for label, key in (("nats per token of the instance, model", "log_p"), ("…, under the masks", "log_q")):
+            cells[label] = f"{-sum(r[key] for r in scored) / tokens:.3f}" if tokens else "–"
+        columns[name] = cells
+    return _columns(columns)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _columns(columns: dict[str, dict[str, str]]) -> str:
+    """A table with a column for each engine. columns: engine → row → cell."""
+    rows = next(iter(columns.values()))
+    return table(["", *columns], [[row, *(cells[row] for cells in columns.values())] for row in rows])
+
+
+def report(results: dict[str, list[Record]], settings: dict[str, Any]) -> str:
+    """The whole report in Markdown."""
+    parts = [
+        f"# A model through {', '.join(results)}",
+        "\n".join(f"* {key}: {value}" for key, value in settings.items()),
+        "Words are explained in [benchmarks/README.md](../../README.md#jsonschemabenchpy).",
+        "## Coverage",
+        coverage_table(results),
+        "By dataset, declared / empirical / true in %:",
+        dataset_table(results),
+        "## Efficiency",
+        efficiency_table(results),
+        "## Quality",
+        quality_table(results),
+    ]
+    for name, records in results.items():
+        rows = [[f"{count:,}", cause.replace("|", "\\|"), file] for count, cause, file in causes(records)]
+        if rows:
+            parts += [f"## {name}: what went wrong", table(["schemas", "cause", "for example"], rows, "---")]
+        wrong = [r for r in records if r["outcome"] == "stop" and not r["valid"] and name != NONE]
+        if wrong:
+            lines = [f"* {r['file']}: {r['fault']}" for r in wrong[:20]]
+            parts += [f"## {name}: finished and invalid, {len(wrong):,}", "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"
+
+
+def draw(results: dict[str, list[Record]], folder: Path, title: str) -> None:
+    """`times.png` and `coverage.png`."""
+    series = {name: times_ms(records) for name, records in results.items()}
+    panels = {what: {name: series[name][what] for name in results} for what in series[next(iter(series))]}
+    plots.draw(panels, folder / "times.png", title, unit="ms")
+    bars = {name: coverage(records) for name, records in results.items()}
+    if NONE in bars:
+        bars[NONE]["true"] = float("nan")
+    plots.draw_bars(bars, folder / "coverage.png", title)

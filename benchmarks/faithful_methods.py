@@ -1,0 +1,114 @@
+"""What faithful.py runs: methods of this library, a plain ASAp, and genlm-control where it is installed.
+
+A runner yields (cost, atoms) without end: model forwards counted as sequences — a batch of 8 counts 8 — and weighted
+texts (text, log weight) that they bought. All atoms so far, self-normalised, are the method's estimate of π.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import numpy as np
+
+from constrain.sampling import CARS, MCMC, SIR, SMC, ASAp, Memory, Rejection, Sample, automaton, lcd
+from constrain.sampling.methods import Method
+from constrain.sampling.sampler import drive
+from constrain.sampling.sir import forwards_of
+from faithful_cases import Case
+
+Atoms = list[tuple[bytes, float]]
+Runner = Callable[[Case, int], Iterator[tuple[int, Atoms]]]
+BATCH = 16
+
+
+def masked(case: Case, seed: int, weighted: bool = True) -> Iterator[tuple[int, Atoms]]:
+    """`lcd`, batches of 16 outputs."""
+    for call in count():
+        samples = drive(lcd, case.job(seed, range(call * BATCH, (call + 1) * BATCH)))
+        yield forwards_of(samples), [(case.text(s.tokens), s.log_weight if weighted else 0.0) for s in done(samples)]
+
+
+def single(case: Case, seed: int, method: Method, batch: int = 1) -> Iterator[tuple[int, Atoms]]:
+    """Each output an atom."""
+    for call in count():
+        samples = drive(method, case.job(seed, range(call * batch, (call + 1) * batch)))
+        yield sum(s.forwards for s in samples), [(case.text(s.tokens), s.log_weight) for s in done(samples)]
+
+
+def population(case: Case, seed: int, method: Method, masked: bool = True) -> Iterator[tuple[int, Atoms]]:
+    """All particles of each call are atoms."""
+    for call in count():
+        (sample,) = drive(method, case.job(seed, [call], masked))
+        yield sample.forwards, [(case.text(s.tokens), s.log_weight) for s in done(sample.population)]
+
+
+def chain(case: Case, seed: int, proposal: str) -> Iterator[tuple[int, Atoms]]:
+    """The second half of the states of chains of 16 steps."""
+    for call in count():
+        (sample,) = drive(MCMC(steps=BATCH, proposal=proposal), case.job(seed, [call]))
+        yield sample.forwards, [(case.text(s.tokens), 0.0) for s in done(sample.population[BATCH // 2 :])]
+
+
+def done(samples: list[Sample]) -> list[Sample]:
+    return [s for s in samples if s.finish_reason == "stop" and s.log_weight > -math.inf]
+
+
+def plain_asap(case: Case, seed: int) -> Iterator[tuple[int, Atoms]]:
+    """ASAp as published (Park et al. 2024, algorithm 1): one sequence at a time, unweighted outputs.
+
+    ids, probs, future: of the allowed tokens after each prefix met so far; future is the estimate of what a completion
+    would be worth, 1 until it is known.
+    """
+    rng = np.random.default_rng(seed)
+    known: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+    eos = set(case.handle.vocabulary.eos_ids)
+    row = np.zeros(case.handle.vocabulary.words, np.uint32)
+    while True:
+        matcher, tokens, forwards = case.compiled.matcher(), (), 1
+        session, ((logits,),) = case.handle.start([case.prompt_ids], [1])
+        while len(tokens) < case.max_tokens and not (tokens and tokens[-1] in eos):
+            if tokens:
+                forwards += 1
+                ((logits,),) = session.feed([[tokens[-1]]], [1])
+            if tokens not in known:
+                matcher.fill_mask(row)
+                ids = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+                probs = logits.double().softmax(-1).numpy()[ids]
+                known[tokens] = (ids, probs, np.ones(len(ids)))
+            ids, probs, future = known[tokens]
+            law = probs * future
+            token = int(rng.choice(ids, p=law / law.sum()))
+            matcher.advance(token)
+            tokens = (*tokens, token)
+        finished = tokens[-1] in eos
+        value = 1.0 if finished else 0.0
+        for length in range(len(tokens) - 1, -1, -1):
+            ids, probs, future = known[tokens[:length]]
+            future[np.searchsorted(ids, tokens[length])] = value
+            value = float(probs @ future)
+        yield forwards, [(case.text(tokens), 0.0)] if finished else []
+
+
+def ours() -> dict[str, Runner]:
+    """The methods of this library, by the names in the tables."""
+
+    def checked(case: Case, seed: int) -> Iterator[tuple[int, Atoms]]:
+        return population(case, seed, SMC(particles=BATCH, check=automaton(case.compiled)), masked=False)
+
+    return {
+        "lcd unweighted": lambda case, seed: masked(case, seed, weighted=False),
+        "lcd": masked,
+        "sir 16": lambda case, seed: population(case, seed, SIR(samples=BATCH)),
+        "smc 16": lambda case, seed: population(case, seed, SMC(particles=BATCH)),
+        "smc 16 optimal": lambda case, seed: population(case, seed, SMC(particles=BATCH, resampling="optimal")),
+        "smc 16 black box": checked,
+        "mcmc restart": lambda case, seed: chain(case, seed, "restart"),
+        "mcmc uniform": lambda case, seed: chain(case, seed, "uniform"),
+        "mcmc priority": lambda case, seed: chain(case, seed, "priority"),
+        "asap": lambda case, seed: single(case, seed, ASAp(memory=Memory())),
+        "cars": lambda case, seed: single(case, seed, CARS(memory=Memory())),
+        "rejection": lambda case, seed: single(case, seed, Rejection(attempts=200)),
+        "asap as published": plain_asap,
+    }

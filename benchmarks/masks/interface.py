@@ -1,0 +1,69 @@
+"""What a benchmark asks of an engine: one small interface, whatever the engine.
+
+    compile(schema)      what a request pays first; raises CompileError
+    start()              begin an instance
+    mask()               fill `row`, uint32[ceil(V / 32)], low bit first, 1 = allowed
+    advance(token)       False where the engine refuses
+    at_end()             after the last token: does the engine let the text end here?
+    check(text)          what the engine does with a finished text before it returns it; False where it is thrown away
+    version, row         the version of the package; the mask
+
+An adapter does what the engine's documentation tells a server to do, with the engine's defaults, on one thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+WARM_UP = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string", "maxLength": 9},
+        "b": {"type": "array", "items": {"type": "number", "minimum": 0}},
+    },
+    "required": ["a"],
+}
+
+
+class CompileError(Exception):
+    """The engine refused the schema; the message is the engine's."""
+
+
+class NothingFulfilsError(CompileError):
+    """The engine refused the schema because, it says, no value fulfils it: a verdict on every instance."""
+
+
+@dataclass
+class Settings:
+    """How an engine is used.
+
+    any_order: properties in any order, where the engine offers it (constrain, xgrammar; lm-format-enforcer always).
+    formats: "assert" or "annotate", where the engine offers it (constrain).
+    registry: a `referencing.Registry` of remote schemas, where the engine takes one (constrain).
+    """
+
+    any_order: bool = False
+    formats: Literal["assert", "annotate"] = "assert"
+    registry: Any = None
+
+
+class Engine(Protocol):
+    """An adapter; the module says what each method does."""
+
+    version: str
+    row: np.ndarray
+
+    def compile(self, schema: Any) -> None: ...
+    def start(self) -> None: ...
+    def mask(self) -> None: ...
+    def advance(self, token: int) -> bool: ...
+    def at_end(self) -> bool: ...
+    def check(self, text: str) -> bool: ...
+
+
+def is_set(row: np.ndarray, token: int) -> bool:
+    """Is the bit of this token set? row: uint32[W]."""
+    return bool(int(row[token >> 5]) >> (token & 31) & 1)
