@@ -35,6 +35,9 @@ class Place(Protocol):
     @property
     def unique(self) -> bool: ...  # equal items are forbidden, whatever the array
 
+    @property
+    def repeats(self) -> bool: ...  # equal items are asked for
+
     def item(self, i: int) -> Place | None: ...
     def member(self, name: str) -> Place | None: ...
 
@@ -53,7 +56,7 @@ class Frame(NamedTuple):
     """An open container.
 
     is_object; place: what is known of it (None: nothing that matters). seen: the names of an object; the keys of the
-    items of an array without equal items. name: the latest name. size: items so far.
+    items of an array, if they are compared. name: the latest name. size: items so far. repeated: two were equal.
     parts: its members (name, key) or items' keys so far, if the container's own key will be asked for (`keyed`).
     """
 
@@ -64,9 +67,14 @@ class Frame(NamedTuple):
     name: str | None = None
     size: int = 0
     parts: Parts | None = None
+    repeated: bool = False
 
     @property
     def unique(self) -> bool:
+        return not self.is_object and self.place is not None and self.place.unique
+
+    @property
+    def compares(self) -> bool:
         return not self.is_object and self.seen is not None
 
 
@@ -83,7 +91,7 @@ class State(NamedTuple):
 
 
 class Repeated(Exception):
-    """A name or an item occurs twice."""
+    """A name or an item occurs twice, or, where some item has to, none does."""
 
 
 def read(state: State, text: bytes) -> State:
@@ -125,6 +133,8 @@ def read(state: State, text: bytes) -> State:
             i += 1
         elif byte == 0x7D or byte == 0x5D:
             frame, below = stack  # type: ignore[misc]
+            if not frame.is_object and not frame.repeated and frame.place is not None and frame.place.repeats:
+                raise Repeated("no item")
             mode, stack = AFTER, _completed(below, lambda frame=frame: key_of_container(frame))
             i += 1
         elif byte == 0x2C:
@@ -145,7 +155,7 @@ def _end(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
 
 def _kept(stack: Stack, raw: bytes) -> bytes:
     """What has to be remembered of a string: all of it if somebody will ask for it, else whether an escape began."""
-    if stack is not None and (stack[0].keyed or stack[0].unique or (stack[0].is_object and stack[0].name is None)):
+    if stack is not None and (stack[0].keyed or stack[0].compares or (stack[0].is_object and stack[0].name is None)):
         return raw
     return b"\\" if _is_escaped(raw) else b""
 
@@ -161,12 +171,12 @@ def _opened(stack: Stack, root: Place | None, is_object: bool) -> Frame:
         place, keyed = root, False
     else:
         outer: Frame = stack[0]
-        keyed = outer.keyed or outer.unique
+        keyed = outer.keyed or outer.compares
         if outer.place is None:
             place = None
         else:
             place = outer.place.member(outer.name or "") if outer.is_object else outer.place.item(outer.size)
-    watched = is_object or (place is not None and place.unique)
+    watched = is_object or (place is not None and (place.unique or place.repeats))
     return Frame(is_object, place, Seen() if watched else None, keyed)
 
 
@@ -192,14 +202,16 @@ def _completed(stack: Stack, key: Any) -> Stack:
     if frame.is_object:
         parts = Parts((frame.name, key()), frame.parts) if frame.keyed else None
         return frame._replace(name=None, parts=parts), below
-    made = key() if frame.keyed or frame.unique else None
-    seen = frame.seen
-    if seen is not None:
-        if made in seen:
+    made = key() if frame.keyed or frame.compares else None
+    seen, repeated = frame.seen, frame.repeated
+    if seen is not None and made in seen:
+        if frame.unique:
             raise Repeated(made)
+        repeated = True
+    elif seen is not None:
         seen = seen.add(made)
     parts = Parts(made, frame.parts) if frame.keyed else None
-    return frame._replace(size=frame.size + 1, seen=seen, parts=parts), below
+    return frame._replace(size=frame.size + 1, seen=seen, parts=parts, repeated=repeated), below
 
 
 # ----------------------------------------------------------------------------------------------------------- keys

@@ -108,7 +108,7 @@ def _texts_seen(here: State) -> Iterator[str]:
         if frame.name is None:
             yield from cast(Iterator[str], iter(frame.seen))
         return
-    for key in frame.seen:
+    for key in frame.seen if frame.unique else ():
         if isinstance(key, tuple) and key[0] == "string":
             yield key[1]
 

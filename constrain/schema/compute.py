@@ -300,20 +300,20 @@ class Computation:
         queue = [root]
         while queue:
             conj = queue.pop()
-            if conj in self._inhabited:
-                continue
-            asked = self._test(conj)
+            asked = None if conj in self._inhabited else self._test(conj)
             if asked is None:
-                self._inhabited[conj] = True
-                if conj == root:
-                    return True  # what is open still is decided when it is asked about
-                queue += users[conj]
+                self._inhabited.setdefault(conj, True)
             else:
                 for each in asked:
                     if each not in users:
                         users[each] = set()
                         queue.append(each)
                     users[each].add(conj)
+            if self._inhabited.get(root):
+                return True  # what is open still is decided when it is asked about
+            if not queue:  # a test may have decided other conjunctions for good on its way
+                for each in [each for each in users if self._inhabited.get(each)]:
+                    queue += users.pop(each)
         self._inhabited.update((conj, False) for conj in users if conj not in self._inhabited)
         return False
 

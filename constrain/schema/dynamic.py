@@ -76,22 +76,21 @@ def dynamic_anchors(root: Any, id_keyword: str) -> dict[str, Any]:
     found = {}
     if isinstance(root, dict) and root.get("$recursiveAnchor") is True:
         found[RECURSIVE] = root
-    for raw in subschemas(root, id_keyword):
+    for raw in _subschemas(root, id_keyword):
         name = raw.get("$dynamicAnchor")
         if isinstance(name, str):
             found.setdefault(name, raw)
     return found
 
 
-def subschemas(root: Any, id_keyword: str | None = None) -> Iterator[dict[str, Any]]:
-    """The objects of a schema that may be subschemas; id_keyword: not those of embedded resources."""
+def _subschemas(root: Any, id_keyword: str) -> Iterator[dict[str, Any]]:
     stack = [root]
     while stack:
         here = stack.pop()
         if isinstance(here, list):
             stack += here
         elif isinstance(here, dict):
-            name = here.get(id_keyword) if id_keyword else None
+            name = here.get(id_keyword)
             if here is not root and isinstance(name, str) and not name.startswith("#"):
                 continue
             yield here

@@ -47,7 +47,8 @@ class _ArrayRules:
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
         key = (self.key, i, state)
-        watched = self.shape.box.unique and isinstance(self.shape, CountedArrays)
+        box = self.shape.box
+        watched = (box.unique or box.repeats) and isinstance(self.shape, CountedArrays)
         return Nonterminal(f"item {i}", self._expansion(i, state), key=key, right_recursive=True, watched=watched)
 
     def _expansion(self, i: int, state: State) -> Callable[[], Alternatives]:

@@ -10,16 +10,17 @@ references).
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from constrain.errors import SchemaError
 from constrain.schema.dialect import DRAFT_2020, Dialect, dialect_of
-from constrain.schema.dynamic import dynamic_anchors, subschemas
+from constrain.schema.dynamic import dynamic_anchors
 
 if TYPE_CHECKING:
-    from referencing import Registry
+    from referencing import Registry, Specification
     from referencing._core import Resolver
 
     from constrain.schema.document import Site
@@ -53,7 +54,7 @@ class Scope:
         import referencing
         import referencing.jsonschema
 
-        resource = referencing.jsonschema.specification_with(self.dialect.uri).create_resource(self.root)
+        resource = _specification(self.dialect.uri).create_resource(self.root)
         if self.outer is not None:
             return self.outer.resolver.in_subresource(resource)
         name = resource.id() if isinstance(self.root, dict) else None
@@ -117,9 +118,6 @@ class Scope:
         except Unresolvable as error:
             raise _unresolvable(site, ref, keyword) from error
         except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading documents
-            local = self._named(ref)
-            if local is not None:
-                return local
             raise site.error(
                 f"{keyword} {ref!r} cannot be looked up: some document is malformed ({error})",
                 "give every resource of the registry its own specification",
@@ -135,18 +133,31 @@ class Scope:
         contents = found.contents if steps or not fragment else scope.dynamic_anchors.get(fragment, found.contents)
         return contents, scope, dialect, ("\0" + (ref if not steps else scope.uri), *steps), False
 
-    def _named(self, ref: str) -> Target | None:
-        """A subschema of this resource that is called so: what is left when `referencing` cannot read the document."""
-        for raw in subschemas(self.root):
-            if ref in (raw.get(self.dialect.id), "#" + str(raw.get("$anchor"))):
-                return raw, self, self.dialect, self.prefix(), self._local()
-        return None
-
     def _local(self) -> bool:
         return self.outer is None
 
     def prefix(self) -> tuple[str | int, ...]:
         return () if self.outer is None else ("\0" + (self.uri or str(self.root.get(self.dialect.id, ""))),)
+
+
+@lru_cache(maxsize=8)
+def _specification(uri: str) -> Specification[Any]:
+    """What `referencing` knows of a draft, but for `dependencies`: it takes either all members for schemas or none."""
+    import attrs
+    import referencing.jsonschema
+
+    known = referencing.jsonschema.specification_with(uri)
+
+    def subresources(contents: Any) -> Iterator[Any]:
+        if not isinstance(contents, dict):
+            return
+        dependencies = contents.get("dependencies")
+        rest = {key: value for key, value in contents.items() if key != "dependencies"}
+        yield from known.subresources_of(rest)
+        if isinstance(dependencies, dict):
+            yield from (each for each in dependencies.values() if isinstance(each, (dict, bool)))
+
+    return attrs.evolve(known, subresources_of=subresources)  # type: ignore[misc]
 
 
 def _with_meta_schemas(registry: Registry[Any]) -> Registry[Any]:

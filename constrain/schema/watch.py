@@ -37,6 +37,11 @@ class Watched:
             and any(isinstance(self.computation.array_shape(box), CountedArrays) for box in self._arrays)
         )
 
+    @cached_property
+    def repeats(self) -> bool:
+        """Must some items be equal?"""
+        return bool(self._arrays) and all(box.repeats for box in self._arrays)
+
     def item(self, i: int) -> Watched | None:
         """The place of an item."""
         return self._at(box.prefix[i] if i < len(box.prefix) else box.rest for box in self._arrays)

@@ -31,6 +31,7 @@ SCHEMAS: dict[str, Any] = {
         "uniqueItems": True,
     },
     "few values": {"items": {"type": "integer", "minimum": 0, "maximum": 12}, "uniqueItems": True},
+    "some equal": {"type": "array", "not": {"uniqueItems": True}},
     "below objects": {"additionalProperties": {"type": "array", "uniqueItems": True}},
 }
 
@@ -39,6 +40,7 @@ class Everywhere:
     """Every array has different items."""
 
     unique = True
+    repeats = False
 
     def item(self, i: int) -> Everywhere:
         return self
@@ -108,6 +110,8 @@ def test_reader_finds_repetitions_however_the_text_is_cut(value: Any, ascii_only
         ("few values", "[12,0,12]", False),
         ("below objects", '{"a":[{"x":1,"y":2},{"y":2.0,"x":1}]}', False),
         ("below objects", '{"a":[1],"b":[1]}', True),
+        ("some equal", "[1,2,1]", True),
+        ("some equal", "[[1],[2]]", False),
     ],
 )
 def test_members(name: str, text: str, member: bool) -> None:
