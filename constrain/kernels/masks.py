@@ -393,16 +393,14 @@ def reference_of(A, H, S, lexer):
     After a first character that no exception begins with, "any key but some" is "any key": the exceptions are few
     nodes of the trie, all others need no walk.
     """
-    for b in (0x7E, 0x71, 0x5E):  # ~ q ^: few exceptions begin so
-        e = step(A, H, S, lexer, b)
-        if e != NONE and e != lexer and loops(A, H, S, e):
-            alike = 0
-            for letter in range(0x61, 0x7B):
-                if step(A, H, S, e, letter) == step(A, H, S, lexer, letter):
-                    alike += 1
-            if alike >= 13:
-                return e
-    return 0
+    e = step(A, H, S, lexer, 0x7E)  # ~ and ^: few exceptions begin so
+    if e == NONE or e == lexer or e != step(A, H, S, lexer, 0x5E) or not loops(A, H, S, e):
+        return 0
+    alike = 0
+    for letter in range(0x61, 0x7B):
+        if step(A, H, S, e, letter) == step(A, H, S, lexer, letter):
+            alike += 1
+    return e if alike >= 13 else 0
 
 
 @kernel("i(arena, arena, i, i, i)")

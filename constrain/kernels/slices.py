@@ -158,9 +158,11 @@ def uniform_run(A, H, S, e, j):
 @kernel("i(arena, arena, arena, i)")
 def covering_slice(A, H, S, lexer):
     """(number of the first slice that a lexer state admits + 1) << 32 | of how many characters; 0 if none."""
+    e = step(A, H, S, lexer, 0x71)  # every slice has the small letters: a look at two of them says no to most states
+    maybe = e != NONE and e == step(A, H, S, lexer, 0x65)
     for j in range(A[N_SLICES]):
         n = run_length(A, lexer, j, 1)
-        if n == 0:
+        if n == 0 and maybe:
             n = uniform_run(A, H, S, lexer, j)
         if n > 0:
             return ((j + 1) << 32) | n

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from constrain.errors import LimitError
 
 STEPS = 64  # between two looks at the clock
+LOOKS = 32  # between two looks at the memory, which cost 20 µs
 
 
 @dataclass
@@ -31,12 +32,13 @@ class Budget:
     _end: float = field(default=0.0, repr=False, compare=False)
     _most: float = field(default=0.0, repr=False, compare=False)
     _steps: int = field(default=0, repr=False, compare=False)
+    _looks: int = field(default=0, repr=False, compare=False)
 
     def start(self) -> Budget:
         """Begin to count."""
         self._end = float("inf") if self.seconds is None else time.perf_counter() + self.seconds
-        self._most = float("inf") if self.megabytes is None else resident_megabytes() + self.megabytes
-        self._steps = 0
+        self._most = 0.0  # known from the first look on
+        self._steps = self._looks = 0
         return self
 
     def check(self, steps: int = 1) -> None:
@@ -54,7 +56,12 @@ class Budget:
                 f"reading the schema takes more than {self.seconds:g} seconds",
                 fix="write fewer overlapping combinations (allOf, oneOf, not), or pass budget=Budget(seconds=...)",
             )
-        if resident_megabytes() > self._most:
+        self._looks += 1
+        if self.megabytes is None or self._looks % LOOKS != 1:
+            return
+        if self._looks == 1:
+            self._most = resident_megabytes() + self.megabytes
+        elif resident_megabytes() > self._most:
             raise LimitError(
                 f"reading the schema takes more than {self.megabytes:g} MB of memory",
                 fix="write fewer overlapping combinations (allOf, oneOf, not), or pass budget=Budget(megabytes=...)",

@@ -15,6 +15,7 @@ from constrain.schema.compute import Computation
 from constrain.schema.digits import number_node
 
 MAX_CONJUNCTIONS = 20_000
+MAX_ALTERNATIVES = 10_000  # of one value: each becomes rules when a text reaches it, a millisecond each
 
 
 def explore(computation: Computation) -> None:
@@ -41,6 +42,11 @@ def explore(computation: Computation) -> None:
 
 def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
     """What the values inside a set must fulfil."""
+    if len(normal.objects) > MAX_ALTERNATIVES:
+        raise LimitError(
+            f"a value has {len(normal.objects)} overlapping alternatives, more than {MAX_ALTERNATIVES}",
+            fix="give every branch of oneOf a required property with its own const, or use anyOf",
+        )
     for number in normal.numbers:
         number_node(number)
     for array in normal.arrays:
