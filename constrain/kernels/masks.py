@@ -506,10 +506,10 @@ def inside_by_exceptions(A, H, S, lexer, reference, known):
 @kernel("i(arena, arena, arena, i)")
 def find_inside(A, H, S, lexer):
     """The inside region of a lexer state, by the cheapest way that is open to it."""
+    text = text_part(A, H, S, lexer)
+    if text != 0:
+        return inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
     if covering_slice(A, H, S, lexer) >> 32 != 1:  # not by the slice with the most tokens
-        text = text_part(A, H, S, lexer)
-        if text != 0:
-            return inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
         reference = reference_of(A, H, S, lexer)
         if reference != 0:
             return inside_by_exceptions(A, H, S, lexer, reference, inside_by_walk(A, H, S, reference))
