@@ -61,7 +61,7 @@ class TokenAutomaton(Store):
         super().reset()
         self._symbols: dict[Hashable, int] = {}
         self._names: list[str] = []  # of nonterminals, by the number in their records
-        self._waiting: dict[int, list[weakref.ref[Nonterminal]]] = {}  # records without alternatives: who can tell them
+        self._waiting: dict[int, weakref.ref[Nonterminal]] = {}  # records without alternatives: who can tell them
         self._suffixes: dict[tuple[int, int], int] = {}
         self._watched: set[int] = set()  # records of nonterminals
         self._watched_states: dict[tuple[int, Hashable], int] = {}
@@ -182,9 +182,9 @@ class TokenAutomaton(Store):
                 self._watched.add(known)
             self._symbols[identity] = known
         if self.A[known + earley.ALTERNATIVES] == 0:
-            waiting = self._waiting.setdefault(known, [])
-            waiting[:] = [each for each in waiting if each() is not None]
-            waiting.append(weakref.ref(nonterminal))
+            waiting = self._waiting.get(known)
+            if waiting is None or waiting() is None:
+                self._waiting[known] = weakref.ref(nonterminal)
         return known
 
     def _suffix(self, symbol: int, following: int) -> int:
@@ -207,7 +207,9 @@ class TokenAutomaton(Store):
         for record in self.pending():
             if self.A[record + earley.ALTERNATIVES] != 0:
                 continue
-            nonterminal = next(each for ref in self._waiting[record] if (each := ref()) is not None)
+            nonterminal = self._waiting[record]()
+            if nonterminal is None:  # it was another grammar's, which is gone: begin again from those that are there
+                raise Flush
             if nonterminal.expansion is None:
                 nonterminal.expansion = nonterminal.expand()
             suffixes: dict[int, None] = {}

@@ -61,7 +61,7 @@ class Lowering:
             if len(alternatives) == 1:
                 symbol = alternatives[0][0]
             else:
-                symbol = Nonterminal("value", lambda: alternatives, key=(self.number, conj))
+                symbol = Nonterminal("value", lambda: alternatives, key=(self.number, "value", *conj))
             self._symbols[conj] = symbol
         return symbol
 

@@ -46,7 +46,7 @@ class _ArrayRules:
         """What may follow when i items are written (and the whitespace after them)."""
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
-        key = (self.key, i, state)
+        key = (*self.key, i, *state)
         box = self.shape.box
         watched = (box.unique or box.repeats) and isinstance(self.shape, CountedArrays)
         return Nonterminal(f"item {i}", self._expansion(i, state), key=key, right_recursive=True, watched=watched)

@@ -14,7 +14,7 @@ may repeat as far as these rules go: once one is written, the guard watches (`gu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
@@ -44,6 +44,11 @@ class Situation(NamedTuple):
     any_yet: bool
     open_yet: bool = False
 
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The same as plain numbers: keys outlive the schema, and the collector need not look into such tuples."""
+        return self.done, self.size, sum(1 << need for need in self.pending), self.any_yet, self.open_yet
+
 
 def object_rules(lowering: Lowering, box: ObjectBox) -> Nonterminal:
     """The objects of a box, which is inhabited."""
@@ -52,7 +57,7 @@ def object_rules(lowering: Lowering, box: ObjectBox) -> Nonterminal:
         alternatives: Alternatives = []
         make = _InOrder if lowering.in_order else _AnyOrder
         for number, shape in enumerate(lowering.computation.object_shapes(box)):
-            rules = make(lowering, shape, (lowering.key(box), number))
+            rules = make(lowering, shape, (*lowering.key(box), number))
             start = Situation(0, 0, shape.all_pending, False)
             alternatives.append([OPEN_OBJECT, *lowering.space, rules.follow(start)])
         return alternatives
@@ -63,7 +68,7 @@ def object_rules(lowering: Lowering, box: ObjectBox) -> Nonterminal:
 class _ObjectRules:
     """The situations inside the objects of one shape."""
 
-    def __init__(self, lowering: Lowering, shape: ObjectShape, key: Hashable) -> None:
+    def __init__(self, lowering: Lowering, shape: ObjectShape, key: tuple[int, ...]) -> None:
         self.lowering = lowering
         self.shape = shape
         self.key = key
@@ -72,7 +77,7 @@ class _ObjectRules:
 
     def follow(self, at: Situation) -> Nonterminal:
         """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
-        key = (self.key, "follow", at)
+        key = (*self.key, "follow", *at.key)
         return Nonterminal("members", self._following(at), key=key, right_recursive=True, watched=at.open_yet)
 
     def _following(self, at: Situation) -> Callable[[], Alternatives]:
@@ -129,7 +134,7 @@ class _ObjectRules:
 
     def member(self, at: Situation) -> Nonterminal:
         """One of the members that may come next."""
-        key = (self.key, "member", at)
+        key = (*self.key, "member", *at.key)
         return Nonterminal("member", lambda: self.members(at), key=key, right_recursive=True, watched=at.open_yet)
 
     def members(self, at: Situation) -> Alternatives:
