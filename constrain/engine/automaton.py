@@ -62,7 +62,6 @@ class TokenAutomaton(Store):
         self._symbols: dict[Hashable, int] = {}
         self._names: list[str] = []  # of nonterminals, by the number in their records
         self._waiting: dict[int, weakref.ref[Nonterminal]] = {}  # records without alternatives: who can tell them
-        self._suffixes: dict[tuple[int, int], int] = {}
         self._watched: set[int] = set()  # records of nonterminals
         self._watched_states: dict[tuple[int, Hashable], int] = {}
         self._grammars: dict[Source, Grammar] = {}
@@ -188,13 +187,10 @@ class TokenAutomaton(Store):
         return known
 
     def _suffix(self, symbol: int, following: int) -> int:
-        key = (symbol, following)
-        known = self._suffixes.get(key)
-        if known is None:
-            known = self._suffixes[key] = self.call(_intern2, arena.SUFFIX, symbol, following)
-            later = bool(following) and bool(self.A[following + earley.HOLDS_WATCHED])
-            self.A[known + earley.HOLDS_WATCHED] = later or symbol in self._watched
-        return known
+        suffix: int = self.call(_intern2, arena.SUFFIX, symbol, following)
+        if symbol in self._watched or (following and self.A[following + earley.HOLDS_WATCHED]):
+            self.A[suffix + earley.HOLDS_WATCHED] = 1
+        return suffix
 
     def _list(self, items: Sequence[int]) -> int:
         """A region [n, items...]."""
