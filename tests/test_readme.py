@@ -8,7 +8,7 @@ from pathlib import Path
 
 def test_the_examples_of_the_readme_run(repository: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (repository / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
@@ -16,4 +16,5 @@ def test_the_examples_of_the_readme_run(repository: Path) -> None:
     assert g.finish_reason in ("stop", "length")  # type: ignore[attr-defined]
     if g.finish_reason == "stop":  # type: ignore[attr-defined]
         assert set(g.value) == set(schema["properties"])  # type: ignore[attr-defined,index]
+    assert abs(sum(names["outputs"].weights) - 1) < 1e-9  # type: ignore[attr-defined]
     assert not m.is_accepting()  # type: ignore[attr-defined]
