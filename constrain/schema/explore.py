@@ -15,7 +15,7 @@ from constrain.schema.compute import Computation
 from constrain.schema.digits import number_node
 
 MAX_CONJUNCTIONS = 20_000
-MAX_ALTERNATIVES = 10_000  # of one value: each becomes rules when a text reaches it, a millisecond each
+MAX_ALTERNATIVES = 5_000  # of one value: each becomes rules when a text reaches it, a millisecond each
 
 
 def explore(computation: Computation) -> None:
