@@ -5,7 +5,8 @@
 
 laws: TV and KL of each method's estimate from π, at equal numbers of model forwards (counted as sequences), over
 languages that the reference model can be asked about completely: π is exact, from forwards over the trie of all
-prefixes. "null" is the distance of as many perfect draws as the best method made.
+prefixes. "null" is the distance of as many perfect draws as the best method made. Below: how much sooner each method is
+as near to π as genlm-control is at the largest budget.
 time: seconds a call of SMC with 5 particles, on the same model object: with the mask, with the constraint as a black
 box, and genlm-control's AWRS; beside the error of what the calls say together.
 
@@ -34,13 +35,15 @@ from constrain.sampling.sampler import drive
 from faithful_cases import CASES, Case
 from faithful_methods import Atoms, Runner, ours
 
+GENLM = "genlm awrs-smc 16"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=["laws", "time"])
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--methods", help="only these, separated by commas")
-    parser.add_argument("--budgets", default="100,300,1000")
+    parser.add_argument("--budgets", default="100,200,300,500,1000")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--calls", type=int, default=20)
     parser.add_argument("--out", type=Path, help="folder for the raw records")
@@ -57,6 +60,7 @@ def main() -> None:
             budgets = sorted(int(budget) for budget in given.budgets.split(","))
             rows = laws(case, budgets, given.repeats, given.methods and given.methods.split(","))
             print(table(rows, budgets))
+            print(speedups(rows, budgets))
         else:
             rows = times(case, given.calls)
             print("\n".join(f"  {row['method']:<18} {row['ms']:9.1f} ms a call   TV {row['tv']:.3f}" for row in rows))
@@ -87,7 +91,7 @@ def laws(case: Case, budgets: list[int], repeats: int, only: list[str] | None) -
     """One row for each method, budget and repeat."""
     runners: dict[str, Runner] = ours()
     if faithful_genlm.available() and case.pattern is not None:
-        runners["genlm awrs-smc 16"] = faithful_genlm.runner
+        runners[GENLM] = faithful_genlm.runner
     rows = []
     for name, runner in runners.items():
         if only and name not in only:
@@ -140,6 +144,23 @@ def table(rows: list[dict[str, Any]], budgets: list[int]) -> str:
         cells = [f"{np.mean([r['tv'] for r in each]):>10.3f}{np.mean([r['kl'] for r in each]):>10.3f}" for each in mine]
         lines.append(f"  {method:<20}{''.join(cells)}{np.mean([row['seconds'] for row in mine[-1]]):>10.2f}")
     return "\n".join(lines)
+
+
+def speedups(rows: list[dict[str, Any]], budgets: list[int]) -> str:
+    """How much sooner each method is as near to π as genlm-control is at the largest budget."""
+
+    def mean(method: str, budget: int, key: str) -> float:
+        return float(np.mean([row[key] for row in rows if row["method"] == method and row["budget"] == budget]))
+
+    if not any(row["method"] == GENLM for row in rows):
+        return ""
+    goal, theirs = mean(GENLM, budgets[-1], "tv"), mean(GENLM, budgets[-1], "seconds")
+    parts = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        reached = [mean(method, budget, "seconds") for budget in budgets if mean(method, budget, "tv") <= goal]
+        if reached and method not in (GENLM, "null"):
+            parts.append(f"{method} {theirs / min(reached):.1f}×")
+    return f"  TV ≤ {goal:.3f}, which took {GENLM} {theirs:.2f} s, is reached sooner by: {', '.join(parts) or 'none'}"
 
 
 # --- time -------------------------------------------------------------------------------------------------------------

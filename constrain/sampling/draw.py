@@ -7,9 +7,10 @@ law of a whole sampler — not a sample of it — is known, and can be compared 
 A *stream* is the number of an independent sequence of random numbers. Row i of `probabilities` is answered from
 `streams[i]`, so what one sequence draws does not depend on which others share its batch, nor on when those end.
 
-Cost: one cumulative sum over the distribution a draw. Limit: distributions are explicit; a bit of noise for each token
-(Gumbel keys) can be built from draws of two outcomes only at a price, and methods that need it should draw an order
-instead.
+A method that draws many outcomes without replacement asks for their order (`Chance.order`): in production one race of
+exponential clocks, in tests one draw after another, which has the same law.
+
+Cost: one cumulative sum over the distribution a draw; a sort an order. Limit: distributions are explicit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch
 
 Result = TypeVar("Result")
 BLOCK = 512  # outcomes searched at once
+FIRST_BLOCK = 64  # of an order; blocks grow, since most orders are read a little way
 STREAM_BITS = 32  # streams of rows, and numbers of substreams, are below 2 ** STREAM_BITS
 
 
@@ -68,6 +70,13 @@ class TorchDraw:
             probabilities = probabilities.cpu()
         return invert(probabilities, uniform.to(probabilities.device).unsqueeze(1)).squeeze(1).to(device)
 
+    def race(self, log_weights: torch.Tensor, stream: int) -> torch.Tensor:
+        """log of the times at which clocks of these rates ring: float64[N]. In their order, outcomes are drawn without
+        replacement (the least of exponential variables is i with probability in proportion to rate i, and then the
+        others begin anew)."""
+        times = torch.empty(len(log_weights), dtype=torch.float64).exponential_(generator=self._generator(stream))
+        return times.log_().sub_(log_weights)
+
     def _generator(self, stream: int) -> torch.Generator:
         generator = self._generators.get(stream)
         if generator is None:
@@ -75,6 +84,36 @@ class TorchDraw:
             mixed = np.random.SeedSequence([self.seed & (2**64 - 1), stream]).generate_state(1, np.uint64)
             generator = self._generators[stream] = torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
         return generator
+
+
+class Chance:
+    """What one sequence draws, from its own stream."""
+
+    def __init__(self, draw: Draw, stream: int) -> None:
+        self.draw, self.stream = draw, stream
+
+    def __call__(self, probabilities: torch.Tensor) -> int:
+        """One outcome of float[N] that sums to 1."""
+        return int(self.draw(probabilities.unsqueeze(0), [self.stream]))
+
+    def order(self, log_weights: torch.Tensor) -> Iterator[list[int]]:
+        """All outcomes of positive weight, each drawn in proportion to its weight from those that are left; in blocks.
+
+        log_weights: float64[N]
+        """
+        left = (log_weights > -torch.inf).nonzero().squeeze(1)
+        race = getattr(self.draw, "race", None)
+        keys = None if race is None else race(log_weights[left], self.stream)
+        size = FIRST_BLOCK
+        while len(left):
+            if keys is None:
+                chosen = torch.tensor([self(log_weights[left].softmax(0))])
+            else:
+                chosen = torch.topk(keys, min(size, len(left)), largest=False).indices
+            yield left[chosen].tolist()
+            kept = torch.ones(len(left), dtype=torch.bool)
+            kept[chosen] = False
+            left, keys, size = left[kept], None if keys is None else keys[kept], 8 * size
 
 
 def invert(probabilities: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
