@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -57,7 +57,9 @@ class SourceOptions:
         if self.grammar is not None:
             text, name = read_grammar(self.grammar)
             kind = self.grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
-            return constrain.grammar(text, format=cast(Any, kind), start=self.start, lexer=cast(Any, self.lexer))
+            base = str(Path(name).parent) if name else None
+            options: Any = {"format": kind, "start": self.start, "lexer": self.lexer, "base": base}
+            return constrain.grammar(text, **options)
         return constrain.choices(read_choices(self.choices or ""))
 
 
