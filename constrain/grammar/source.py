@@ -26,6 +26,7 @@ from constrain.automata.syntax import Node, alternate, intersect, literals
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.grammar.analysis import empty_node
 from constrain.grammar.build import Reading
+from constrain.grammar.ebnf_reader import read_ebnf
 from constrain.grammar.gbnf import read_gbnf
 from constrain.grammar.lark_reader import read_lark
 from constrain.grammar.regular import as_node, spaced_out
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from constrain.guards import Guard
     from constrain.vocab.vocabulary import Vocabulary
 
-Format = Literal["lark", "gbnf"]
+Format = Literal["lark", "gbnf", "ebnf"]
 _SHOWN = 60  # characters of a description in messages
 
 
@@ -161,8 +162,8 @@ _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 @lru_cache(maxsize=64)
 def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None) -> Reading:
     """Remembered, so that equal texts have the same nonterminals and share the engine's states."""
-    if kind == "gbnf":
-        return read_gbnf(text, start=start)
+    if kind != "lark":
+        return (read_gbnf if kind == "gbnf" else read_ebnf)(text, start=start)
     return read_lark(text, start=start, lexer=lexer, base=base)
 
 
@@ -331,10 +332,10 @@ def grammar(
     """Texts of a context-free grammar.
 
     text: the grammar, or the path of a file that holds it (a `Path`, not a str).
-    format: "lark" (Lark's EBNF, imports included) or "gbnf" (llama.cpp).
-    start: the rule to start from; by default "start" in Lark, "root" in GBNF.
+    format: "lark" (Lark's EBNF, imports included), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
+    start: the rule to start from; by default "start" in Lark, "root" otherwise.
     lexer: "dynamic" — every way to cut a text into terminals counts; "greedy" — the longest terminal that fits, as
-      programming languages are lexed. GBNF has no terminals and is always "dynamic".
+      programming languages are lexed. GBNF and EBNF have no terminals and are always "dynamic".
     base: the folder that relative imports of Lark start from (`%import .name.rule`); by default that of the file, else
       the working directory.
     Raises GrammarError with line, column and caret; UnsatisfiableError if the start rule derives no text; OSError if
@@ -348,12 +349,12 @@ def grammar(
             f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text, or a Path"
         )
     if format not in get_args(Format):
-        raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark' or format='gbnf'")
+        raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark', 'gbnf' or 'ebnf'")
     if lexer not in get_args(Lexer):
         raise GrammarError(f"unknown lexer {lexer!r}", fix="use lexer='dynamic' or lexer='greedy'")
-    if format == "gbnf" and lexer == "greedy":
-        raise GrammarError("GBNF has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
-    start = start if start is not None else "root" if format == "gbnf" else "start"
+    if format != "lark" and lexer == "greedy":
+        raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
+    start = start if start is not None else "start" if format == "lark" else "root"
     source = GrammarText(text, format, start, lexer, None if base is None else os.fspath(base))
     source.to_grammar()  # read now: a fault belongs to this line, not to a later one
     return source
