@@ -76,7 +76,8 @@ class SourceOptions:
             return folder.source(format=self.grammar_format, start=self.start, lexer=lexer)
         text, name = read_grammar(given)
         kind: Any = self.grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
-        return constrain.grammar(text, format=kind, start=self.start, lexer=lexer or "dynamic")
+        base = str(Path(name).parent) if name else None
+        return constrain.grammar(text, format=kind, start=self.start, lexer=lexer or "dynamic", base=base)
 
 
 def read_schema(given: str) -> str:

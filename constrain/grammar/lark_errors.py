@@ -103,10 +103,14 @@ _MESSAGES = [
 
 
 class Places:
-    """Where names and literals stand in a grammar text."""
+    """Where names and literals stand in a grammar text.
 
-    def __init__(self, text: str) -> None:
+    file: the text's file, if it is not the one that was given but imported by it.
+    """
+
+    def __init__(self, text: str, file: str = "") -> None:
         self.text = text
+        self.file = file
 
     @cached_property
     def _names(self) -> list[tuple[str, int, bool]]:
@@ -128,21 +132,33 @@ class Places:
         return self._draw(name, [index for each, index, defines in self._names if each == name and not defines], False)
 
     def _draw(self, name: str, indices: list[int], last: bool) -> str | None:
-        return span(self.text, indices[-1 if last else 0], len(name)) if indices else None
+        return self.at(indices[-1 if last else 0], len(name)) if indices else None
 
     def token(self, token: Token) -> str | None:
         """The place of a token of lark's tree; None if it comes from an imported file."""
         start = token.start_pos
         if start is None or self.text[start : start + len(token)] != str(token):
             return None
-        return span(self.text, start, len(token))
+        return self.at(start, len(token))
 
     def search(self, pattern: str) -> str | None:
         """The first place outside comments that matches a regex."""
         for piece in _outside_comments(self.text):
             if found := re.compile(pattern).match(self.text, piece.start()):
-                return span(self.text, found.start(), len(found[0]))
+                return self.at(found.start(), len(found[0]))
         return None
+
+    def written(self, name: str) -> str:
+        """A name as it stands in an imported file: lark makes `path__name` of it (of `_name`: `_path__name`)."""
+        short = name.rpartition("__")[2]
+        if not self.file or short == name:
+            return name
+        return f"_{short}" if name.startswith("_") else short
+
+    def at(self, index: int, length: int = 1) -> str:
+        """The place at an index."""
+        place = span(self.text, index, length)
+        return f"{self.file}, {place}" if self.file else place
 
 
 def _outside_comments(text: str) -> Iterator[re.Match[str]]:
@@ -153,22 +169,24 @@ def located(error: BaseException, places: Places) -> GrammarError:
     """One of lark's errors as ours: message, place, way out."""
     unexpected = error if isinstance(error, UnexpectedInput) else error.__context__
     if isinstance(unexpected, UnexpectedInput):
-        return _syntax_error(str(error), unexpected, places.text)
+        return _syntax_error(str(error), unexpected, places)
     if isinstance(error, OSError):
         return _missing_import(error, places)
     message = str(error).split("\n")[0] or type(error).__name__
     for pattern, said, kind, fix in _MESSAGES:
         if found := re.search(pattern, message):
-            name = found[1]
+            name = places.written(found[1])
             place = places.use(name) if kind == "use" else places.definition(name, last=kind == "last definition")
             place = place or places.use(name) or places.definition(name)
-            return GrammarError(
-                said.format(*found.groups()), place=place, fix=re.sub(r"\{(\d)\}", lambda n: found[int(n[1]) + 1], fix)
-            )
+            groups = (name, *found.groups()[1:])
+            for number, group in enumerate(groups):
+                fix = fix.replace(f"{{{number}}}", group)
+            return GrammarError(said.format(*groups), place=place, fix=fix)
     return GrammarError(f"lark cannot load the grammar: {message}", place=_any_literal(message, places))
 
 
-def _syntax_error(message: str, unexpected: UnexpectedInput, text: str) -> GrammarError:
+def _syntax_error(message: str, unexpected: UnexpectedInput, places: Places) -> GrammarError:
+    text = places.text
     index = len(text) if unexpected.pos_in_stream is None else min(unexpected.pos_in_stream, len(text))
     fix = _SYNTAX
     if isinstance(unexpected, UnexpectedCharacters):
@@ -184,7 +202,7 @@ def _syntax_error(message: str, unexpected: UnexpectedInput, text: str) -> Gramm
                 said = "this is not closed" if text[index : index + 1] in ("(", "[", "{") else said
     while index > 0 and text[index : index + 1] in ("", "\n", "\r") and text[index - 1 : index] in "\r\n":
         index -= 1  # the fault is seen at the line's end: point there, not below
-    return GrammarError(_lower(said), place=span(text, index), fix=fix)
+    return GrammarError(_lower(said), place=places.at(index), fix=fix)
 
 
 def _unclosed(text: str, end: int) -> int:
@@ -204,14 +222,15 @@ def _missing_import(error: OSError, places: Places) -> GrammarError:
     return GrammarError(
         f"cannot find the grammar file {file!r} to import from",
         place=places.search(rf"%import[ \t.]+{dotted}"),
-        fix="lark has the grammars common, python, unicode and lark; others are looked for in the working directory",
+        fix="lark brings common, python, unicode and lark; %import .name reads name.lark in the folder base=, or in "
+        "the working directory",
     )
 
 
 def _any_literal(message: str, places: Places) -> str | None:
     for piece in _outside_comments(places.text):
         if (piece["string"] or piece["regexp"]) and piece[0] in message:
-            return span(places.text, piece.start(), len(piece[0]))
+            return places.at(piece.start(), len(piece[0]))
     return None
 
 

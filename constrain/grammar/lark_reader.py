@@ -13,21 +13,23 @@ Reference: https://lark-parser.readthedocs.io/en/stable/grammar.html. Terminals:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lark import Token, Tree
-from lark.exceptions import LarkError
 from lark.grammar import NonTerminal
 from lark.grammar import Symbol as LarkSymbol
-from lark.load_grammar import GrammarBuilder
 
-from constrain.errors import ConstrainError, GrammarError, LimitError
+from constrain.automata.syntax import EMPTY
+from constrain.errors import GrammarError, LimitError
 from constrain.grammar.analysis import nullable_node
 from constrain.grammar.build import Reading, build
 from constrain.grammar.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
-from constrain.grammar.fold import references
-from constrain.grammar.lark_errors import Places, located
+from constrain.grammar.fold import reachable, references
+from constrain.grammar.lark_errors import Places
+from constrain.grammar.lark_loader import load
 from constrain.grammar.lark_terminals import bounds, single_string, terminal_node
 from constrain.grammar.rules import Lexer, Terminal
 
@@ -35,52 +37,98 @@ MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself w
 _NOTHING: Expression = Sequence(())
 
 
-def read_lark(text: str, *, start: str = "start", lexer: Lexer = "dynamic") -> Reading:
+@dataclass(frozen=True)
+class LarkRules:
+    """A Lark text as rules, before a grammar is made of them.
+
+    rules: what is defined; a declared symbol (`%declare`) stands there as a `Ref` to a name that `rules` lacks.
+    declared: those symbols, in order. start: the rule to start from, ignore: the ignored terminals.
+    terminals: the defined ones that rules use, by name. place: where a name is defined, drawn; declaration: where it is
+    used.
+    """
+
+    rules: Mapping[str, Expression]
+    declared: tuple[str, ...]
+    start: str
+    ignore: tuple[Terminal, ...]
+    terminals: Mapping[str, Terminal]
+    place: Callable[[str], str | None]
+    declaration: Callable[[str], str | None]
+
+    def bound(self, definitions: Mapping[str, Expression]) -> LarkRules:
+        """The same with definitions for declared symbols (and any rules that these need)."""
+        declared = tuple(name for name in self.declared if name not in definitions)
+        return replace(self, rules={**self.rules, **definitions}, declared=declared)
+
+    def reading(self, lexer: Lexer) -> Reading:
+        """The grammar. Raises GrammarError for a declared symbol that was not bound, and what `build` raises."""
+        reached = reachable(self.rules, self.start)
+        for name in self.declared:
+            if name in reached:
+                raise GrammarError(
+                    f"{name} is declared without a definition: nothing can be generated for it",
+                    place=self.declaration(name),
+                    fix="define it, and remove %declare",
+                )
+        nothing = {name: Leaf(Terminal(EMPTY, name)) for name in self.declared}  # used out of reach only
+        return build({**self.rules, **nothing}, self.start, ignore=self.ignore, lexer=lexer, place=self.place)
+
+
+def read_lark(text: str, *, start: str = "start", lexer: Lexer = "dynamic", base: str | None = None) -> Reading:
     """Read a Lark grammar.
 
+    base: the folder of relative imports; None: the working directory.
     Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
     is nested too deeply.
     """
+    try:
+        return read_rules(text, start=start, base=base).reading(lexer)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def read_rules(text: str, *, start: str = "start", base: str | None = None) -> LarkRules:
+    """Read a Lark grammar as rules, for those who give declared symbols a meaning. Raises as `read_lark`."""
     if not text.strip():
         raise GrammarError("the grammar is empty", fix='write at least a start rule, like start: "yes" | "no"')
-    places = Places(text)
     try:
-        return _Reader(text, places).read(start, lexer)
+        return _Reader(text, Places(text), base).read(start)
     except RecursionError:
-        raise LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own") from None
+        raise _too_deep() from None
+
+
+def _too_deep() -> LimitError:
+    return LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own")
 
 
 class _Reader:
-    def __init__(self, text: str, places: Places) -> None:
+    def __init__(self, text: str, places: Places, base: str | None) -> None:
         self.places = places
-        loaded = _load(text, places)
-        self.rules: dict[str, tuple[tuple[str, ...], Tree[Any]]] = {n: (p, tree) for n, p, tree, _ in loaded.rule_defs}
-        self.definitions: dict[str, tuple[Tree[Any] | None, int]] = dict(loaded.term_defs)
+        loaded = load(text, places, base)
+        self.rules: dict[str, tuple[tuple[str, ...], Tree[Any]]] = {n: (p, t) for n, p, t, _ in loaded.rule_defs if t}
+        self.definitions: dict[str, tuple[Tree[Any], int]] = {n: (t, p) for n, (t, p) in loaded.term_defs if t}
+        named = [(n, tree) for n, (tree, _) in loaded.term_defs] + [(n, tree) for n, _, tree, _ in loaded.rule_defs]
+        self.declared = tuple(name for name, tree in named if tree is None)
         self.ignore: list[str] = list(loaded.ignore)
-        self.strings = {str(s): n for n, (tree, _) in self.definitions.items() if tree and (s := single_string(tree))}
+        self.strings = {str(s): n for n, (tree, _) in self.definitions.items() if (s := single_string(tree))}
         self.terminals: dict[str, Terminal] = {}
         self.instances: dict[tuple[str, tuple[Expression, ...]], str] = {}
         self.done: dict[str, Expression] = {}
-        self.pending: list[tuple[str, Tree[Any], Mapping[str, Expression]]] = []
+        self.pending: deque[tuple[str, Tree[Any], Mapping[str, Expression]]] = deque()
 
-    def read(self, start: str, lexer: Lexer) -> Reading:
-        for name, (tree, _) in self.definitions.items():
-            if tree is None:
-                self._refuse_declared(name)
-        for name, (_, rule_tree) in self.rules.items():
-            if rule_tree is None:
-                self._refuse_declared(name)
+    def read(self, start: str) -> LarkRules:
         self._check_start(start)
-        self.pending = [(name, tree, {}) for name, (parameters, tree) in self.rules.items() if not parameters]
+        self.pending.extend((name, tree, {}) for name, (parameters, tree) in self.rules.items() if not parameters)
         while self.pending:
-            name, tree, arguments = self.pending.pop(0)
+            name, tree, arguments = self.pending.popleft()
             self.done[name] = self.expression(tree, arguments)
         self._check_references()
-        ignore = tuple(self.terminal(name) for name in self.ignore)
-        reading = build(self.done, start, ignore=ignore, lexer=lexer, place=self.places.definition)
+        ignore = tuple(self.terminal(name) for name in self.ignore if self._require_text(name))
         for terminal in [*ignore, *_used(self.done, start)]:
             self._refuse_zero_width(terminal)
-        return reading
+        terminals = {name: terminal for name, terminal in self.terminals.items() if name in self.definitions}
+        place, used = self.places.definition, self.places.use
+        return LarkRules(self.done, self.declared, start, ignore, terminals, place, used)
 
     # Rules
 
@@ -105,7 +153,8 @@ class _Reader:
             name = str(item.name)
             if name in arguments:
                 return arguments[name]
-            return Ref(name) if isinstance(item, NonTerminal) else Leaf(self.terminal(name))
+            is_rule = isinstance(item, NonTerminal) or name in self.declared
+            return Ref(name) if is_rule else Leaf(self.terminal(name))
         if item.data == "literal":
             return Leaf(self.anonymous(item.children[0]))
         if item.data == "range":
@@ -143,7 +192,6 @@ class _Reader:
     def terminal(self, name: str) -> Terminal:
         if name not in self.terminals:
             tree, priority = self.definitions[name]
-            assert tree is not None  # `_refuse_declared`
             node = terminal_node(tree, self.places.token)
             shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
             self.terminals[name] = Terminal(node, shown, priority, literal=single_string(tree) is not None)
@@ -175,16 +223,16 @@ class _Reader:
         """A template's bare name may be an argument, but stand for nothing."""
         for expression in self.done.values():
             for name in references(expression):
-                if name not in self.done:
+                if name not in self.done and name not in self.declared:
                     place = self.places.use(name)
                     raise GrammarError(f"template {name} needs arguments", place=place, fix=f"write {name}{{...}}")
 
-    def _refuse_declared(self, name: str) -> None:
-        raise GrammarError(
-            f"{name} is declared without a definition: nothing can be generated for it",
-            place=self.places.use(name),
-            fix="define it, and remove %declare",
-        )
+    def _require_text(self, name: str) -> bool:
+        """An ignored terminal cannot be a declared one."""
+        if name in self.declared:
+            place = self.places.use(name)
+            raise GrammarError(f"{name} is ignored, but only declared", place=place, fix="define it, as a regex")
+        return True
 
     def _refuse_zero_width(self, terminal: Terminal) -> None:
         if nullable_node(terminal.node):
@@ -197,51 +245,11 @@ class _Reader:
             )
 
 
-class _Loader(GrammarBuilder):
-    """lark's loader, with the commonest fault found first, in the order of the text (lark's own check has no order)."""
-
-    def __init__(self, places: Places) -> None:
-        super().__init__()
-        self.places = places
-
-    def validate(self) -> None:
-        for definition in self._definitions.values():
-            known = {*self._definitions, *definition.params}
-            for value in definition.tree.iter_subtrees_topdown() if definition.tree else ():
-                if value.data == "value" and isinstance(value.children[0], LarkSymbol):
-                    self._require(str(value.children[0].name), known, "used")
-        for name in self._ignore_names:
-            self._require(name, set(self._definitions), "ignored")
-        super().validate()
-
-    def _require(self, name: str, known: set[str], what: str) -> None:
-        if name not in known:
-            fix = "define it, import it, or correct the name"
-            raise GrammarError(f"{name} is {what} but not defined", place=self.places.use(name), fix=fix)
-
-
-def _load(text: str, places: Places) -> Any:
-    """lark's `Grammar`: `term_defs`, `rule_defs`, `ignore`."""
-    builder = _Loader(places)
-    try:
-        builder.load_grammar(text, "<grammar>")
-        return builder.build()
-    except ConstrainError:
-        raise
-    except (LarkError, OSError, AssertionError, ValueError, KeyError, AttributeError) as error:
-        raise located(error, places) from error  # lark guards some faults by `assert` only
-
-
 def _used(rules: Mapping[str, Expression], start: str) -> list[Terminal]:
     """The terminals that the start rule reaches."""
     found: dict[Terminal, None] = {}
-    seen, stack = {start}, [start]
-    while stack:
-        expression = rules[stack.pop()]
-        new = references(expression).keys() - seen
-        seen |= new
-        stack += new
-        found |= dict.fromkeys(_leaves(expression))
+    for name in reachable(rules, start):
+        found |= dict.fromkeys(_leaves(rules[name]) if name in rules else ())
     return list(found)
 
 

@@ -14,6 +14,7 @@ general, and one with a regular language is not built here: `&` needs regular so
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from constrain.automata.syntax import Node, alternate, intersect, literals
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.grammar.analysis import empty_node
 from constrain.grammar.build import Reading
+from constrain.grammar.ebnf_reader import read_ebnf
 from constrain.grammar.gbnf import read_gbnf
 from constrain.grammar.lark_reader import read_lark
 from constrain.grammar.regular import as_node, spaced_out
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from constrain.guards import Guard
     from constrain.vocab.vocabulary import Vocabulary
 
-Format = Literal["lark", "gbnf"]
+Format = Literal["lark", "gbnf", "ebnf"]
 _SHOWN = 60  # characters of a description in messages
 
 
@@ -158,11 +160,11 @@ _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 
 @lru_cache(maxsize=64)
-def _read(text: str, kind: Format, start: str, lexer: Lexer) -> Reading:
+def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None) -> Reading:
     """Remembered, so that equal texts have the same nonterminals and share the engine's states."""
-    if kind == "gbnf":
-        return read_gbnf(text, start=start)
-    return read_lark(text, start=start, lexer=lexer)
+    if kind != "lark":
+        return (read_gbnf if kind == "gbnf" else read_ebnf)(text, start=start)
+    return read_lark(text, start=start, lexer=lexer, base=base)
 
 
 @dataclass(frozen=True)
@@ -173,12 +175,13 @@ class GrammarText(Source):
     format: Format
     start: str
     lexer: Lexer
+    base: str | None = None
 
     @cached_property
     def reading(self) -> Reading:
         """The rules as read. Raises what `read_lark` and `read_gbnf` raise."""
         read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # a file may change
-        return read(self.text, self.format, self.start, self.lexer)
+        return read(self.text, self.format, self.start, self.lexer, self.base)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -318,28 +321,53 @@ def regex(pattern: str) -> Source:
     return source
 
 
-def grammar(text: str, *, format: Format = "lark", start: str | None = None, lexer: Lexer = "dynamic") -> Source:  # noqa: A002
+def grammar(
+    text: str | os.PathLike[str],
+    *,
+    format: Format = "lark",  # noqa: A002
+    start: str | None = None,
+    lexer: Lexer = "dynamic",
+    base: str | os.PathLike[str] | None = None,
+) -> Source:
     """Texts of a context-free grammar.
 
-    format: "lark" (Lark's EBNF, imports included) or "gbnf" (llama.cpp).
-    start: the rule to start from; by default "start" in Lark, "root" in GBNF.
+    text: the grammar, or the path of a file that holds it (a `Path`, not a str).
+    format: "lark" (Lark's EBNF, imports included), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
+    start: the rule to start from; by default "start" in Lark, "root" otherwise.
     lexer: "dynamic" — every way to cut a text into terminals counts; "greedy" — the longest terminal that fits, as
-      programming languages are lexed. GBNF has no terminals and is always "dynamic".
-    Raises GrammarError with line, column and caret; UnsatisfiableError if the start rule derives no text.
+      programming languages are lexed. GBNF and EBNF have no terminals and are always "dynamic".
+    base: the folder that relative imports of Lark start from (`%import .name.rule`); by default that of the file, else
+      the working directory.
+    Raises GrammarError with line, column and caret; UnsatisfiableError if the start rule derives no text; OSError if
+    the file cannot be read.
     """
+    if isinstance(text, os.PathLike):
+        base = os.path.dirname(text) if base is None else base
+        text = _file(text)
     if not isinstance(text, str):
         raise GrammarError(
-            f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text"
+            f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text, or a Path"
         )
     if format not in get_args(Format):
-        raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark' or format='gbnf'")
+        raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark', 'gbnf' or 'ebnf'")
     if lexer not in get_args(Lexer):
         raise GrammarError(f"unknown lexer {lexer!r}", fix="use lexer='dynamic' or lexer='greedy'")
-    if format == "gbnf" and lexer == "greedy":
-        raise GrammarError("GBNF has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
-    source = GrammarText(text, format, start if start is not None else "root" if format == "gbnf" else "start", lexer)
+    if format != "lark" and lexer == "greedy":
+        raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
+    start = start if start is not None else "start" if format == "lark" else "root"
+    source = GrammarText(text, format, start, lexer, None if base is None else os.fspath(base))
     source.to_grammar()  # read now: a fault belongs to this line, not to a later one
     return source
+
+
+def _file(path: os.PathLike[str]) -> str:
+    with open(path, "rb") as file:
+        raw = file.read()
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        message = f"{os.fspath(path)} is not UTF-8: {error.reason} at byte {error.start}"
+        raise GrammarError(message, fix="encode it as UTF-8") from None
 
 
 def choices(options: Iterable[str]) -> Source:
