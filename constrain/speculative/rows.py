@@ -82,6 +82,10 @@ class TargetRows:
         """See `Rows`. At a place with a forced token: one-hot."""
         return self._place(place).probabilities
 
+    def know(self, place: int, found: Step) -> None:
+        """Keep what a device computed for a place, so that it need not be computed again."""
+        self._steps[place] = found
+
     def numbers(self, place: int, token: int) -> Numbers:
         """What `lcd` would record, had it chosen this token here. Forced tokens: log p_raw, 0, log p_raw."""
         if self._forced[place] == token:
