@@ -61,14 +61,31 @@ class TorchDraw:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._generators: dict[int, torch.Generator] = {}
+        self._ready: dict[int, list[torch.Tensor]] = {}  # drawn before they were asked for, by stream
 
     def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
         """See `Draw`."""
-        uniform = torch.cat([torch.rand(1, generator=self._generator(s), dtype=torch.float64) for s in streams])
+        uniform = torch.cat([self._uniform(s) for s in streams])
         device = probabilities.device
         if device.type == "mps":  # has no float64
             probabilities = probabilities.cpu()
         return invert(probabilities, uniform.to(probabilities.device).unsqueeze(1)).squeeze(1).to(device)
+
+    def peek(self, stream: int, count: int) -> np.ndarray:
+        """float64[count] in [0, 1): what the next draws of a stream will be decided by. `skip` what was used."""
+        ready = self._ready.get(stream, [])
+        while len(ready) < count:
+            ready.append(torch.rand(1, generator=self._generator(stream), dtype=torch.float64))
+        self._ready[stream] = ready
+        return np.array([float(number) for number in ready[:count]])
+
+    def skip(self, stream: int, count: int) -> None:
+        """So many of the numbers that were peeked at have been used."""
+        self._ready[stream] = self._ready.get(stream, [])[count:]
+
+    def _uniform(self, stream: int) -> torch.Tensor:
+        ready = self._ready.get(stream)
+        return ready.pop(0) if ready else torch.rand(1, generator=self._generator(stream), dtype=torch.float64)
 
     def race(self, log_weights: torch.Tensor, stream: int) -> torch.Tensor:
         """log of the times at which clocks of these rates ring: float64[N]. In their order, outcomes are drawn without

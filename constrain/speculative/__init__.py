@@ -10,12 +10,17 @@ start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be
 
 from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
+from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, drafter_named
+from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
+from constrain.speculative.verifiers import VERIFIERS, Match
 
 __all__ = [
+    "AUTO",
     "Budget",
     "BuiltTree",
     "Case",
@@ -25,17 +30,25 @@ __all__ = [
     "Drafter",
     "EMPTY",
     "Fixed",
+    "Forced",
     "ForkTarget",
+    "Lookup",
+    "Match",
+    "NAMED",
     "NONE",
     "Outcome",
     "ROOT",
     "Rows",
     "Setting",
+    "Speculation",
     "Target",
+    "TargetRows",
     "TreeBuilder",
     "TreeSession",
+    "VERIFIERS",
     "Verdict",
     "Verifier",
+    "drafter_named",
     "given_chain",
     "given_paths",
 ]

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -19,12 +19,11 @@ from constrain.speculative.tree import Ints
 
 
 class TreeSession(Protocol):
-    """B sequences with what the model remembers of them.
+    """B sequences with what the model remembers of them."""
 
-    forwards: B numbers, how many forwards each row took part in at the last call of `forward`
-    """
-
-    forwards: Sequence[int]
+    @property
+    def forwards(self) -> Sequence[int]:
+        """B numbers: in how many forwards of the model each row took part at the last call of `forward`."""
 
     def forward(
         self,
@@ -46,7 +45,7 @@ class TreeSession(Protocol):
         """Keep these nodes of each row's tree, a path from its root, as part of the sequence; forget the others."""
 
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows, in this order, none twice."""
+        """Go on with these rows, in this order; a row may be dropped, or repeated to fork it."""
 
 
 class Target(Protocol):
@@ -150,4 +149,12 @@ class ForkSession:
 
     def select(self, rows: Sequence[int]) -> None:
         """See `TreeSession`."""
-        self.rows = [self.rows[row] for row in rows]
+        used: set[int] = set()
+        chosen = []
+        for row in rows:
+            twin = self.rows[row]
+            if row in used:
+                twin = replace(twin, kept=None if twin.kept is None else twin.kept.fork([0]))
+            used.add(row)
+            chosen.append(twin)
+        self.rows = chosen

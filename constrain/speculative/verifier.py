@@ -28,8 +28,9 @@ class Rows(Protocol):
         """The only allowed token, NONE (-1) if there are several or none; nothing need be drawn then."""
 
     def probabilities(self, place: int) -> torch.Tensor | None:
-        """float[size] in the dtype of the logits (at least float32), sums to 1: masked, shaped, truncated; one-hot at
-        temperature 0. None: a dead end, no allowed token has any mass. Not to be changed."""
+        """float[W] for W logits, in their dtype (float32 at least), sums to 1: masked, shaped, truncated; one-hot at
+        temperature 0, and where a token is forced. None: a dead end, no allowed token has any mass. Not to be changed.
+        W may exceed the width of `draft_probs`: the model is padded, and the rest has no mass."""
 
     def sample(self, place: int) -> Step:
         """One token drawn from the target, exactly as `constrain.sampling.step` draws it."""
