@@ -44,6 +44,7 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "json": "languages.oracles:json",
     "json5": "languages.oracles:json5",
     "tomllib": "languages.oracles:tomllib",
+    "sqlite": "languages.sqlite:sqlite",
 }
 
 
