@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import constrain.grammar
 
 if TYPE_CHECKING:
-    from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, compile, fill_masks
+    from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, advance_all, compile, fill_masks
     from constrain.errors import (
         ConstrainError,
         GrammarError,
@@ -50,6 +50,7 @@ _HOMES = {
     "UnsatisfiableError": "constrain.errors",
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
+    "advance_all": "constrain.engine",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
