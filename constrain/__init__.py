@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from constrain.generation import generate
     from constrain.grammar.source import Source, choices, grammar, regex
+    from constrain.guided.between import between
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -50,6 +51,7 @@ _HOMES = {
     "UnsatisfiableError": "constrain.errors",
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
+    "between": "constrain.guided.between",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
