@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from constrain.automata import quotient as regular
 from constrain.automata.syntax import Node
@@ -24,16 +24,8 @@ from constrain.grammar.analysis import empty_node
 from constrain.grammar.rules import Grammar
 from constrain.grammar.source import Source
 from constrain.guided.members import is_member
+from constrain.guided.notes import Note
 from constrain.guided.quotient import left_quotient, right_quotient
-
-
-class Note(NamedTuple):
-    """One line of a report, as those of schemas: what is enforced by masks, and what by a check of the result."""
-
-    keyword: str
-    pointer: str
-    status: str
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.compiled import CompiledConstraint
+from constrain.engine.matcher import Matcher
 from constrain.grammar.source import Source
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -27,7 +28,12 @@ def byte_vocabulary() -> Vocabulary:
     return Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256])
 
 
+def byte_matcher(source: Source) -> Matcher:
+    """A matcher of bytes at the beginning of a text."""
+    return CompiledConstraint(source, byte_vocabulary(), byte_automaton()).matcher()
+
+
 def is_member(source: Source, text: str) -> bool:
     """Whether the text is in the source's language and passes its check."""
-    matcher = CompiledConstraint(source, byte_vocabulary(), byte_automaton()).matcher()
+    matcher = byte_matcher(source)
     return matcher.advance_bytes(text.encode()) and matcher.is_accepting()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from constrain.engine.compiled import CompiledConstraint
-from constrain.engine.matcher import Matcher
 from constrain.grammar.rules import Grammar
 from constrain.grammar.source import Source
-from constrain.guided.members import byte_automaton, byte_vocabulary
+from constrain.guided.members import byte_matcher
 
 JSON = r"""
 start: value
@@ -42,11 +40,6 @@ class Made(Source):
 
     def __repr__(self) -> str:
         return "made by hand"
-
-
-def byte_matcher(source: Source) -> Matcher:
-    """A matcher over single bytes."""
-    return CompiledConstraint(source, byte_vocabulary(), byte_automaton()).matcher()
 
 
 def reads(source: Source, text: str) -> tuple[bool, bool]:

@@ -7,7 +7,7 @@ import re
 from itertools import product
 
 import pytest
-from guided_cases import JSON, STATEMENTS, Made, byte_matcher
+from guided_cases import JSON, STATEMENTS, Made
 
 from constrain.automata import quotient, syntax
 from constrain.automata.decide import matches
@@ -15,7 +15,7 @@ from constrain.automata.python import parse_python
 from constrain.errors import ConstrainError, LimitError, UnsatisfiableError
 from constrain.grammar.source import choices, grammar, regex
 from constrain.guided.between import between
-from constrain.guided.members import is_member
+from constrain.guided.members import byte_matcher, is_member
 from constrain.schema import json_schema
 from naive_grammar import language, random_grammar, random_node, texts
 
