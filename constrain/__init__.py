@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     )
     from constrain.generation import generate
     from constrain.grammar.source import Source, choices, grammar, regex
+    from constrain.guided.between import between
+    from constrain.guided.triggered import after, triggered
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -51,6 +53,8 @@ _HOMES = {
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
+    "after": "constrain.guided.triggered",
+    "between": "constrain.guided.between",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
@@ -58,6 +62,7 @@ _HOMES = {
     "grammar": "constrain.grammar.source",
     "json_schema": "constrain.schema",
     "regex": "constrain.grammar.source",
+    "triggered": "constrain.guided.triggered",
 }
 
 __all__ = sorted(_HOMES)
