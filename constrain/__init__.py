@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from constrain.generation import generate
+    from constrain.grammar.combine import alt, many, optional, ref, rules, seq
     from constrain.grammar.source import Source, choices, grammar, regex
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
@@ -50,13 +51,19 @@ _HOMES = {
     "UnsatisfiableError": "constrain.errors",
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
+    "alt": "constrain.grammar.combine",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",
     "grammar": "constrain.grammar.source",
     "json_schema": "constrain.schema",
+    "many": "constrain.grammar.combine",
+    "optional": "constrain.grammar.combine",
+    "ref": "constrain.grammar.combine",
     "regex": "constrain.grammar.source",
+    "rules": "constrain.grammar.combine",
+    "seq": "constrain.grammar.combine",
 }
 
 __all__ = sorted(_HOMES)

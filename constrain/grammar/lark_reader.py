@@ -26,7 +26,7 @@ from constrain.automata.syntax import EMPTY
 from constrain.errors import GrammarError, LimitError
 from constrain.grammar.analysis import nullable_node
 from constrain.grammar.build import Reading, build
-from constrain.grammar.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.grammar.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.grammar.fold import reachable, references
 from constrain.grammar.lark_errors import Places
 from constrain.grammar.lark_loader import load
@@ -256,7 +256,7 @@ def _used(rules: Mapping[str, Expression], start: str) -> list[Terminal]:
 def _leaves(expression: Expression) -> list[Terminal]:
     if isinstance(expression, Leaf):
         return [expression.terminal]
-    if isinstance(expression, Ref):
+    if isinstance(expression, Ref | Part):
         return []
     parts = (expression.part,) if isinstance(expression, Repetition) else expression.parts
     return [terminal for part in parts for terminal in _leaves(part)]
