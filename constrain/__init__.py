@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from constrain.generation import generate
     from constrain.grammar.combine import alt, many, optional, ref, rules, seq
     from constrain.grammar.source import Source, choices, grammar, regex
+    from constrain.grammar.substring import substring
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -64,6 +65,7 @@ _HOMES = {
     "regex": "constrain.grammar.source",
     "rules": "constrain.grammar.combine",
     "seq": "constrain.grammar.combine",
+    "substring": "constrain.grammar.substring",
 }
 
 __all__ = sorted(_HOMES)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from constrain.automata.lower import lower
 from constrain.automata.store import Store
 from constrain.automata.syntax import (
+    Acyclic,
     Alternate,
     Chars,
     Complement,
@@ -46,6 +47,8 @@ def is_empty(node: Node) -> bool:
         return not node.ranges
     if isinstance(node, Literals):
         return not node.texts
+    if isinstance(node, Acyclic):
+        return not (node.edges[0] or node.accepting[0])
     if isinstance(node, Repeat):
         return node.low > 0 and is_empty(node.node)
     if isinstance(node, Concat):

@@ -23,6 +23,8 @@ def nullable_node(node: Node) -> bool:
     """Does the regular language contain the empty text? Exact."""
     if isinstance(node, syntax.Literals):
         return "" in node.texts
+    if isinstance(node, syntax.Acyclic):
+        return node.accepting[0]
     if isinstance(node, syntax.Repeat):
         return node.low == 0 or nullable_node(node.node)
     if isinstance(node, syntax.Concat | syntax.Intersect):
