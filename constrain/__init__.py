@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import constrain.grammar
+from constrain.grammar.embedded import register as _register
 
 if TYPE_CHECKING:
     from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, compile, fill_masks
@@ -73,6 +73,14 @@ __all__ = sorted(_HOMES)
 # Importing a room binds its name here, once. The room `grammar` has the name of a function: bound and removed now, it
 # is found by imports (they ask sys.modules), and the name is the function's (`__getattr__`).
 del globals()["grammar"]
+
+
+def _embedded_schema(text: str) -> Any:
+    """What `%json {...}` in a grammar text stands for; the room of grammars does not know the room of schemas."""
+    return import_module("constrain.schema").json_schema(text)
+
+
+_register("json", _embedded_schema)
 
 
 def __getattr__(name: str) -> Any:
