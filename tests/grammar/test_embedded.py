@@ -57,7 +57,7 @@ def test_names_of_the_text_are_left_alone():
     [
         (
             'start: "a" %json {"type": "strin"}',
-            '\'strin\' is not a type\n  at line 1, column 12\n     start: "a" %json {"type": "strin"}\n'
+            'type \'strin\' does not exist\n  at line 1, column 12\n     start: "a" %json {"type": "strin"}\n'
             "                ^^^^^\n     in it, $\n",
         ),
         ('start: "a"\n  %json {"a": }\n', "%json is not followed by JSON: Expecting value\n  at line 2, column 15"),
