@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import constrain.grammar
+from constrain.grammar.embedded import register as _register
 
 if TYPE_CHECKING:
     from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, advance_all, compile, fill_masks
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from constrain.generation import generate
+    from constrain.grammar.combine import alt, many, optional, ref, rules, seq
     from constrain.grammar.source import Source, choices, grammar, regex
     from constrain.guided.between import between
     from constrain.guided.triggered import after, triggered
+    from constrain.grammar.substring import substring
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -55,14 +57,21 @@ _HOMES = {
     "advance_all": "constrain.engine",
     "after": "constrain.guided.triggered",
     "between": "constrain.guided.between",
+    "alt": "constrain.grammar.combine",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",
     "grammar": "constrain.grammar.source",
     "json_schema": "constrain.schema",
+    "many": "constrain.grammar.combine",
+    "optional": "constrain.grammar.combine",
+    "ref": "constrain.grammar.combine",
     "regex": "constrain.grammar.source",
     "triggered": "constrain.guided.triggered",
+    "rules": "constrain.grammar.combine",
+    "seq": "constrain.grammar.combine",
+    "substring": "constrain.grammar.substring",
 }
 
 __all__ = sorted(_HOMES)
@@ -70,6 +79,14 @@ __all__ = sorted(_HOMES)
 # Importing a room binds its name here, once. The room `grammar` has the name of a function: bound and removed now, it
 # is found by imports (they ask sys.modules), and the name is the function's (`__getattr__`).
 del globals()["grammar"]
+
+
+def _embedded_schema(text: str) -> Any:
+    """What `%json {...}` in a grammar text stands for; the room of grammars does not know the room of schemas."""
+    return import_module("constrain.schema").json_schema(text)
+
+
+_register("json", _embedded_schema)
 
 
 def __getattr__(name: str) -> Any:

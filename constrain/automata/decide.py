@@ -12,6 +12,7 @@ from functools import lru_cache
 from constrain.automata.lower import lower
 from constrain.automata.store import Store
 from constrain.automata.syntax import (
+    Acyclic,
     Alternate,
     Chars,
     Complement,
@@ -28,12 +29,14 @@ from constrain.kernels import arena, expressions
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it
 
 _store: Store | None = None
+_steps: dict[tuple[int, int], tuple[int, bool]] = {}  # (state, byte) -> (state, is it nullable), of that store
 
 
 def _shared() -> Store:
     global _store
     if _store is None or _store.A.size * 4 > BUDGET:
         _store = Store()
+        _steps.clear()
     return _store
 
 
@@ -44,6 +47,8 @@ def is_empty(node: Node) -> bool:
         return not node.ranges
     if isinstance(node, Literals):
         return not node.texts
+    if isinstance(node, Acyclic):
+        return not (node.edges[0] or node.accepting[0])
     if isinstance(node, Repeat):
         return node.low > 0 and is_empty(node.node)
     if isinstance(node, Concat):
@@ -65,6 +70,25 @@ def matches(node: Node, text: str) -> bool:
     store = _shared()
     with store.lock:
         return store.is_nullable(store.run(lower(store, node), text.encode()))
+
+
+def ends(node: Node, text: bytes, begin: int) -> list[int]:
+    """The ends of the members that begin at an index of a text in UTF-8; `begin` itself for the empty member."""
+    store = _shared()
+    with store.lock:
+        state = lower(store, node)
+        found = [begin] if state != arena.NONE and store.is_nullable(state) else []
+        for index in range(begin, len(text) if state != arena.NONE else begin):
+            known = _steps.get((state, text[index]))
+            if known is None:
+                after = store.run(state, text[index : index + 1])
+                known = _steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
+            state, nullable = known
+            if state == arena.NONE:
+                break
+            if nullable:
+                found.append(index + 1)
+    return found
 
 
 def shortest(node: Node) -> str | None:

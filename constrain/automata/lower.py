@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from constrain.automata import syntax
 from constrain.automata.store import Store
 from constrain.automata.syntax import (
+    Acyclic,
     Alternate,
     Chars,
     Complement,
@@ -89,6 +91,21 @@ def _character(store: Store, c: str, spell: Spelling) -> int:
     return known
 
 
+def _acyclic(store: Store, node: Node, spell: Spelling) -> int:
+    """From the last state back: a state is a trie of its edges' characters, each label followed by its target."""
+    assert isinstance(node, Acyclic)
+    labels = [[_character(store, c, spell) for c in label] for label in node.labels]
+    states = [arena.NONE] * len(node.edges)
+    for q in reversed(range(len(states))):
+        runs = [labels[label] + ([] if states[to] == arena.EPS else [states[to]]) for label, to in node.edges[q]]
+        if node.accepting[q]:
+            runs.append([])
+        runs.sort()
+        ends = list(accumulate(map(len, runs)))
+        states[q] = store.trie([c for run in runs for c in run], [0, *ends]) if runs else arena.NONE
+    return states[0]
+
+
 def _concat(store: Store, node: Node, spell: Spelling) -> int:
     return store.concat([_lower(store, part, spell) for part in node.args])
 
@@ -133,6 +150,7 @@ def _remainder(store: Store, node: Node, spell: Spelling) -> int:
 _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
     Chars: _chars,
     Literals: _literals,
+    Acyclic: _acyclic,
     Concat: _concat,
     Alternate: _alternate,
     Repeat: _repeat,

@@ -99,6 +99,29 @@ class Remainder(Node):
     """Digits whose number is a multiple of `divisor`; points among them do not count. args: (divisor,)."""
 
 
+class Acyclic(Node):
+    """The texts of an automaton without cycles, whose states may be many: its spans share their ends.
+
+    args: (labels, edges, accepting). edges[q]: (index of a label, target) pairs, target > q; accepting[q]: may a text
+    end there? State 0 is the start, labels are not empty, and every state but the start leads to an accepting one.
+    """
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.args[0]
+
+    @property
+    def edges(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        return self.args[1]
+
+    @property
+    def accepting(self) -> tuple[bool, ...]:
+        return self.args[2]
+
+    def __repr__(self) -> str:
+        return f"Acyclic({len(self.edges)} states)"
+
+
 class JsonString(Node):
     """JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from constrain.automata import syntax
 from constrain.automata.syntax import Node
-from constrain.grammar.ebnf import Counted, Table, TableSymbol
+from constrain.grammar.ebnf import Counted, Part, Table, TableSymbol
 from constrain.grammar.rules import Terminal
 
 
@@ -23,6 +23,8 @@ def nullable_node(node: Node) -> bool:
     """Does the regular language contain the empty text? Exact."""
     if isinstance(node, syntax.Literals):
         return "" in node.texts
+    if isinstance(node, syntax.Acyclic):
+        return node.accepting[0]
     if isinstance(node, syntax.Repeat):
         return node.low == 0 or nullable_node(node.node)
     if isinstance(node, syntax.Concat | syntax.Intersect):
@@ -44,7 +46,8 @@ def empty_node(node: Node) -> bool:
 def derivable(table: Table, holds: Callable[[Terminal], bool]) -> set[str]:
     """The rules with an alternative all of whose terminals hold and all of whose rules are found: the least such set.
 
-    A worklist, linear in the table (Dowling and Gallier 1984, for Horn clauses). `x~0..n` always holds.
+    A worklist, linear in the table (Dowling and Gallier 1984, for Horn clauses). `x~0..n` always holds, and so does
+    a part: it is taken to derive some text (`parts` sees to it), and, to be on the safe side, the empty one too.
     """
     missing: list[set[str]] = []  # for each alternative: the rules not yet found
     owner: list[str] = []  # for each alternative: its rule
@@ -53,7 +56,7 @@ def derivable(table: Table, holds: Callable[[Terminal], bool]) -> set[str]:
     for name, alternatives in table.items():
         for alternative in alternatives:
             needed = [_inner(s) for s in alternative if not (isinstance(s, Counted) and s.low == 0)]
-            if all(isinstance(each, str) or holds(each) for each in needed):
+            if all(not isinstance(each, Terminal) or holds(each) for each in needed):
                 missing.append({each for each in needed if isinstance(each, str)})
                 owner.append(name)
                 for each in missing[-1]:
@@ -72,7 +75,7 @@ def derivable(table: Table, holds: Callable[[Terminal], bool]) -> set[str]:
     return found
 
 
-def _inner(symbol: TableSymbol) -> str | Terminal:
+def _inner(symbol: TableSymbol) -> str | Terminal | Part:
     return symbol.symbol if isinstance(symbol, Counted) else symbol
 
 
@@ -82,9 +85,11 @@ def nullable_rules(table: Table) -> set[str]:
 
 
 def nullable_symbol(symbol: TableSymbol, rules: set[str]) -> bool:
-    """Does the symbol derive the empty text, given the nullable rules?"""
+    """Does the symbol derive the empty text, given the nullable rules? A part may."""
     if isinstance(symbol, Counted):
         return symbol.low == 0 or nullable_symbol(symbol.symbol, rules)
+    if isinstance(symbol, Part):
+        return True
     return symbol in rules if isinstance(symbol, str) else nullable_node(symbol.node)
 
 
@@ -102,6 +107,8 @@ def without_unproductive(table: Table) -> Table:
 
     def productive(symbol: TableSymbol) -> bool:
         inner = _inner(symbol)
+        if isinstance(inner, Part):
+            return True
         return inner in rules if isinstance(inner, str) else not empty_node(inner.node)
 
     pruned: Table = {}
@@ -205,6 +212,8 @@ def _ends(table: Table, nullable: set[str], last: bool) -> dict[str, set[Termina
 
 def _ends_of(symbol: TableSymbol, ends: Mapping[str, set[Terminal]]) -> set[Terminal]:
     inner = _inner(symbol)
+    if isinstance(inner, Part):  # never under lexer="greedy", and only there anybody asks
+        return set()
     return ends[inner] if isinstance(inner, str) else {inner}
 
 

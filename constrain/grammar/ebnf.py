@@ -1,6 +1,6 @@
 """EBNF: what the readers write down, and its lowering to plain alternatives of symbols.
 
-The idea: Lark and GBNF texts become the same five shapes (`Leaf`, `Ref`, `Sequence`, `Choice`, `Repetition`); one
+The idea: grammar texts become the same shapes (`Leaf`, `Ref`, `Sequence`, `Choice`, `Repetition`, `Part`); one
 lowering then makes a `Table`, rule name -> alternatives, each a tuple of symbols. Groups and repetitions get helper
 rules, equal groups share one. `x*` and `x+` become *left*-recursive helpers, which an Earley parser follows in
 constant space. `x~n..m` is one symbol, `Counted`: `rules.Nonterminal`s that count down are made only when a text
@@ -14,9 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from constrain.automata.syntax import EPSILON
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
+
+if TYPE_CHECKING:
+    from constrain.grammar.source import Source
 
 
 @dataclass(frozen=True)
@@ -56,19 +60,27 @@ class Repetition:
     high: int | None
 
 
-Expression = Leaf | Ref | Sequence | Choice | Repetition
+@dataclass(frozen=True)
+class Part:
+    """Another source as a part: its texts, with its own rules about them. symbol: stands for them in a grammar."""
+
+    source: Source
+    symbol: Nonterminal = field(compare=False)
+
+
+Expression = Leaf | Ref | Sequence | Choice | Repetition | Part
 
 
 @dataclass(frozen=True)
 class Counted:
     """A symbol `low` to `high` times, as one symbol of a `Table`; high >= 2."""
 
-    symbol: str | Terminal
+    symbol: str | Terminal | Part
     low: int
     high: int
 
 
-TableSymbol = str | Terminal | Counted
+TableSymbol = str | Terminal | Part | Counted
 Alternative = tuple[TableSymbol, ...]
 Table = dict[str, tuple[Alternative, ...]]
 
@@ -111,6 +123,8 @@ class _Lowering:
             return () if expression.terminal.node == EPSILON else (expression.terminal,)
         if isinstance(expression, Ref):
             return (expression.name,)
+        if isinstance(expression, Part):
+            return (expression,)
         if not isinstance(expression, Repetition):
             return (self.helper(expression, owner),)
         if expression.high == 0:
@@ -124,7 +138,7 @@ class _Lowering:
             return (Counted(item, expression.low, expression.high),)
         return Counted(item, expression.low, expression.low), self.helper(Repetition(expression.part, 0, None), owner)
 
-    def item(self, expression: Expression, owner: str) -> str | Terminal:
+    def item(self, expression: Expression, owner: str) -> str | Terminal | Part:
         """One rule or terminal that stands for the expression."""
         symbols = self.symbol(expression, owner)
         if len(symbols) == 1 and not isinstance(symbols[0], Counted):
@@ -164,8 +178,9 @@ def to_nonterminals(table: Table, start: str, right_recursive: frozenset[str]) -
 
     def symbol(each: TableSymbol) -> Symbol:
         if isinstance(each, Counted):
-            item = each.symbol if isinstance(each.symbol, Terminal) else nonterminal(each.symbol)
-            return counted(item, each.low, each.high)
+            return counted(symbol(each.symbol), each.low, each.high)
+        if isinstance(each, Part):
+            return each.symbol
         return each if isinstance(each, Terminal) else nonterminal(each)
 
     return nonterminal(start)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from constrain.automata import syntax
 from constrain.automata.syntax import Node
 from constrain.grammar.analysis import on_cycles
-from constrain.grammar.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.grammar.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.grammar.rules import Terminal
 
 MAX_WEIGHT = 400  # characters, sets and literals in one terminal, repetitions counted up to 50 times
@@ -91,7 +91,7 @@ class _Folder:
         self.weights: dict[Node, int] = {}
 
     def expression(self, expression: Expression, owner: str) -> Expression:
-        if isinstance(expression, Leaf):
+        if isinstance(expression, Leaf | Part):
             return expression
         if isinstance(expression, Ref):
             inlined = None if expression.name in self.cyclic else self.folded.get(expression.name)

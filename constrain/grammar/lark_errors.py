@@ -13,6 +13,7 @@ from functools import cached_property
 from lark import Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from constrain.errors import GrammarError, span
+from constrain.grammar.embedded import Extracted
 
 _SCAN = re.compile(
     r'(?P<skip>//[^\n]*|\#[^\n]*)|(?P<string>"(?:\\.|[^"\\\n])*"i?)|(?P<regexp>/(?!/)(?:\\.|[^/\\])*/[imslux]*)'
@@ -40,7 +41,7 @@ _MESSAGES = [
     ),
     (
         r"Rules aren't allowed inside terminals \(NonTerminal\('(\w+)'\) in (\w+)\)",
-        "rule {0} is used in terminal {1}",
+        "{0}, a rule, is used in terminal {1}",
         "use",
         "make {0} a terminal (upper case), or {1} a rule (lower case)",
     ),
@@ -105,12 +106,15 @@ _MESSAGES = [
 class Places:
     """Where names and literals stand in a grammar text.
 
-    file: the text's file, if it is not the one that was given but imported by it.
+    text: as lark reads it. file: the text's file, if it is not the one that was given but imported by it.
+    original: the text as it was written, if something was embedded in it, extracted: what and where.
     """
 
-    def __init__(self, text: str, file: str = "") -> None:
+    def __init__(self, text: str, file: str = "", original: str = "", extracted: Extracted | None = None) -> None:
         self.text = text
         self.file = file
+        self.original = original
+        self.extracted = extracted
 
     @cached_property
     def _names(self) -> list[tuple[str, int, bool]]:
@@ -155,8 +159,15 @@ class Places:
             return name
         return f"_{short}" if name.startswith("_") else short
 
+    def shown(self, name: str) -> str:
+        """A name as users know it: that of an embedded text is ours."""
+        embedded = self.extracted is not None and name in self.extracted.sources
+        return "an embedded text" if embedded else name
+
     def at(self, index: int, length: int = 1) -> str:
         """The place at an index."""
+        if self.extracted is not None:
+            return span(self.original, self.extracted.written(index), length)
         place = span(self.text, index, length)
         return f"{self.file}, {place}" if self.file else place
 
@@ -178,7 +189,9 @@ def located(error: BaseException, places: Places) -> GrammarError:
             name = places.written(found[1])
             place = places.use(name) if kind == "use" else places.definition(name, last=kind == "last definition")
             place = place or places.use(name) or places.definition(name)
-            groups = (name, *found.groups()[1:])
+            groups = (places.shown(name), *found.groups()[1:])
+            if groups[0] != name:
+                fix = "use it in a rule (lower case)"
             for number, group in enumerate(groups):
                 fix = fix.replace(f"{{{number}}}", group)
             return GrammarError(said.format(*groups), place=place, fix=fix)

@@ -32,19 +32,19 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
     except ConstrainError:
         raise
     except (LarkError, OSError, AssertionError, ValueError, KeyError, AttributeError) as error:
-        fault = located(error, Places(*loader.latest))
-        if fault.place is None and loader.latest != (places.text, ""):
+        fault = located(error, loader.latest)
+        if fault.place is None and loader.latest is not places:
             fault = located(error, places)
         raise fault from error  # lark guards some faults by `assert` only
 
 
 class _Loader(GrammarBuilder):
-    """latest: (text, file) of what is being read; the grammar itself has no file."""
+    """latest: what is being read: the grammar itself, or a file."""
 
     def __init__(self, places: Places) -> None:
         super().__init__(import_paths=[self.read_file])
         self.places = places
-        self.latest = (places.text, "")
+        self.latest = places
         self.files: dict[str, str] = {}  # path -> text
 
     def read_file(self, folder: str | None, name: str) -> tuple[str, str]:
@@ -54,14 +54,14 @@ class _Loader(GrammarBuilder):
         path = os.path.join(folder, name)
         with open(path, encoding="utf8") as file:
             text = file.read()
-        self.latest = (text, path)
+        self.latest = Places(text, path)
         self.files[path] = text
         return path, text
 
     def do_import(self, *args: Any) -> None:
         """As in lark; it is called for the grammar's own imports only."""
         super().do_import(*args)
-        self.latest = (self.places.text, "")
+        self.latest = self.places
 
     def validate(self) -> None:
         """As in lark; names that are not defined come first."""

@@ -23,14 +23,17 @@ from lark.grammar import NonTerminal
 from lark.grammar import Symbol as LarkSymbol
 
 from constrain.automata.syntax import EMPTY
-from constrain.errors import GrammarError, LimitError
+from constrain.errors import GrammarError, LimitError, span
 from constrain.grammar.analysis import nullable_node
 from constrain.grammar.build import Reading, build
-from constrain.grammar.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.grammar.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
+from constrain.grammar.embedded import extract
 from constrain.grammar.fold import reachable, references
 from constrain.grammar.lark_errors import Places
 from constrain.grammar.lark_loader import load
 from constrain.grammar.lark_terminals import bounds, single_string, terminal_node
+from constrain.grammar.parts import part, parts_of
+from constrain.grammar.regular import WHOLE, with_blanks
 from constrain.grammar.rules import Lexer, Terminal
 
 MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself with ever larger arguments
@@ -71,7 +74,22 @@ class LarkRules:
                     fix="define it, and remove %declare",
                 )
         nothing = {name: Leaf(Terminal(EMPTY, name)) for name in self.declared}  # used out of reach only
-        return build({**self.rules, **nothing}, self.start, ignore=self.ignore, lexer=lexer, place=self.place)
+        rules = {**self.rules, **nothing}
+        reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place)
+        parts = parts_of(rules.values())
+        if not parts:
+            return reading
+        if lexer == "greedy":
+            raise GrammarError(
+                f"{parts[0]!r} is embedded, but lexer='greedy': the longest lexeme would be sought inside of it too",
+                place=next(filter(None, map(self.declaration, self.rules)), None),
+                fix="use lexer='dynamic'",
+            )
+        if self.ignore:  # what is ignored may stand around a part, but not inside
+            rules, start = with_blanks(rules, self.start, self.ignore), WHOLE
+        else:
+            start = self.start
+        return replace(build(rules, start, folded=True, place=self.place), findings=reading.findings)
 
 
 def read_lark(text: str, *, start: str = "start", lexer: Lexer = "dynamic", base: str | None = None) -> Reading:
@@ -92,7 +110,10 @@ def read_rules(text: str, *, start: str = "start", base: str | None = None) -> L
     if not text.strip():
         raise GrammarError("the grammar is empty", fix='write at least a start rule, like start: "yes" | "no"')
     try:
-        return _Reader(text, Places(text), base).read(start)
+        extracted = extract(text, lambda index, length: span(text, index, length))
+        places = Places(extracted.text, original=text, extracted=extracted) if extracted.sources else Places(text)
+        rules = _Reader(extracted.text, places, base).read(start)
+        return rules.bound({name: part(source) for name, source in extracted.sources.items()})
     except RecursionError:
         raise _too_deep() from None
 
@@ -256,7 +277,7 @@ def _used(rules: Mapping[str, Expression], start: str) -> list[Terminal]:
 def _leaves(expression: Expression) -> list[Terminal]:
     if isinstance(expression, Leaf):
         return [expression.terminal]
-    if isinstance(expression, Ref):
+    if isinstance(expression, Ref | Part):
         return []
     parts = (expression.part,) if isinstance(expression, Repetition) else expression.parts
     return [terminal for part in parts for terminal in _leaves(part)]

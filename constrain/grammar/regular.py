@@ -10,11 +10,12 @@ Cost: `spaced_out` wraps nonterminals one by one as a text reaches them; `as_nod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 
 from constrain.automata.syntax import Node
 from constrain.grammar.build import Reading
-from constrain.grammar.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.grammar.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.grammar.fold import to_node
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 
@@ -50,14 +51,22 @@ def as_node(reading: Reading) -> Node | None:
         return _only_terminal(reading.grammar)
     if not reading.grammar.ignore:
         return to_node(reading.rules, reading.start)
-    blank = Repetition(Choice(tuple(Leaf(terminal) for terminal in reading.grammar.ignore)), 0, None)
-    rules: dict[str, Expression] = {name: _spaced(each, blank) for name, each in reading.rules.items()}
-    rules["#"] = Sequence((blank, Ref(reading.start)))  # no rule of a grammar text can have this name
-    return to_node(rules, "#")
+    return to_node(with_blanks(reading.rules, reading.start, reading.grammar.ignore), WHOLE)
+
+
+WHOLE = "#"  # no rule of a grammar text can have this name
+
+
+def with_blanks(rules: Mapping[str, Expression], start: str, ignore: tuple[Terminal, ...]) -> dict[str, Expression]:
+    """The same language with nothing ignored, as rules: ignored texts may follow each terminal, and the start of the
+    rule `WHOLE`, which is the new start."""
+    blank = Repetition(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None)
+    spaced: dict[str, Expression] = {name: _spaced(each, blank) for name, each in rules.items()}
+    return {WHOLE: Sequence((blank, Ref(start))), **spaced}
 
 
 def _spaced(expression: Expression, blank: Expression) -> Expression:
-    if isinstance(expression, Leaf):
+    if isinstance(expression, Leaf | Part):
         return Sequence((expression, blank))
     if isinstance(expression, Ref):
         return expression

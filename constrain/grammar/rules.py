@@ -50,9 +50,11 @@ class Nonterminal:
       parsed in constant space (`analysis` finds them).
     expansion: the alternatives, once `expand` was called: a grammar that is alive keeps all of its nonterminals alive.
     watched: while it is still to come in a rule that was begun, the source's guard has to be asked (`guards`).
+    check: what no rule can say of a text of it: None if all is well, else one sentence. Asked of a finished text
+      (`finished`).
     """
 
-    __slots__ = ("__weakref__", "expand", "expansion", "key", "name", "right_recursive", "watched")
+    __slots__ = ("__weakref__", "check", "expand", "expansion", "key", "name", "right_recursive", "watched")
 
     def __init__(
         self,
@@ -61,12 +63,14 @@ class Nonterminal:
         key: Hashable = None,
         right_recursive: bool = False,
         watched: bool = False,
+        check: Callable[[str], str | None] | None = None,
     ) -> None:
         self.name = name
         self.expand = expand
         self.key = key
         self.right_recursive = right_recursive
         self.watched = watched
+        self.check = check
         self.expansion: Sequence[Sequence[Symbol]] | None = None
 
     def __eq__(self, other: object) -> bool:

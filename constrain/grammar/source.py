@@ -16,21 +16,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from constrain.automata.python import parse_python
 from constrain.automata.syntax import Node, alternate, intersect, literals
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.grammar.analysis import empty_node
-from constrain.grammar.build import Reading
+from constrain.grammar.build import Reading, build
+from constrain.grammar.ebnf import Choice, Expression
 from constrain.grammar.ebnf_reader import read_ebnf
+from constrain.grammar.finished import check_finished
 from constrain.grammar.gbnf import read_gbnf
 from constrain.grammar.lark_reader import read_lark
-from constrain.grammar.regular import as_node, spaced_out
-from constrain.grammar.rules import Grammar, Lexer, Nonterminal, Symbol, Terminal
+from constrain.grammar.parts import Branch, branches, guard_of, parts_of
+from constrain.grammar.parts import part as part_of
+from constrain.grammar.regular import as_node
+from constrain.grammar.rules import Grammar, Lexer, Nonterminal, Terminal
 
 if TYPE_CHECKING:
     from constrain.guards import Guard
@@ -41,7 +45,12 @@ _SHOWN = 60  # characters of a description in messages
 
 
 class Source:
-    """Base of everything that can be compiled. Subclasses are frozen dataclasses and override `_build` or `node`."""
+    """Base of everything that can be compiled. Subclasses are frozen dataclasses and override `_build` or `node`.
+
+    composite: its grammar's own nonterminals carry the checks of its parts (`Composite`).
+    """
+
+    composite: ClassVar[bool] = False
 
     def to_grammar(self) -> Grammar:
         """The grammar of this source; made at the first call.
@@ -156,6 +165,55 @@ class Choices(Source):
         return f"choices([{shown}{', ...' if len(self.options) > 5 else ''}])"
 
 
+class Composite(Source):
+    """Base of sources made of rules that may have other sources as parts; see `parts`. Subclasses give `reading`."""
+
+    composite = True
+
+    @property
+    def reading(self) -> Reading:
+        """The rules as read."""
+        raise NotImplementedError
+
+    def _build(self) -> Grammar:
+        return self.reading.grammar
+
+    @cached_property
+    def members(self) -> tuple[Source, ...]:
+        """The parts that are sources of their own, and not regular."""
+        return parts_of(self.reading.rules.values())
+
+    @cached_property
+    def _branches(self) -> list[Branch] | None:
+        guarded = any(part.guarded for part in self.members)
+        return branches(self.reading.rules, self.reading.start) if guarded else None
+
+    @property
+    def report(self) -> list[Any]:
+        """The parts' entries."""
+        return [entry for part in self.members for entry in part.report]
+
+    @property
+    def residual(self) -> bool:
+        """Whether some part has a check, or a guard that cannot be used as it is not certain where the part begins."""
+        return any(part.residual or (part.guarded and self._branches is None) for part in self.members)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a fixed text says where each guarded part begins."""
+        return self._branches is not None
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guard of the part that the text has led to."""
+        return None if self._branches is None else guard_of(self._branches, vocabulary)
+
+    def check(self, text: str) -> str | None:
+        """None if the parts have nothing against some derivation of the text."""
+        if not any(part.residual or part.guarded for part in self.members):
+            return None
+        return check_finished(self.to_grammar(), text)
+
+
 _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 
@@ -168,7 +226,7 @@ def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None) -
 
 
 @dataclass(frozen=True)
-class GrammarText(Source):
+class GrammarText(Composite):
     """A grammar text; make one with `grammar`."""
 
     text: str
@@ -188,9 +246,6 @@ class GrammarText(Source):
         """What the analysis found: rules that were dropped or are out of reach, terminals that can never meet."""
         return self.reading.findings
 
-    def _build(self) -> Grammar:
-        return self.reading.grammar
-
     @cached_property
     def node(self) -> Node | None:
         """The language as one regular language, if no rule of it is recursive and it is not too large."""
@@ -202,7 +257,7 @@ class GrammarText(Source):
 
 
 @dataclass(frozen=True)
-class Union(Source):
+class Union(Composite):
     """Any of the parts; make one with `|`."""
 
     parts: tuple[Source, ...]
@@ -213,61 +268,22 @@ class Union(Source):
         nodes = [part.node for part in self.parts]
         return None if any(node is None for node in nodes) else alternate(*(node for node in nodes if node is not None))
 
+    @cached_property
+    def reading(self) -> Reading:
+        """One rule. A part without texts adds nothing, unless there is nothing else."""
+        rules: dict[str, Expression] = {"start": Choice(tuple(map(part_of, self.parts)))}
+        try:
+            return build(rules, "start", folded=True, place=lambda name: None)
+        except UnsatisfiableError:
+            for part in self.parts:
+                part.to_grammar()  # raises what is wrong with it
+            raise
+
     def _build(self) -> Grammar:
-        if self.node is not None:
-            return super()._build()
-        starts: list[Sequence[Symbol]] = []
-        empty: UnsatisfiableError | None = None
-        for part in self.parts:
-            try:
-                starts.append([_dynamic_start(part)])
-            except UnsatisfiableError as error:  # the empty language adds nothing, unless there is nothing else
-                empty = error
-        if not starts and empty is not None:
-            raise empty
-        return Grammar(Nonterminal("start", lambda: starts))
-
-    @property
-    def report(self) -> list[Any]:
-        """The parts' entries."""
-        return [entry for part in self.parts for entry in part.report]
-
-    @property
-    def residual(self) -> bool:
-        """Whether some part has a check; parts have no guards here, since a text may leave the one for the other."""
-        return any(part.residual or part.guarded for part in self.parts)
-
-    def check(self, text: str) -> str | None:
-        """None if some part has nothing against the text."""
-        from constrain.automata.decide import matches  # loads numba
-
-        faults = []
-        for part in self.parts:
-            if part.node is None:
-                fault = part.check(text)
-                if fault is None:
-                    return None
-                faults.append(fault)
-            elif matches(part.node, text):
-                return None
-        return faults[0] if faults else None
+        return Source._build(self) if self.node is not None else self.reading.grammar
 
     def __repr__(self) -> str:
         return " | ".join(map(repr, self.parts))
-
-
-def _dynamic_start(part: Source) -> Nonterminal:
-    """A start symbol for the part under the dynamic lexer, nothing ignored."""
-    if part.node is not None:
-        return Regular(part.node).to_grammar().start
-    grammar = part.to_grammar()
-    if grammar.lexer != "dynamic":
-        raise GrammarError(
-            f"{part._shown()} has lexer='greedy' and cannot be united with another source: "
-            "the longest lexeme would be sought among the parts of both",
-            fix="use lexer='dynamic', or write both as one grammar",
-        )
-    return spaced_out(grammar).start
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """A JSON text read byte by byte, with what its containers have held so far.
 
 The idea: the grammar has already seen to it that the text is JSON; this reader only follows strings, brackets and
-commas, and collects names and values where somebody asks for them. Its states are immutable.
+commas, and collects names and values where somebody asks for them. Its states are immutable. It reads one value, and
+nothing after it.
 
     mode     VALUE   a value comes, or whitespace, or `]`        AFTER   a value is complete
              NAME    a name comes, or whitespace, or `}`         COLON   a name is complete
@@ -124,6 +125,8 @@ def read(state: State, text: bytes) -> State:
                 mode, stack, raw = AFTER, _completed(stack, lambda raw=raw: key_of_scalar(raw)), b""
         elif byte in SPACE:
             i += 1
+        elif mode == AFTER and stack is None:  # the value is complete: what follows is no JSON of ours
+            break
         elif byte == 0x22:
             mode = TEXT
             i += 1

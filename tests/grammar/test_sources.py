@@ -77,7 +77,7 @@ def test_greedy_grammars_are_not_united():
     with pytest.raises(GrammarError) as caught:
         (GREEDY | regex("a")).to_grammar()
     assert str(caught.value) == (
-        """grammar('start: "(" start? ")"', format='lark') has lexer='greedy' and cannot be united with """
+        """grammar('start: "(" start? ")"', format='lark') has lexer='greedy' and cannot be joined with """
         "another source: the longest lexeme would be sought among the parts of both\n"
         "  fix: use lexer='dynamic', or write both as one grammar"
     )
@@ -118,6 +118,8 @@ def test_hooks_come_first():
 
 def test_what_is_left_to_check_in_a_union():
     class Picky(Source):
+        residual = True
+
         def check(self, text):
             return "too picky"
 
