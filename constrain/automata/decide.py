@@ -30,7 +30,8 @@ BUDGET = 256 << 20  # bytes; the store is made anew beyond it
 _store: Store | None = None
 
 
-def _shared() -> Store:
+def shared_store() -> Store:
+    """The store that questions of this room are asked in; made anew when it has grown too large."""
     global _store
     if _store is None or _store.A.size * 4 > BUDGET:
         _store = Store()
@@ -55,21 +56,21 @@ def is_empty(node: Node) -> bool:
     if isinstance(node, Remainder):
         return False
     assert isinstance(node, Intersect | Complement)
-    store = _shared()
+    store = shared_store()
     with store.lock:
         return lower(store, node) == arena.NONE
 
 
 def matches(node: Node, text: str) -> bool:
     """Whether the text is in the language."""
-    store = _shared()
+    store = shared_store()
     with store.lock:
         return store.is_nullable(store.run(lower(store, node), text.encode()))
 
 
 def shortest(node: Node) -> str | None:
     """A shortest member (in bytes), the least of them; None for the empty language."""
-    store = _shared()
+    store = shared_store()
     with store.lock:
         start = lower(store, node)
         seen = {start: b""}
