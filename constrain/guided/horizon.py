@@ -35,6 +35,8 @@ FEW = 8  # tokens: for fewer, finding the loops costs more than it saves
 REMEMBERED = 128  # configurations whose `after` is kept: half a megabyte each for 128k tokens
 
 _tables: weakref.WeakKeyDictionary[Vocabulary, Spellings] = weakref.WeakKeyDictionary()
+_horizons: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[Grammar, Horizon]] = weakref.WeakKeyDictionary()
+KEPT = 8  # grammars of an automaton whose horizons are kept for the next request
 
 
 class Spellings:
@@ -100,6 +102,17 @@ def _within(sets: NDArray[np.uint64], members: NDArray[np.uint64]) -> Flags:
 
 class Horizon:
     """What the configurations of one compiled constraint need; the caller holds the automaton's lock."""
+
+    @classmethod
+    def of(cls, automaton: TokenAutomaton, grammar: Grammar, vocabulary: Vocabulary) -> Horizon:
+        """The horizon of a grammar, kept for as long as few others are asked for. Raises LimitError."""
+        known = _horizons.setdefault(automaton, OrderedDict())
+        if grammar not in known:
+            known[grammar] = cls(automaton, grammar, vocabulary)
+        known.move_to_end(grammar)
+        if len(known) > KEPT:
+            known.popitem(last=False)
+        return known[grammar]
 
     def __init__(self, automaton: TokenAutomaton, grammar: Grammar, vocabulary: Vocabulary) -> None:
         """Raises LimitError for a grammar of too many rules."""
