@@ -32,7 +32,8 @@ _store: Store | None = None
 _steps: dict[tuple[int, int], tuple[int, bool]] = {}  # (state, byte) -> (state, is it nullable), of that store
 
 
-def _shared() -> Store:
+def shared_store() -> Store:
+    """The store that questions of this room are asked in; made anew when it has grown too large."""
     global _store
     if _store is None or _store.A.size * 4 > BUDGET:
         _store = Store()
@@ -60,14 +61,14 @@ def is_empty(node: Node) -> bool:
     if isinstance(node, Remainder):
         return False
     assert isinstance(node, Intersect | Complement)
-    store = _shared()
+    store = shared_store()
     with store.lock:
         return lower(store, node) == arena.NONE
 
 
 def matches(node: Node, text: str) -> bool:
     """Whether the text is in the language."""
-    store = _shared()
+    store = shared_store()
     with store.lock:
         return store.is_nullable(store.run(lower(store, node), text.encode()))
 
@@ -93,7 +94,7 @@ def ends(node: Node, text: bytes, begin: int) -> list[int]:
 
 def shortest(node: Node) -> str | None:
     """A shortest member (in bytes), the least of them; None for the empty language."""
-    store = _shared()
+    store = shared_store()
     with store.lock:
         start = lower(store, node)
         seen = {start: b""}

@@ -84,11 +84,6 @@ def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
     return found
 
 
-def is_greedy(automaton: TokenAutomaton, parser: int) -> bool:
-    """Whether the state belongs to a grammar that is lexed by longest match."""
-    return bool(automaton.A[int(automaton.A[parser + arena.KEY]) + earley.GREEDY])
-
-
 def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
     """The configuration after a text; `arena.NONE` if no member goes on so."""
     words = np.frombuffer(text, np.uint8).astype(np.int32)

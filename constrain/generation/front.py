@@ -13,6 +13,7 @@ from constrain.generation.arguments import check_request, check_settings, compil
 from constrain.generation.prompts import read_prompts
 from constrain.generation.result import Generations, Stream
 from constrain.generation.run import Run
+from constrain.generation.shaping import between_texts, check_limits, ending_at
 from constrain.grammar.source import regex as regex_source
 from constrain.hf.model import HFModel
 from constrain.sampling.job import Clock
@@ -42,6 +43,11 @@ def generate(
     draft: Any = None,
     stream: bool = False,
     healing: bool = False,
+    stop: str | Sequence[str] | None = None,
+    min_tokens: int = 0,
+    close: bool = False,
+    prefix: str | None = None,
+    suffix: str | None = None,
 ) -> Any:
     """Text of a model that obeys a constraint.
 
@@ -64,6 +70,13 @@ def generate(
       output that fails a residual check cannot be taken back: it ends as "dead_end" at once.
     healing: take the last token of the prompt back and let the model write its bytes again, merged with what follows if
       it likes; `text` does not repeat them. Changes what is sampled, see `constrain.generation.healing`.
+    stop: a text or several: the output ends where the first of them is complete, as a part of the language
+      (`constrain.guided.stopping`). `text` leaves it out, `tokens` has it, `stats.stop` names it.
+    min_tokens: at least so many tokens, EOS included, where the constraint lets a text go on.
+    close: the output is always complete in time: a token is allowed only if the text can still be completed with the
+      tokens that are left (`constrain.guided.closing`). ConstrainError if `max_tokens` is too small from the start.
+    prefix, suffix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` that of the
+      whole (`constrain.between`). Where only `suffix` is given, the prompt is the prefix; it is a str then.
 
     Returns one `Generation` for one prompt and n = 1; a list of n (`Generations`, which knows `weights`) for one prompt
     and n > 1; for a list of prompts a list with one such entry for each prompt. Raises ConstrainError (or a kind of it)
@@ -72,23 +85,26 @@ def generate(
     start = time.perf_counter()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
     check_request(n, seed, draft, stream)
+    limits = check_limits(min_tokens, settings.max_tokens, close, healing)
     chosen = method_of(method)
     names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
     source = the_source({**names, "constraint": constraint})
+    source = between_texts(source, prompt, prefix, suffix)
     handle = HFModel.of(model, tokenizer)
     prompts, single = read_prompts(prompt, handle)
     if stream and not single:
         raise ConstrainError(
             f"stream=True takes one prompt, not a list of {len(prompts)}", fix="call generate once for each prompt"
         )
-    source = ANYTHING if healing and source is None else source
+    source = ANYTHING if source is None and (healing or limits or stop is not None) else source
+    source = source if stop is None else ending_at(source, stop)
     clock = Clock()
     with clock.stage("compile"):
         compiled = None if source is None else compile_for(source, handle)
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     rows = [ids for ids in prompts for _ in range(n)]
-    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start, healing)
+    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start, healing, limits)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()

@@ -20,6 +20,7 @@ class Stats:
     retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
     attempts: sequences begun for the output; accepted: those that became members. evaluations: calls of a predicate.
     method: what sampled it; where "faithful" chose, what and why.
+    stop: the stop sequence that ended the text; "" if none did.
     seed: the seed that gives this output again.
     seconds: wall-clock time of the whole batch by stage — "compile", "model", "mask", "sample", "total".
     """
@@ -33,6 +34,7 @@ class Stats:
     accepted: int = 0
     evaluations: int = 0
     method: str = ""
+    stop: str = ""
     seed: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 

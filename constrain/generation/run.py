@@ -18,10 +18,15 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from constrain.engine import CompiledConstraint, fill_masks
+from constrain.errors import ConstrainError
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
+from constrain.generation.shaping import Limits
 from constrain.generation.verdict import verdict
+from constrain.guided.closing import Closing
+from constrain.guided.stopping import Stopped
 from constrain.hf.model import HFModel
 from constrain.sampling.draw import TorchDraw
 from constrain.sampling.job import Clock, Job, Sample, Settings, fill_one_by_one
@@ -37,6 +42,7 @@ class Run:
     compiled, source: None when unconstrained; `source` may be the compiled constraint itself.
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
     healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
+    limits: of tokens, kept by the masks; they need a constraint of the engine
     """
 
     handle: HFModel
@@ -49,6 +55,7 @@ class Run:
     clock: Clock
     start: float
     healing: bool = False
+    limits: Limits | None = None
     stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +65,7 @@ class Run:
         self.healer = Healing(self.vocabulary)
         cut = [self.healer.cut(prompt) if self.healing else (prompt, b"") for prompt in self.prompts]
         self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
+        self.closing = None if self.limits is None else _closing(self.compiled, self.limits)
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
 
     def complete(self) -> list[Generation]:
@@ -88,6 +96,8 @@ class Run:
         method = self.method(self.job([0]))
         written = 0
         skipped = len(self.begins[0])
+        held = ""  # what may turn out to be a stop sequence
+        hold = max(map(len, self.source.stops)) if isinstance(self.source, Stopped) else 0
         while True:
             try:
                 _, tokens = next(method)
@@ -96,7 +106,8 @@ class Run:
                 break
             new = self.vocabulary.to_bytes(tokens)
             skipped, new = max(0, skipped - len(new)), new[skipped:]
-            if piece := decoder.decode(new):
+            if piece := (held := held + decoder.decode(new))[: max(0, len(held) - hold)]:
+                held = held[len(piece) :]
                 written += len(piece)
                 yield piece
         output = self._finish(0, sample)
@@ -118,14 +129,19 @@ class Run:
             settings=self.settings,
             draw=self.draw,
             streams=[attempt * len(self.prompts) + row for row in rows],
-            fill_masks=fill_one_by_one if any(self.begins) else _mask_filler(self.compiled),
+            fill_masks=fill_one_by_one if any(self.begins) or self.limits else _mask_filler(self.compiled),
             clock=self.clock,
             constraint_key=self._key() if with_key and self.compiled is not None else "",
-            row_keys=[self.begins[row].hex() for row in rows] if any(self.begins) else None,
+            row_keys=[f"{self.begins[row].hex()} {self.limits}" for row in rows]
+            if any(self.begins) or self.limits
+            else None,
             token_bytes=self.vocabulary.tokens,
         )
 
     def _matcher(self, row: int) -> Any:
+        if self.closing is not None and self.limits is not None:
+            room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
+            return self.closing.matcher(self.limits.least, int(min(self.settings.max_tokens, room)))
         return self.healer.matcher(self.compiled.matcher(), self.begins[row])
 
     def _key(self) -> str:
@@ -148,7 +164,9 @@ class Run:
 
     def _checked(self, sample: Sample, stats: Stats, skipped: int) -> Generation:
         """skipped: bytes at the beginning that end the prompt."""
-        text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
+        whole = text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
+        if isinstance(self.source, Stopped) and sample.finish_reason == "stop":
+            text, stats.stop = self.source.cut(whole)
         output = Generation(
             text=text,
             tokens=sample.tokens,
@@ -165,7 +183,7 @@ class Run:
         )
         if sample.finish_reason != "stop" or self.source is None:
             return output
-        value, fault = verdict(self.source, text, self.vocabulary)
+        value, fault = verdict(self.source, whole, self.vocabulary)
         if fault is None:
             return replace(output, value=value)
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
@@ -174,10 +192,15 @@ class Run:
         self.clock.seconds["total"] = time.perf_counter() - self.start
 
 
+def _closing(compiled: Any, limits: Limits) -> Closing:
+    """What keeps the limits. Raises LimitError; ConstrainError for a constraint of another make."""
+    if not isinstance(compiled, CompiledConstraint):
+        raise ConstrainError("close and min_tokens need a constraint of this library", fix="pass a source")
+    return Closing(compiled, close=limits.close)
+
+
 def _mask_filler(compiled: Any) -> Any:
     """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
-    from constrain.engine import CompiledConstraint, fill_masks
-
     return fill_masks if isinstance(compiled, CompiledConstraint) else fill_one_by_one
 
 

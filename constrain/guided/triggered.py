@@ -67,7 +67,7 @@ class Triggered(Source):
         for piece in self.pieces:
             trigger = Terminal(up_to(piece.start, starts), f"text up to {piece.start!r}")
             stop = [Terminal(literal(piece.stop), repr(piece.stop), literal=True)] if piece.stop else []
-            alternatives.append([trigger, _start_of(piece.inner), *stop])
+            alternatives.append([trigger, start_of(piece.inner), *stop])
         one = Nonterminal("piece", lambda: alternatives)
         pieces = _copies(one, self.least, self.most)
         free = [] if self.final else [Terminal(without(starts), "free text")]
@@ -216,7 +216,7 @@ def _piece(given: Any) -> Piece:
     return piece
 
 
-def _start_of(source: Source) -> Symbol:
+def start_of(source: Source) -> Symbol:
     """A symbol for the source's texts under the dynamic lexer, nothing ignored."""
     if source.node is not None:
         return Regular(source.node).to_grammar().start

@@ -1,0 +1,62 @@
+"""Arguments of `generate` that shape the language or the length of an output: checked, and put into the source."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from constrain.errors import ConstrainError
+from constrain.grammar.source import Source
+
+
+class Limits(NamedTuple):
+    """least: tokens, EOS included, that an output has where it can go on. close: it is complete within its budget."""
+
+    least: int
+    close: bool
+
+
+def check_limits(min_tokens: Any, max_tokens: int, close: Any, healing: bool) -> Limits | None:
+    """The limits, None where there are none. Raises ConstrainError naming the argument and its value."""
+    if not isinstance(min_tokens, int) or isinstance(min_tokens, bool) or min_tokens < 0:
+        raise ConstrainError(f"min_tokens must be an int of at least 0, not {min_tokens!r}")
+    if min_tokens > max_tokens:
+        raise ConstrainError(
+            f"min_tokens ({min_tokens}) is greater than max_tokens ({max_tokens})", fix="lower one or raise the other"
+        )
+    if not isinstance(close, bool):
+        raise ConstrainError(f"close must be True or False, not {close!r}")
+    if healing and (close or min_tokens):
+        raise ConstrainError("healing=True does not go with close or min_tokens", fix="leave one of them out")
+    return Limits(min_tokens, close) if close or min_tokens else None
+
+
+def between_texts(source: Any, prompt: Any, prefix: Any, suffix: Any) -> Any:
+    """The source of what stands between the texts. Raises ConstrainError, and what `between` raises."""
+    if prefix is None and suffix is None:
+        return source
+    if source is None:
+        raise ConstrainError("prefix and suffix need a constraint: without one, any text fits between them")
+    if prefix is None:
+        if not isinstance(prompt, str):
+            raise ConstrainError(
+                "suffix needs the text before the output, and the prompt is not one str",
+                fix='give it as prefix=, or prefix="" if the output begins the text',
+            )
+        prefix = prompt
+    from constrain.guided.between import between
+
+    return between(_uncompiled(source, "prefix and suffix"), prefix=prefix, suffix="" if suffix is None else suffix)
+
+
+def ending_at(source: Any, stop: Any) -> Any:
+    """The source whose texts end at the first stop sequence. Raises ConstrainError, and what `stopped` raises."""
+    from constrain.guided.stopping import stopped
+
+    return stopped(_uncompiled(source, "stop"), stop)
+
+
+def _uncompiled(source: Any, what: str) -> Source:
+    inner = getattr(source, "source", source)
+    if not isinstance(inner, Source):
+        raise ConstrainError(f"{what} cannot change a constraint of another make", fix="pass a source")
+    return inner

@@ -1,0 +1,330 @@
+"""The shortest text that completes a member, from any configuration.
+
+    Shortest(automaton, grammar).completion(c)      # bytes; None: nothing that was found completes it
+
+The idea: texts under *shortlex* order (shorter first, then byte by byte) are a semiring: the least text of a sequence
+is the sequence of least texts. So least texts of nonterminals are found as shortest derivations (Knuth, "A
+generalization of Dijkstra's algorithm", 1977), of lexers by breadth-first search, and what follows a rule on the
+parser's stack by relaxation (engine/anatomy.py); the least of all ways out of a configuration is its completion.
+Since the order agrees with concatenation, a completion goes on as the completion of what follows: after its first
+bytes, the shortest completion is the rest.
+
+Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch the candidates — plain,
+and with ignored text after every lexeme — are tried by the engine, and one that it does not accept does not count.
+Cost: once, the rules of the grammar (LimitError beyond `LIMIT`); then Python, some 50 µs for each new configuration.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from constrain.automata import decide
+from constrain.automata.quotient import spelled
+from constrain.automata.shape import nullable
+from constrain.automata.syntax import alternate, difference
+from constrain.engine import anatomy
+from constrain.engine.anatomy import Item, Lexeme
+from constrain.engine.automaton import TokenAutomaton
+from constrain.errors import LimitError
+from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.grammar.walk import Alternatives, reachable
+from constrain.kernels import arena, configurations, expressions
+
+LIMIT = 50_000  # nonterminals
+SEARCHED = 20_000  # states of a lexer that one search for the end of a lexeme may visit
+
+Text = bytes | None
+
+
+def _least(one: Text, two: Text) -> Text:
+    if one is None or two is None:
+        return two if one is None else one
+    return min(one, two, key=lambda text: (len(text), text))
+
+
+def least_texts(table: dict[Nonterminal, Alternatives], glue: bytes = b"") -> dict[Symbol, bytes]:
+    """The least text of every symbol of a grammar; glue: written after every lexeme.
+
+    Knuth's algorithm: symbols are settled from short to long; an alternative counts when all of its symbols are
+    settled.
+    """
+    settled: dict[Symbol, bytes] = {}
+    users: dict[Symbol, list[tuple[Nonterminal, int]]] = {}
+    missing: dict[tuple[Nonterminal, int], int] = {}
+    heap: list[tuple[int, bytes, int, Symbol]] = []
+    serial = 0
+
+    def offer(symbol: Symbol, text: bytes) -> None:
+        nonlocal serial
+        serial += 1
+        heapq.heappush(heap, (len(text), text, serial, symbol))
+
+    for nonterminal, alternatives in table.items():
+        for i, alternative in enumerate(alternatives):
+            distinct = set(alternative)
+            missing[nonterminal, i] = len(distinct)
+            for symbol in distinct:
+                if isinstance(symbol, Terminal) and symbol not in users:
+                    text = least_lexeme(symbol)
+                    if text is not None:
+                        offer(symbol, text + glue if text else b"")
+                users.setdefault(symbol, []).append((nonterminal, i))
+            if not distinct:
+                offer(nonterminal, b"")
+    while heap:
+        _, text, _, symbol = heapq.heappop(heap)
+        if symbol in settled:
+            continue
+        settled[symbol] = text
+        for nonterminal, i in users.get(symbol, ()):
+            missing[nonterminal, i] -= 1
+            if not missing[nonterminal, i] and nonterminal not in settled:
+                offer(nonterminal, b"".join(settled[each] for each in table[nonterminal][i]))
+    return settled
+
+
+@lru_cache(maxsize=1 << 14)
+def least_lexeme(terminal: Terminal) -> Text:
+    """The least text of a terminal; None if it has none."""
+    node = terminal.node
+    if nullable(node):
+        return b""
+    if terminal.excluding:
+        node = difference(spelled(node), alternate(*(spelled(each.node) for each in terminal.excluding)))
+    found = decide.shortest(node)
+    return None if found is None else found.encode()
+
+
+class Shortest:
+    """Completions in one automaton under one grammar; the caller of its methods holds the automaton's lock."""
+
+    def __init__(self, automaton: TokenAutomaton, grammar: Grammar) -> None:
+        """Raises LimitError for a grammar of too many rules."""
+        self.automaton = automaton
+        self.grammar = grammar
+        table = reachable(grammar.start, LIMIT)
+        if table is None:
+            raise LimitError(
+                f"how far a text is from its end cannot be told: the grammar has more than {LIMIT} rules",
+                fix="leave out close=True; with property_order='schema' there are fewer",
+            )
+        glues = [b""]
+        if grammar.lexer == "greedy":
+            blanks = (least_lexeme(each) for each in grammar.ignore)
+            glues += sorted({text for text in blanks if text}, key=lambda text: (len(text), text))[:1]
+        self.ways = [_Ways(self, least_texts(table, glue), glue) for glue in glues]
+        self._forget()
+
+    def _forget(self) -> None:
+        self.epoch = self.automaton.epoch
+        self.names: dict[int, Symbol] = {}
+        self._known: dict[int, Text] = {}
+        self._lexers: dict[int, _Search] = {}
+        for way in self.ways:
+            way.follows.clear()
+
+    def completion(self, configuration: int) -> Text:
+        """The shortest text that completes a member from here; b"" if the text is one."""
+        if self.epoch != self.automaton.epoch:
+            self._forget()
+        if configuration not in self._known:
+            self._known[configuration] = self._completion(configuration)
+        return self._known[configuration]
+
+    def _completion(self, configuration: int) -> Text:
+        automaton = self.automaton
+        if automaton.call(_accepts, configuration):
+            return b""
+        found = [way.completion(configuration) for way in self.ways]
+        if self.grammar.lexer == "dynamic":
+            return found[0]
+        for way, text in zip(self.ways, found, strict=True):  # under maximal munch: what the engine takes
+            for tried in () if text is None else dict.fromkeys((text.removesuffix(way.glue), text)):
+                state = anatomy.after(automaton, configuration, tried)
+                if state != arena.NONE and automaton.call(_accepts, state):
+                    return tried
+        return None
+
+    def name(self, record: int) -> Symbol:
+        """The symbol behind a record."""
+        if record not in self.names:
+            self.names = anatomy.symbols(self.automaton, self.grammar.start)
+            self.names |= {self.automaton._terminal(each): each for each in self.grammar.ignore}
+        return self.names[record]
+
+    def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
+        """(text, terminals that a lexeme ends as after it) from a state of the lexer, least texts first."""
+        if lexer not in self._lexers:
+            self._lexers[lexer] = _Search(self.automaton, lexer)
+        return self._lexers[lexer].ends()
+
+
+class _Ways:
+    """Ways out of configurations, given the least texts of symbols. glue: written after every lexeme."""
+
+    def __init__(self, owner: Shortest, least: dict[Symbol, bytes], glue: bytes) -> None:
+        self.owner = owner
+        self.least = least
+        self.glue = glue
+        self.follows: dict[tuple[int, int], Text] = {}
+
+    def completion(self, configuration: int) -> Text:
+        automaton, best = self.owner.automaton, None
+        lexemes = anatomy.lexemes(automaton, configuration)
+        for lexeme in lexemes:
+            kernel = anatomy.kernel(automaton, lexeme.parser)
+            if lexeme.fresh:
+                after = self._least_of(kernel)
+                ended = self.glue if len(lexemes) > 1 else b""  # the lexeme before must not go on
+                best = _least(best, None if after is None else ended + after)
+                continue
+            for item in anatomy.scanning(automaton, lexeme.parser):
+                end = self._end(lexeme, item.rest[0])
+                after = self._after(item._replace(rest=item.rest[1:])) if end is not None else None
+                best = _least(best, end + after if end is not None and after is not None else None)
+            for blank in anatomy.ignored(automaton, lexeme.parser):
+                end = self._end(lexeme, blank)
+                after = b"" if anatomy.is_final(automaton, lexeme.parser) else self._least_of(kernel)
+                best = _least(best, end + after if end is not None and after is not None else None)
+        return best
+
+    def _least_of(self, items: list[Item]) -> Text:
+        best: Text = None
+        for item in items:
+            best = _least(best, self._after(item))
+        return best
+
+    def _end(self, lexeme: Lexeme, terminal: int) -> Text:
+        """The least text that ends a lexeme in progress as this terminal."""
+        A = self.owner.automaton.A
+        tag, excluded = int(A[terminal + arena.KEY]), int(A[terminal + arena.KEY + 1])
+        others: frozenset[int] = frozenset()
+        if excluded:
+            size = int(A[excluded]) >> arena.KIND_BITS
+            others = frozenset(A[excluded + arena.KEY : excluded + arena.KEY + size].tolist())
+        for text, tags in self.owner.ends(lexeme.lexer):
+            if tag in tags and not tags & others:
+                return text + self.glue
+        return None
+
+    def _after(self, item: Item) -> Text:
+        """What an item still needs, and then its rule's followers."""
+        parts = [self.least.get(self.owner.name(record)) for record in item.rest]
+        following = self._follow(item.rule, item.origin) if item.origin else b""
+        if following is None or None in parts:
+            return None
+        return b"".join(part for part in parts if part is not None) + following
+
+    def _follow(self, rule: int, origin: int) -> Text:
+        """The least text that follows a rule that was begun in `origin`."""
+        if (rule, origin) in self.follows:
+            return self.follows[rule, origin]
+        automaton = self.owner.automaton
+        tails: dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]] = {}
+        pending = [(rule, origin)]
+        while pending:  # what can be asked for on the way
+            key = pending.pop()
+            if key in tails or key in self.follows:
+                continue
+            tails[key] = []
+            for item in anatomy.waiting(automaton, key[1]):
+                if item.rest[0] == key[0]:
+                    parts = [self.least.get(self.owner.name(record)) for record in item.rest[1:]]
+                    if None in parts:
+                        continue
+                    after = (item.rule, item.origin) if item.origin else None
+                    tails[key].append((b"".join(part for part in parts if part is not None), after))
+                    pending += [after] if after else []
+        changed = True
+        found: dict[tuple[int, int], Text] = dict.fromkeys(tails)
+        while changed:  # relaxation, inner rules last
+            changed = False
+            for key in reversed(tails):
+                best = found[key]
+                for text, after in tails[key]:
+                    rest = b"" if after is None else found[after] if after in found else self.follows[after]
+                    best = _least(best, None if rest is None else text + rest)
+                if best != found[key]:
+                    found[key], changed = best, True
+        self.follows |= found
+        return self.follows[rule, origin]
+
+
+class _Search:
+    """Breadth-first search from a state of the lexer, as far as it was asked for."""
+
+    def __init__(self, automaton: TokenAutomaton, lexer: int) -> None:
+        self.automaton = automaton
+        self.found: list[tuple[bytes, frozenset[int]]] = []
+        self._run = self._walk(lexer)
+
+    def ends(self) -> Iterator[tuple[bytes, frozenset[int]]]:
+        """What was found, then what is found now."""
+        i = 0
+        while True:
+            while i < len(self.found):
+                yield self.found[i]
+                i += 1
+            new = next(self._run, None)
+            if new is None:
+                return
+            self.found.append(new)
+
+    def _walk(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
+        seen = {lexer}
+        level = [(b"", lexer)]
+        seen_ends: set[frozenset[int]] = set()
+        while level and len(seen) < SEARCHED:
+            following: list[tuple[bytes, int]] = []
+            for text, state in level:
+                for byte, successor in self._successors(state):
+                    if successor not in seen:
+                        seen.add(successor)
+                        longer = text + bytes([byte])
+                        following.append((longer, successor))
+                        tags = _tags(self.automaton, successor)
+                        if tags and tags not in seen_ends:
+                            seen_ends.add(tags)
+                            yield longer, tags
+            level = following
+
+    def _successors(self, state: int) -> list[tuple[int, int]]:
+        """(least byte, state) for every class of bytes that goes on, by byte."""
+        automaton = self.automaton
+        automaton.call(_prepare, state)
+        part = int(automaton.A[state + expressions.PART])
+        first = int(automaton.A[part + expressions.REPRESENTATIVES])
+        least = automaton.A[first : first + int(automaton.A[part + expressions.CLASSES])].tolist()
+        pairs = [(byte, automaton.call(expressions.run, np.array([byte], np.int32), state)) for byte in sorted(least)]
+        return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
+
+
+def _tags(automaton: TokenAutomaton, expression: int) -> frozenset[int]:
+    """The terminals (their expressions) that a lexeme may end as in a state of the lexer; see expressions.push_tags."""
+    A = automaton.A
+    found, stack = set(), [expression]
+    while stack:
+        e = stack.pop()
+        if not A[e + expressions.FLAGS] & expressions.NULLABLE:
+            continue
+        kind = A[e] & arena.KIND_MASK
+        if kind == arena.TAG:
+            found.add(int(A[e + arena.KEY]))
+        elif kind == arena.CAT:
+            stack.append(int(A[e + arena.KEY + 1]))
+        elif kind == arena.ALT:
+            stack += A[e + arena.KEY : e + arena.KEY + (int(A[e]) >> arena.KIND_BITS)].tolist()
+    return frozenset(found)
+
+
+def _accepts(A, H, S, c):  # type: ignore[no-untyped-def]
+    return configurations.accepts(A, c)
+
+
+def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
+    expressions.prepare(A, H, S, e, expressions.ROW)
+    return e
