@@ -38,6 +38,7 @@ def find(name: str) -> Oracle:
 TREE_SITTER = "tree-sitter-"
 HOMES = {  # name -> module:function; a module's imports are the packages that its oracles need
     "json": "languages.oracles:json",
+    "node": "languages.node:node",
     "sqlite": "languages.sqlite:sqlite",
 }
 
