@@ -7,10 +7,8 @@ from random import Random
 
 from languages.corpora import files
 
-ROOTS = ["/usr/lib/node_modules", "/usr/share/javascript", "/usr/share/nodejs", "/usr/local/lib/node_modules"]
-
 
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """The files, shuffled."""
-    for path in [*files(ROOTS, "*.js", random), *files(ROOTS, "*.mjs", random)]:
+    for path in [*files("*.js", random), *files("*.mjs", random)]:
         yield "/".join(path.parts[-3:]), path.read_bytes()
