@@ -33,8 +33,8 @@ for (;;) {
 }
 """
 BEYOND = re.compile(
-    r"already been declared|Invalid left-hand side|Invalid destructuring|Undefined label|Illegal (break|continue|return)"
-    r"|does not denote an iteration|strict mode|await is only valid|Unexpected reserved word|must be declared in"
+    r"already been declared|Invalid left-hand side|Invalid destructuring|Undefined label"
+    r"|Illegal (break|continue|return)|does not denote an iteration|strict mode|await is only valid|Unexpected reserved word|must be declared in"
     r"|Invalid regular expression|'super' keyword|Illegal 'use strict'|Delete of|Unexpected eval|Duplicate|Octal"
     r"|Missing initializer|Lexical declaration|Classes may not|constructor|Invalid shorthand|new\.target|HTML comments"
     r"|Unary operator used immediately|Async functions can only|Generators can only|functions can only be declared"
