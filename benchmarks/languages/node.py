@@ -34,12 +34,13 @@ for (;;) {
 """
 BEYOND = re.compile(
     r"already been declared|Invalid left-hand side|Invalid destructuring|Undefined label"
-    r"|Illegal (break|continue|return)|does not denote an iteration|strict mode|await is only valid|Unexpected reserved word|must be declared in"
-    r"|Invalid regular expression|'super' keyword|Illegal 'use strict'|Delete of|Unexpected eval|Duplicate|Octal"
-    r"|Missing initializer|Lexical declaration|Classes may not|constructor|Invalid shorthand|new\.target|HTML comments"
-    r"|Unary operator used immediately|Async functions can only|Generators can only|functions can only be declared"
-    r"|Illegal newline|Identifier directly after|Illegal await|Yield expression not allowed|let is disallowed"
-    r"|Invalid optional chain|Private field|is not defined in module|Undefined|Decimals with leading zeros|Rest"
+    r"|Illegal (break|continue|return)|does not denote an iteration|strict mode|await is only valid"
+    r"|Unexpected reserved word|must be declared in|Invalid regular expression|'super' keyword"
+    r"|Illegal 'use strict'|Delete of|Unexpected eval|Duplicate|Octal|Missing initializer|Lexical declaration"
+    r"|Classes may not|constructor|Invalid shorthand|new\.target|HTML comments|Unary operator used immediately"
+    r"|functions can only|Generators can only|Illegal newline|Identifier directly after|Illegal await"
+    r"|Yield expression not allowed|let is disallowed|Invalid optional chain|Private field"
+    r"|is not defined in module|Undefined|Decimals with leading zeros|Rest"
 )
 
 
