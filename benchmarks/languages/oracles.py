@@ -42,9 +42,10 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "expat": "languages.xml_oracle:expat",
     "graphql-core": "languages.oracles:graphql",
     "json": "languages.oracles:json",
+    "node": "languages.node:node",
+    "sqlite": "languages.sqlite:sqlite",
     "json5": "languages.oracles:json5",
     "tomllib": "languages.oracles:tomllib",
-    "sqlite": "languages.sqlite:sqlite",
 }
 
 

@@ -1,8 +1,8 @@
 """SQLite as an oracle: does its parser read the text to the end?
 
 The library is called through ctypes, since the standard module prepares one statement only. Preparing runs nothing, so
-names are unknown, and SQLite says so at the end of a statement, or (CREATE, ALTER) as soon as it has read a name. Only
-messages about syntax make a text no member. Where another fault stopped the parser before the end of the text there is
+most names are unknown, and SQLite says so at the end of a statement, or (CREATE, ALTER) as soon as it has read a name;
+the database has a few tables for that. Only messages about syntax make a text no member. Where another fault stopped the parser before the end of the text there is
 no verdict: what follows was not read.
 """
 
@@ -13,12 +13,13 @@ import ctypes.util
 from functools import lru_cache
 from typing import Any
 
+SCHEMA = b"create table t (a, b, c, d, e); create table u (a, b); create view v as select * from t"
 SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unknown join type")
 
 
 @lru_cache
 def _library() -> tuple[Any, ctypes.c_void_p]:
-    """The library, and an empty database in memory. Raises ImportError where there is no library."""
+    """The library, and a database in memory. Raises ImportError where there is no library."""
     name = ctypes.util.find_library("sqlite3")
     if name is None:
         raise ImportError("libsqlite3")
@@ -26,10 +27,12 @@ def _library() -> tuple[Any, ctypes.c_void_p]:
     pointer = ctypes.c_void_p
     library.sqlite3_prepare_v2.argtypes = [pointer, pointer, ctypes.c_int, pointer, pointer]
     library.sqlite3_finalize.argtypes = [pointer]
+    library.sqlite3_exec.argtypes = [pointer, ctypes.c_char_p, pointer, pointer, pointer]
     library.sqlite3_errmsg.argtypes = [pointer]
     library.sqlite3_errmsg.restype = ctypes.c_char_p
     database = pointer()
     library.sqlite3_open(b":memory:", ctypes.byref(database))
+    library.sqlite3_exec(database, SCHEMA, None, None, None)
     return library, database
 
 

@@ -30,6 +30,7 @@ KEYS = {
     "words": "the characters of words, as a regex class; given, no lexeme ends inside a word (grammar/words.py)",
     "layout": "what lines and columns mean, where they mean something",
     "oracle": "the parser that verdicts are compared with (benchmarks/languages/oracles); null: there is none",
+    "agreement": "share of changed texts on which grammar and oracle have to agree in the tests; by default all",
     "suffix": "of a text's file name, with its dot",
 }
 

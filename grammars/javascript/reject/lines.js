@@ -1,0 +1,1 @@
+var a = 1 var b = 2
