@@ -8,7 +8,8 @@
     >>> matcher.advance(1), matcher.forced_bytes(), matcher.is_accepting()
     (True, b'ue', False)
 
-Everything public is here, and loaded when first used; torch only for `generate` and what lies behind it.
+Everything public is here, and loaded when first used; torch only for `generate`, `apply_bitmask_` and what lies behind
+them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     )
     from constrain.generation import generate
     from constrain.grammar.source import Source, choices, grammar, regex
+    from constrain.sampling.apply import apply_bitmask_
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -51,6 +53,7 @@ _HOMES = {
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
+    "apply_bitmask_": "constrain.sampling.apply",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
