@@ -8,7 +8,8 @@
     >>> matcher.advance(1), matcher.forced_bytes(), matcher.is_accepting()
     (True, b'ue', False)
 
-Everything public is here, and loaded when first used; torch only for `generate` and what lies behind it.
+Everything public is here, and loaded when first used; torch only for `generate`, `apply_bitmask_` and what lies behind
+them.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from constrain.generation import generate
     from constrain.grammar.combine import alt, many, optional, ref, rules, seq
     from constrain.grammar.source import Source, choices, grammar, regex
+    from constrain.grammar.substring import substring
     from constrain.guided.between import between
     from constrain.guided.triggered import after, triggered
-    from constrain.grammar.substring import substring
+    from constrain.sampling.apply import apply_bitmask_
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -58,6 +60,7 @@ _HOMES = {
     "after": "constrain.guided.triggered",
     "between": "constrain.guided.between",
     "alt": "constrain.grammar.combine",
+    "apply_bitmask_": "constrain.sampling.apply",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",

@@ -27,7 +27,8 @@ import torch
 from transformers import LogitsProcessor
 
 from constrain.errors import ConstrainError
-from constrain.sampling.apply import apply_bitmask_, bitmask_words
+from constrain.sampling.apply import apply_bitmask_
+from constrain.sampling.mask_buffer import MaskBuffer
 
 
 class ConstraintProcessor(LogitsProcessor):
@@ -61,6 +62,7 @@ class ConstraintProcessor(LogitsProcessor):
         """Forget all rows, and prompts that were learnt."""
         self._prompts: torch.Tensor | None = None  # int64[B, P], learnt
         self._cursors: list[_Cursor] = []  # row i of the last call
+        self._masks: MaskBuffer | None = None
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The scores, float[B, W], with -inf for what is not allowed after rows input_ids, int64[B, T]; a new tensor.
@@ -81,7 +83,9 @@ class ConstraintProcessor(LogitsProcessor):
         masked = [row for row, cursor in enumerate(self._cursors) if cursor.is_open(self.eos_ids)]
         result = scores.clone()
         if masked:
-            bitmask = np.zeros((len(masked), bitmask_words(self.size)), dtype=np.uint32)
+            if self._masks is None or self._masks.rows < len(masked) or self._masks.device != scores.device:
+                self._masks = MaskBuffer(rows, self.size, scores.device)
+            bitmask = self._masks.fresh(len(masked))
             for place, row in enumerate(masked):
                 self._cursors[row].matcher.fill_mask(bitmask[place])
                 if not bitmask[place].any():
@@ -90,8 +94,7 @@ class ConstraintProcessor(LogitsProcessor):
                         place=f"row {row}, token {len(self._cursors[row].ids)} of the output",
                         fix="this is a dead end: relax the constraint, or generate again",
                     )
-            index = torch.tensor(masked, device=scores.device)
-            result[index] = apply_bitmask_(result[index], bitmask, self.size)
+            apply_bitmask_(result, self._masks.send(), self.size, rows=masked)
         return result
 
     def _learn(self, input_ids: torch.Tensor) -> None:

@@ -47,7 +47,8 @@ _STAMP = _source_stamp()
 
 
 def kernel(signature: str, *, entry: bool = False) -> Callable[[Function], Function]:
-    """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64.
+    """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64; see
+    `_expand` for all.
 
     entry: Python calls it, not only other kernels.
     """
@@ -104,6 +105,7 @@ def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Cal
 
 def _expand(signature: str) -> str:
     names = {"arena": "int32[::1]", "row": "uint32[::1]", "rows": "uint32[:, ::1]", "i": "int64", "ids": "int64[::1]"}
+    names["halves"] = "int16[::1]"
     head, _, rest = signature.partition("(")
     arguments = ", ".join(names[a.strip()] for a in rest.rstrip(")").split(","))
     return f"{names.get(head, head)}({arguments})"

@@ -21,6 +21,7 @@ from constrain.sampling.faithful import Faithful
 from constrain.sampling.filters import top_k_, top_p_
 from constrain.sampling.job import Job, Sample, Settings, TokenRecord
 from constrain.sampling.lcd import lcd
+from constrain.sampling.mask_buffer import MaskBuffer
 from constrain.sampling.mcmc import MCMC
 from constrain.sampling.memory import Memory
 from constrain.sampling.methods import METHODS, Method, method_named, method_of, register
@@ -52,6 +53,7 @@ __all__ = [
     "LanguageModel",
     "MCMC",
     "METHODS",
+    "MaskBuffer",
     "Memory",
     "Method",
     "NGram",
