@@ -28,16 +28,11 @@ def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) ->
     return Settings(max_tokens, float(temperature), top_k, None if top_p is None else float(top_p))
 
 
-def check_request(n: Any, seed: Any, draft: Any, stream: Any) -> None:
+def check_request(n: Any, seed: Any, stream: Any) -> None:
     """The arguments that say how often and how; ConstrainError naming the argument and its value."""
     _check_count("n", n)
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise ConstrainError(f"seed must be an int or None, not {seed!r}")
-    if draft is not None:
-        raise ConstrainError(
-            f"draft={str(draft)[:60]!r}: this version has no drafters",
-            fix="leave draft out; the output is the same, at one token per forward where nothing is forced",
-        )
     if stream and n != 1:
         raise ConstrainError(
             f"stream=True gives one output, not n={n}", fix="call generate n times, or leave stream out"

@@ -10,6 +10,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.generation.arguments import check_request, check_settings, compile_for, the_source
+from constrain.generation.drafts import check_draft, speculation_of
 from constrain.generation.prompts import read_prompts
 from constrain.generation.result import Generations, Stream
 from constrain.generation.run import Run
@@ -65,7 +66,10 @@ def generate(
     seed: makes the outputs repeatable: output j of prompt i draws from stream i·n + j of the seed, whatever its batch
       (methods that learn from draw to draw repeat a whole call). By default a seed is drawn from torch's own generator;
       `stats.seed` tells it.
-    draft: reserved for speculative decoding; must be None in this version.
+    draft: guesses that make several tokens of one forward, with method="lcd": "auto" (what the constraint forces, what
+      the text repeats; needs no other model), the name of a drafter, a drafter of `constrain.speculative`, a smaller
+      model with the same tokens, a list of these, or a `Speculation`, which also says how drafts are verified. The
+      output is that of the same seed without drafts, up to rounding of logits; `stats.drafts` says what they did.
     stream: give a `Stream`: an iterator over pieces of text, whose `result` is the Generation. One prompt, n = 1. An
       output that fails a residual check cannot be taken back: it ends as "dead_end" at once.
     healing: take the last token of the prompt back and let the model write its bytes again, merged with what follows if
@@ -84,9 +88,10 @@ def generate(
     """
     start = time.perf_counter()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
-    check_request(n, seed, draft, stream)
+    check_request(n, seed, stream)
     limits = check_limits(min_tokens, settings.max_tokens, close, healing)
     chosen = method_of(method)
+    check_draft(draft, chosen)
     names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
     source = the_source({**names, "constraint": constraint})
     source = between_texts(source, prompt, prefix, suffix)
@@ -101,6 +106,8 @@ def generate(
     clock = Clock()
     with clock.stage("compile"):
         compiled = None if source is None else compile_for(source, handle)
+    if draft is not None:
+        chosen = speculation_of(draft, handle, getattr(source, "source", source))
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     rows = [ids for ids in prompts for _ in range(n)]

@@ -36,7 +36,7 @@ def make_job(
     if unknown:
         raise ConstrainError(f"make_job has no argument {unknown[0]!r}", fix=f"name one of: {', '.join(CONSTRAINTS)}")
     settings = check_settings(max_tokens, temperature, top_k, top_p)
-    check_request(n, seed, None, False)
+    check_request(n, seed, False)
     source = the_source({name: constraint.get(name) for name in CONSTRAINTS})
     handle = HFModel.of(model, tokenizer)
     prompts, _ = read_prompts(prompt, handle)

@@ -29,9 +29,9 @@ def read_prompts(prompt: Any, handle: HFModel) -> tuple[list[list[int]], bool]:
 def _ids(prompt: Any, handle: HFModel, name: str) -> list[int]:
     prompt = _plain(prompt)
     if isinstance(prompt, str):
-        ids = _encode(handle.tokenizer, prompt)
+        ids = tokenize(handle.tokenizer, prompt)
     elif isinstance(prompt, (list, tuple)) and prompt and all(isinstance(each, Mapping) for each in prompt):
-        ids = _encode(handle.tokenizer, _render(prompt, handle.tokenizer, name), special=False)
+        ids = tokenize(handle.tokenizer, _render(prompt, handle.tokenizer, name), special=False)
     elif isinstance(prompt, (list, tuple)) and all(type(_plain(each)) is int for each in prompt):
         ids = [_plain(each) for each in prompt]
         for place, token in enumerate(ids):
@@ -56,7 +56,8 @@ def _fitting(ids: list[int], handle: HFModel, name: str) -> list[int]:
     return ids
 
 
-def _encode(tokenizer: Any, text: str, special: bool = True) -> list[int]:
+def tokenize(tokenizer: Any, text: str, special: bool = True) -> list[int]:
+    """Token ids of a text. special: with what the tokenizer puts around every text."""
     if callable(tokenizer):
         return list(tokenizer(text, add_special_tokens=special)["input_ids"])
     return list(tokenizer.encode(text, add_special_tokens=special).ids)  # a `tokenizers.Tokenizer`

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from constrain.sampling.diagnostics import Diagnostics, diagnose, normalised
-from constrain.sampling.job import FinishReason, TokenRecord
+from constrain.sampling.job import DraftCount, FinishReason, TokenRecord
 
 
 @dataclass
@@ -22,7 +22,8 @@ class Stats:
     method: what sampled it; where "faithful" chose, what and why.
     stop: the stop sequence that ended the text; "" if none did.
     seed: the seed that gives this output again.
-    seconds: wall-clock time of the whole batch by stage — "compile", "model", "mask", "sample", "total".
+    drafts: by drafter, tokens drafted, accepted and refused as illegal, and its fault, if it failed; with `draft=`.
+    seconds: wall-clock time of the whole batch by stage — "compile", "draft", "model", "mask", "sample", "total".
     """
 
     tokens: int = 0
@@ -36,7 +37,13 @@ class Stats:
     method: str = ""
     stop: str = ""
     seed: int = 0
+    drafts: dict[str, DraftCount] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def tokens_per_forward(self) -> float:
+        """Tokens of the output for each forward that it took part in; outputs thrown away count as forwards only."""
+        return self.tokens / self.forwards if self.forwards else 0.0
 
 
 @dataclass

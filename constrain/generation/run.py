@@ -29,7 +29,7 @@ from constrain.guided.closing import Closing
 from constrain.guided.stopping import Stopped
 from constrain.hf.model import HFModel
 from constrain.sampling.draw import TorchDraw
-from constrain.sampling.job import Clock, Job, Sample, Settings, fill_one_by_one
+from constrain.sampling.job import Clock, DraftCount, Job, Sample, Settings, fill_one_by_one
 from constrain.sampling.methods import Method
 
 RETRIES = 8
@@ -159,6 +159,8 @@ class Run:
         stats.attempts += sample.attempts
         stats.accepted += sample.accepted
         stats.evaluations += sample.evaluations
+        for name, count in sample.drafts.items():
+            stats.drafts.setdefault(name, DraftCount()).add(count)
         stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
         return self._checked(sample, stats, len(self.begins[row]))
 

@@ -71,6 +71,13 @@ class DraftCount:
     refused: int = 0
     fault: str | None = None
 
+    def add(self, other: DraftCount) -> None:
+        """Count in what happened elsewhere."""
+        self.drafted += other.drafted
+        self.accepted += other.accepted
+        self.refused += other.refused
+        self.fault = self.fault or other.fault
+
 
 @dataclass
 class Sample:

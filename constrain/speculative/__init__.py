@@ -12,7 +12,7 @@ from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
-from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, drafter_named
+from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, Model, drafter_named
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
@@ -34,6 +34,7 @@ __all__ = [
     "ForkTarget",
     "Lookup",
     "Match",
+    "Model",
     "NAMED",
     "NONE",
     "Outcome",

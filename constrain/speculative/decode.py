@@ -12,6 +12,7 @@ sequence, which gives at least one token; the masks of the places that the tree 
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Generator, Sequence
@@ -59,6 +60,12 @@ class Speculation:
         self.controller = Fixed() if controller is None else controller
         self.builder = TreeBuilder() if builder is None else builder
         self.setting = setting
+
+    def with_setting(self, **setting: Any) -> Speculation:
+        """The same, with parts of `Setting` that it does not have yet."""
+        twin = copy.copy(self)
+        twin.setting = {**setting, **self.setting}
+        return twin
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
         """Masked decoding of every row of a job."""
@@ -115,8 +122,9 @@ class _Loop(Particles):
         self.trees: TreeSession | None = None
         self.drafting = Drafting(options.drafters)
         self.setting = Setting(
-            job.size, job.eos_ids, job.settings, job.draw, job.token_bytes, fill_masks=job.fill_masks, **options.setting
-        )
+            size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, draws=options.verifier.draws,
+            token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
+        )  # fmt: skip
         self.lines: list[_Line] = []
         self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
         self.ends = np.zeros(job.words, np.uint32)

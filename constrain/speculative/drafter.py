@@ -37,6 +37,7 @@ class Setting:
     encode: bytes of text → token ids, as a prompt would be tokenised; None where there is no tokenizer
     hints: token ids of texts worth copying from, beside the prompt: the schema, its keys, its examples
     draw: the one source of randomness
+    draws: what the verifier makes of drawn nodes, see `Verifier`; "any": nothing, so name the likeliest tokens instead
     fill_masks: fills uint32[B, words] for B matchers
     """
 
@@ -44,6 +45,7 @@ class Setting:
     eos_ids: Collection[int]
     settings: Settings
     draw: Draw
+    draws: str = "any"
     token_bytes: Sequence[bytes | None] = ()
     encode: Callable[[bytes], Sequence[int]] | None = None
     hints: Sequence[Sequence[int]] = ()

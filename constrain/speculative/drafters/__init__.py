@@ -12,6 +12,7 @@ from constrain.errors import ConstrainError
 from constrain.speculative.drafter import Drafter
 from constrain.speculative.drafters.forced import Forced
 from constrain.speculative.drafters.lookup import Lookup
+from constrain.speculative.drafters.model import Model
 
 NAMED: dict[str, Callable[[], Drafter]] = {"forced": Forced, "lookup": Lookup}
 AUTO = ("forced", "lookup")  # what draft="auto" stands for
@@ -24,4 +25,4 @@ def drafter_named(name: str) -> Drafter:
     return NAMED[name]()
 
 
-__all__ = ["AUTO", "Forced", "Lookup", "NAMED", "drafter_named"]
+__all__ = ["AUTO", "Forced", "Lookup", "Model", "NAMED", "drafter_named"]

@@ -1,0 +1,127 @@
+"""What `generate(draft=...)` means: names, drafters or models → the method that decodes with them.
+
+Text that the output may repeat is given to the drafters as token ids: the schema, the choices. Bytes that must follow
+are tokenised by the model's own tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.generation.prompts import tokenize
+from constrain.grammar.source import Choices, Union
+from constrain.hf.model import HFModel
+from constrain.sampling.lcd import lcd
+from constrain.speculative import AUTO, NAMED, Drafter, Speculation, drafter_named
+from constrain.speculative.drafters.forced import longest_match
+from constrain.speculative.drafters.model import Model
+
+MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
+
+
+def check_draft(draft: Any, method: Any) -> None:
+    """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value."""
+    if draft is None:
+        return
+    if method is not lcd and not isinstance(method, Speculation):
+        name = getattr(method, "name", "") or getattr(method, "__name__", repr(method))
+        raise ConstrainError(
+            f'draft= works with method="lcd", not with {name!r}', fix='leave draft out, or use method="lcd"'
+        )
+    listed = draft if isinstance(draft, (list, tuple)) else [draft]
+    for each in listed:
+        if isinstance(each, type):
+            raise ConstrainError(
+                f"draft is the class {each.__name__}, not a drafter", fix=f"make one: {each.__name__}()"
+            )
+        known = isinstance(each, (str, Drafter, Speculation, HFModel)) or hasattr(each, "forward")
+        if not known and not (hasattr(each, "model") and hasattr(each, "tokenizer")):
+            raise ConstrainError(
+                f"draft has {type(each).__name__}, which is neither a drafter nor a model",
+                fix='pass "auto", a name, a drafter of constrain.speculative, a model, or a list of such',
+            )
+
+
+def speculation_of(draft: Any, handle: HFModel, source: Any) -> Speculation:
+    """The method of a checked `draft`. Raises ConstrainError: an unknown name, or a model with other tokens."""
+    setting: dict[str, Any] = {"hints": hints_of(source, handle), "encode": encoder(handle)}
+    if isinstance(draft, Speculation):
+        return draft.with_setting(**setting)
+    drafters: list[Drafter] = []
+    for each in draft if isinstance(draft, (list, tuple)) else [draft]:
+        if each == "auto":
+            drafters += [drafter_named(name) for name in AUTO]
+        elif isinstance(each, Drafter):
+            drafters.append(each)
+        elif isinstance(each, str) and not _is_model_name(each):
+            drafters.append(drafter_named(each))
+        else:
+            drafters.append(Model(draft_model(each, handle)))
+    return Speculation(drafters, **setting)
+
+
+def _is_model_name(name: str) -> bool:
+    return name not in NAMED and (os.sep in name or "/" in name or os.path.isdir(name))
+
+
+def draft_model(model: Any, handle: HFModel) -> HFModel:
+    """A handle of a model that drafts. Raises ConstrainError if its token ids spell something else than the target's.
+
+    A model that comes without a tokenizer is taken to have the target's.
+    """
+    try:
+        drafter = HFModel.of(model)
+    except ConstrainError:
+        if not hasattr(model, "forward"):
+            raise
+        drafter = HFModel(model, handle.tokenizer)
+    if drafter.tokenizer is not handle.tokenizer:
+        for token_id, (theirs, ours) in enumerate(
+            zip(drafter.vocabulary.tokens, handle.vocabulary.tokens, strict=False)
+        ):
+            if theirs is not None and ours is not None and theirs != ours:
+                raise ConstrainError(
+                    "the draft model has another vocabulary than the model",
+                    place=f"token id {token_id}: {theirs!r} in the draft model, {ours!r} in the model",
+                    fix='use a draft model of the same family, or draft="auto", which needs none',
+                )
+    return drafter
+
+
+def hints_of(source: Any, handle: HFModel) -> list[list[int]]:
+    """Texts that outputs are likely to repeat, as token ids: the schema's keys and values; the choices."""
+    texts: list[str] = []
+    pending = [source]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Union):
+            pending += each.parts
+        elif isinstance(each, Choices):
+            texts += each.options
+        elif isinstance(getattr(each, "schema", None), dict):
+            texts.append(json.dumps(each.schema, ensure_ascii=False))
+    encode = encoder(handle)
+    return [encode(text.encode()) for text in texts if len(text) <= MAX_HINT][:MAX_HINTS]
+
+
+def encoder(handle: HFModel) -> Callable[[bytes], list[int]]:
+    """Bytes → token ids as the tokenizer has them; where it would write other bytes, the longest tokens that fit."""
+    tokenizer = handle.tokenizer
+
+    @lru_cache(maxsize=1)
+    def plain() -> Callable[[bytes], list[int]]:
+        return longest_match(handle.vocabulary.tokens)
+
+    def encode(text: bytes) -> list[int]:
+        try:
+            ids = tokenize(tokenizer, text.decode(), special=False)
+        except UnicodeDecodeError:
+            return plain()(text)
+        return ids if handle.vocabulary.to_bytes(ids) == text else plain()(text)
+
+    return encode
