@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    if name in ("hf", "reference", "sampling"):
+    if name in ("grammars", "hf", "reference", "sampling"):
         return import_module(f"constrain.{name}")
     raise AttributeError(f"module 'constrain' has no attribute {name!r}")
 

@@ -1,7 +1,9 @@
 """Options that say what is constrained, and the source that they name: the same for every command.
 
 A schema or a grammar is a file, or the text itself: a schema given inline starts with `{`, or is `true` or `false`; a
-grammar given inline has a colon. `with_source` adds the options to a command, which receives them as one value.
+grammar given inline has a colon. A grammar may also be a name of the collection, or a folder that is laid out like
+those of the collection; a file comes before a name. `with_source` adds the options to a command, which receives them
+as one value.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from constrain.cli.console import UsageError
+from constrain.grammars.folder import FORMATS, GrammarFolder
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,11 @@ class SourceOptions:
     ] = None
     regex: Annotated[str | None, typer.Option(metavar="REGEX", help="A regular expression for the whole text.")] = None
     grammar: Annotated[
-        str | None, typer.Option(metavar="FILE|TEXT", help="A Lark or GBNF grammar: a file, or the text itself.")
+        str | None,
+        typer.Option(
+            metavar="FILE|TEXT|NAME",
+            help="A Lark or GBNF grammar: a file, a grammar's folder, the text itself, or a name of the collection.",
+        ),
     ] = None
     choices: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="One of these texts: comma-separated, or a JSON array.")
@@ -38,7 +45,9 @@ class SourceOptions:
     formats: Annotated[str, typer.Option(help="Schema: assert formats, or annotate only.")] = "assert"
     grammar_format: Annotated[str | None, typer.Option(help="Grammar: lark or gbnf; guessed when left out.")] = None
     start: Annotated[str | None, typer.Option(help="Grammar: the start rule (start; in GBNF root).")] = None
-    lexer: Annotated[str, typer.Option(help="Grammar: dynamic or greedy.")] = "dynamic"
+    lexer: Annotated[
+        str | None, typer.Option(help="Grammar: dynamic or greedy (by default dynamic, or as the folder says).")
+    ] = None
 
     def source(self) -> Any:
         """The source that the options name. Raises UsageError, ConstrainError, OSError."""
@@ -55,12 +64,20 @@ class SourceOptions:
         if self.regex is not None:
             return constrain.regex(self.regex)
         if self.grammar is not None:
-            text, name = read_grammar(self.grammar)
-            kind = self.grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
-            base = str(Path(name).parent) if name else None
-            options: Any = {"format": kind, "start": self.start, "lexer": self.lexer, "base": base}
-            return constrain.grammar(text, **options)
+            return self._grammar(self.grammar)
         return constrain.choices(read_choices(self.choices or ""))
+
+    def _grammar(self, given: str) -> Any:
+        import constrain
+
+        lexer: Any = self.lexer
+        folder = grammar_folder(given)
+        if folder is not None:
+            return folder.source(format=self.grammar_format, start=self.start, lexer=lexer)
+        text, name = read_grammar(given)
+        kind: Any = self.grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
+        base = str(Path(name).parent) if name else None
+        return constrain.grammar(text, format=kind, start=self.start, lexer=lexer or "dynamic", base=base)
 
 
 def read_schema(given: str) -> str:
@@ -81,11 +98,24 @@ def read_schema(given: str) -> str:
         ) from None
 
 
+def grammar_folder(given: str) -> GrammarFolder | None:
+    """The folder that `--grammar` names: a folder with a grammar in it, else a name of the collection, else None."""
+    from constrain import grammars
+
+    path = Path(given)
+    if path.is_dir() and any((path / name).is_file() for name in FORMATS):
+        return grammars.read_folder(path)
+    return grammars.folder(given) if not path.is_file() and given in grammars.names() else None
+
+
 def read_grammar(given: str) -> tuple[str, str]:
     """(text, file name) of a grammar; the name is empty for a grammar given inline."""
+    from constrain import grammars
+
     if ":" in given and not Path(given).exists():
         return given, ""
-    return read_text(given, 'a grammar given inline has rules with a colon: \'start: "a" | "b"\''), given
+    hint = 'a grammar given inline has rules with a colon: \'start: "a" | "b"\''
+    return read_text(given, f"{hint}; the collection has {', '.join(grammars.names())}"), given
 
 
 def read_choices(given: str) -> list[str]:

@@ -1,0 +1,151 @@
+"""Microseconds per token on a grammar, beside other engines where they can load it.
+
+Each text is encoded by the vocabulary's tokenizer; for every token a mask is filled, the token's bit is looked up and
+the token is committed, as in `masks/measure.py`. Engines alternate text by text, so that noise of the machine falls on
+all. All texts are read twice: the first pass pays for what the grammar meets for the first time, the second does not.
+
+A record of an engine: {"engine", "version", "error": why the grammar could not be loaded, or None, "compile_us",
+"accepted": texts, "refused": names of texts refused or not allowed to end, "first_us", "second_us": [thread time of
+each token]}. An engine that refuses a member has the times of the tokens before.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from constrain.grammars import GrammarFolder
+from masks import engines as mask_engines
+from masks import peers
+from masks.interface import CompileError, Settings, is_set
+from masks.limits import TimeLimitError, time_limit
+from masks.vocabularies import BenchVocabulary
+
+ENGINES = ("constrain", "llguidance", "xgrammar")
+PASSES = ("first_us", "second_us")
+
+
+class Constrain(mask_engines.Constrain):
+    """This library, as the grammar's settings say."""
+
+    def compile(self, schema: Any) -> None:
+        self.compiled = self.constrain.compile(schema.source(), self.vocabulary)
+
+
+class LLGuidance(mask_engines.LLGuidance):
+    """llguidance reads Lark texts in a dialect of its own, and lexes greedily."""
+
+    def compile(self, schema: Any) -> None:
+        if schema.file.suffix != ".lark":
+            raise CompileError("reads Lark texts only")
+        if schema.settings.get("layout"):
+            raise CompileError("knows no layout")
+        try:
+            self.first = self.matcher_type(self.tokenizer, self.matcher_type.grammar_from_lark(schema.text))
+        except ValueError as error:
+            raise CompileError(str(error)) from None
+        if self.first.is_error():
+            raise CompileError(self.first.get_error())
+
+
+class XGrammar(peers.XGrammar):
+    """xgrammar reads GBNF texts, and Lark texts in a dialect of its own."""
+
+    def compile(self, schema: Any) -> None:
+        if schema.settings.get("layout"):
+            raise CompileError("knows no layout")
+        try:
+            if schema.file.suffix == ".lark":
+                self.compiled = self.compiler.compile_lark(schema.text)
+            else:
+                self.compiled = self.compiler.compile_grammar(schema.text)
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise CompileError(str(error)) from None
+
+
+def make(name: str, vocabulary: BenchVocabulary) -> Any:
+    """The adapter of an engine, warmed up on a small schema; its `compile` then takes a grammar's folder."""
+    kinds: dict[str, Any] = {"constrain": Constrain, "llguidance": LLGuidance, "xgrammar": XGrammar}
+    kind = kinds[name]
+    engine = kind(vocabulary, Settings())
+    mask_engines.warm_up(_AsBefore(engine, kind.__mro__[1]), vocabulary.encode('{"a": "b"}'))
+    return engine
+
+
+class _AsBefore:
+    """An adapter with the `compile` of its base class, which takes a schema."""
+
+    def __init__(self, engine: Any, base: Any) -> None:
+        self.engine = engine
+        self.compile = lambda schema: base.compile(engine, schema)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+
+def measure(
+    engines: dict[str, Any],
+    vocabulary: BenchVocabulary,
+    folder: GrammarFolder,
+    texts: list[tuple[str, bytes]],
+    limit: float,
+) -> list[dict[str, Any]]:
+    """The records of all engines.
+
+    limit: seconds for an engine to load the grammar, and to read texts in one pass; when they are over, it reads no
+    more of them, and the text that it was reading counts neither way.
+    """
+    records = {name: _load(name, engine, folder, limit) for name, engine in engines.items()}
+    encoded = [(name, vocabulary.encode(text.decode())) for name, text in texts]
+    for which in PASSES:
+        left = {name: limit for name in engines if records[name]["error"] is None}
+        for name, tokens in encoded:
+            for engine_name in [each for each in left if left[each] > 0]:
+                record, begin = records[engine_name], time.perf_counter()
+                accepted = _accepts(engines[engine_name], tokens, record[which], left[engine_name])
+                left[engine_name] -= time.perf_counter() - begin
+                if which == PASSES[0] and accepted is not None:
+                    record["accepted"] += accepted
+                    record["refused"] += [] if accepted else [name]
+    return list(records.values())
+
+
+def _load(name: str, engine: Any, folder: GrammarFolder, limit: float) -> dict[str, Any]:
+    record = {
+        "engine": name,
+        "version": engine.version,
+        "error": None,
+        "compile_us": None,
+        "accepted": 0,
+        "refused": [],
+    }
+    begin = time.thread_time_ns()
+    try:
+        with time_limit(limit):
+            engine.compile(folder)
+            engine.start()
+    except CompileError as error:
+        record["error"] = str(error)
+    except TimeLimitError:
+        record["error"] = f"over {limit:g} s"
+    record["compile_us"] = round((time.thread_time_ns() - begin) / 1000, 1)
+    return record | {which: [] for which in PASSES}
+
+
+def _accepts(engine: Any, tokens: list[int], times: list[float], limit: float) -> bool | None:
+    """Does the engine let these tokens pass, and the text end there? None where the time is over before."""
+    try:
+        with time_limit(limit):
+            engine.start()
+            for token in tokens:
+                begin = time.thread_time_ns()
+                engine.mask()
+                allowed = is_set(engine.row, token) and engine.advance(token)
+                times.append(round((time.thread_time_ns() - begin) / 1000, 1))
+                if not allowed:
+                    return False
+            return bool(engine.at_end())
+    except TimeLimitError:
+        return None
+    except (RuntimeError, ValueError):  # an engine that stops is an engine that refuses
+        return False

@@ -1,0 +1,53 @@
+"""`constrain test-grammar`: does a grammar accept what it must, from byte to byte, and refuse what it must?
+
+Reads the examples of a grammar's folder, or folders of your own for any grammar (`constrain.grammars.examples` says
+how they are laid out). For each example that fails, what `constrain check` says of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from constrain.cli.check import verdict
+from constrain.cli.console import NOT_A_MEMBER, UsageError
+from constrain.cli.sources import SourceOptions, grammar_folder
+
+
+def command(
+    grammar: Annotated[
+        str, typer.Argument(metavar="NAME|FOLDER|FILE", help="A grammar of the collection, its folder, or a file.")
+    ],
+    accept: Annotated[Path | None, typer.Option(help="Folder of members (accept, beside the grammar).")] = None,
+    reject: Annotated[Path | None, typer.Option(help="Folder of texts to refuse (reject, beside it).")] = None,
+    start: Annotated[str | None, typer.Option(help="The start rule.")] = None,
+    lexer: Annotated[str | None, typer.Option(help="dynamic or greedy.")] = None,
+) -> None:
+    """Test a grammar on examples: folders of texts that must be members, and of texts that must not."""
+    from constrain.grammars.examples import failures, read_examples
+
+    folder = grammar_folder(grammar)
+    home = folder.path if folder else Path(grammar).parent
+    source = SourceOptions(grammar=grammar, start=start, lexer=lexer).source()
+    examples = [
+        example
+        for given, default, member in ((accept, home / "accept", True), (reject, home / "reject", False))
+        if given is not None or default.is_dir()
+        for example in read_examples(given or default, member)
+    ]
+    if not examples:
+        raise UsageError(f"there are no examples in {home}\n  fix: make folders accept and reject, or give --accept")
+    failed = failures(source, examples)
+    for failure in failed:
+        typer.echo(str(failure))
+        if failure.example.member:
+            typer.echo("\n".join(f"  {line}" for line in verdict(source, failure.example.text)))
+    members = sum(example.member for example in examples)
+    typer.echo(
+        f"{len(examples) - len(failed)} of {len(examples)} as they should be "
+        f"({members} to accept, {len(examples) - members} to refuse)"
+    )
+    if failed:
+        raise typer.Exit(NOT_A_MEMBER)
