@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from constrain.generation import generate
+    from constrain.grammar.layout import Layout
     from constrain.grammar.source import Source, choices, grammar, regex
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
@@ -41,6 +42,7 @@ _HOMES = {
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
     "GrammarError": "constrain.errors",
+    "Layout": "constrain.grammar.layout",
     "LimitError": "constrain.errors",
     "Matcher": "constrain.engine",
     "RegexError": "constrain.errors",

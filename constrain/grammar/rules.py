@@ -31,6 +31,8 @@ class Terminal:
       string, excluding the declared ones". Cheaper than a difference of languages, since all such terminals share their
       states. Only finite languages may be excluded, and only from a language none of whose prefixes runs out of other
       continuations (true for "any JSON string").
+    after: the terminals that are ignored from here on, until a terminal says otherwise; None: no change. For
+      `lexer="greedy"` only.
     """
 
     node: Node
@@ -38,6 +40,7 @@ class Terminal:
     priority: int = 0
     literal: bool = False
     excluding: frozenset[Terminal] = frozenset()
+    after: tuple[Terminal, ...] | None = None
 
 
 class Nonterminal:
@@ -90,8 +93,10 @@ class Grammar:
 
     ignore: terminals that may stand between any two lexemes, before the first and after the last (Lark's `%ignore`).
     lexer: "dynamic" — every segmentation into lexemes counts; "greedy" — the longest lexeme that the parser admits.
+    closing: at most one byte; a text is a member too if it is one with this byte at its end.
     """
 
     start: Nonterminal
     ignore: tuple[Terminal, ...] = ()
     lexer: Lexer = "dynamic"
+    closing: bytes = b""
