@@ -27,17 +27,16 @@ import collections
 import json
 import os
 import platform
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress, TimeElapsedColumn
+
+from masks.limits import TimeLimitError, time_limit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "schema"))
 from schema_instances import Aim
@@ -47,27 +46,7 @@ from schema_strategies import ANNOTATIONS, DRAFTS, NAMES, PATTERNS, SchemaMaker,
 
 NO_KEYWORDS = {*NAMES, *PATTERNS, *dict(ANNOTATIONS), "leaf", "node", "named", "tree", "inner"}
 
-
 SHOWN = ("number", "draft", "small_schema", "small_text", "ours", "python", "rust")
-
-
-class TooSlow(BaseException):
-    """The time limit of one schema or text is over."""
-
-
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise TooSlow inside after so many seconds."""
-
-    def stop(*_: Any) -> None:
-        raise TooSlow
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 class Case(NamedTuple):
@@ -109,9 +88,9 @@ class Run:
         python, rust = Python(case.schema), Rust(case.schema)
         began = time.perf_counter()
         try:
-            with limited(self.options.time_limit):
+            with time_limit(self.options.time_limit):
                 judge = ours(case.schema)
-        except (TooSlow, Exception) as error:
+        except (TimeLimitError, Exception) as error:
             self.note(case, "", Outcome("WRONG", None, None, False), repr(error))
             return 1
         self.slowest = max(self.slowest, time.perf_counter() - began)
@@ -126,9 +105,9 @@ class Run:
         """One pair."""
         fault = None
         try:
-            with limited(self.options.time_limit):
+            with time_limit(self.options.time_limit):
                 outcome = compare(case.schema, text, judge, python, rust)
-        except (TooSlow, Exception) as error:
+        except (TimeLimitError, Exception) as error:
             outcome, fault = Outcome("WRONG", None, None, False), repr(error)
         self.outcomes[outcome.kind] += 1
         self.valid += outcome.rust

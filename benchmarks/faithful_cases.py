@@ -24,12 +24,13 @@ LIMIT = 20_000  # prefixes
 
 @dataclass(frozen=True)
 class Case:
-    """A prompt and a language. pattern: the language as a regex, None where it has none."""
+    """A prompt and a language: a regex, a Lark grammar or a JSON Schema as JSON text."""
 
     name: str
     prompt: str
     pattern: str | None = None
     grammar: str | None = None
+    schema: str | None = None
     max_tokens: int = 24
 
     @cached_property
@@ -38,8 +39,15 @@ class Case:
 
     @cached_property
     def compiled(self) -> Any:
-        source = constrain.regex(self.pattern) if self.pattern is not None else constrain.grammar(self.grammar or "")
-        return constrain.compile(source, self.handle.vocabulary)
+        return constrain.compile(self.source, self.handle.vocabulary)
+
+    @property
+    def source(self) -> Any:
+        if self.pattern is not None:
+            return constrain.regex(self.pattern)
+        if self.schema is not None:
+            return constrain.json_schema(self.schema, whitespace="compact")
+        return constrain.grammar(self.grammar or "")
 
     @cached_property
     def prompt_ids(self) -> list[int]:

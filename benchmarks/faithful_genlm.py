@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import math
 import warnings
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ def available() -> bool:
 
 
 class Genlm:
-    """AWRS-SMC for a case whose language is a regex."""
+    """AWRS-SMC for a case."""
 
     def __init__(self, case: Case, seed: int, particles: int, ess_threshold: float = 0.5) -> None:
         self.case, self.seed, self.particles, self.ess_threshold = case, seed, particles, ess_threshold
@@ -34,16 +35,15 @@ class Genlm:
 
     def _begin(self) -> None:
         from genlm.backend.llm import AsyncTransformer
-        from genlm.control import AWRS, BoolFSA, PromptedLLM
+        from genlm.control import AWRS, PromptedLLM
 
-        assert self.case.pattern is not None
         warnings.filterwarnings("ignore")  # that the language uses few tokens
         handle = self.case.handle
         self.loop = asyncio.new_event_loop()  # kept: its batches wait on it from one call to the next
         self.loop.set_exception_handler(lambda *_: None)
         self.model = AsyncTransformer(handle.model, handle.tokenizer, batch_size=self.particles, timeout=0.02)
         llm = PromptedLLM(self.model, prompt_ids=self.case.prompt_ids)
-        language = BoolFSA.from_regex(self.case.pattern).coerce(llm, f=b"".join)
+        language = _language(self.case).coerce(llm, f=b"".join)
         self.sampler = AWRS(llm, language, seed=self.seed + 1000 * self.failures)
 
     def __call__(self) -> tuple[Atoms, int]:
@@ -77,6 +77,14 @@ class Genlm:
         for task in tasks:
             task.cancel()
         self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+
+
+def _language(case: Case) -> Any:
+    from genlm.control import BoolCFG, BoolFSA, JsonSchema
+
+    if case.pattern is not None:
+        return BoolFSA.from_regex(case.pattern)
+    return BoolCFG.from_lark(case.grammar) if case.schema is None else JsonSchema(json.loads(case.schema))
 
 
 def runner(case: Case, seed: int) -> Iterator[tuple[int, Atoms]]:

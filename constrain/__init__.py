@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import constrain.grammar
 
 if TYPE_CHECKING:
-    from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, compile, fill_masks
+    from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, advance_all, compile, fill_masks
     from constrain.errors import (
         ConstrainError,
         GrammarError,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from constrain.generation import generate
     from constrain.grammar.layout import Layout
     from constrain.grammar.source import Source, choices, grammar, regex
+    from constrain.guided.between import between
+    from constrain.guided.triggered import after, triggered
     from constrain.schema import Budget, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -52,6 +54,9 @@ _HOMES = {
     "UnsatisfiableError": "constrain.errors",
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
+    "advance_all": "constrain.engine",
+    "after": "constrain.guided.triggered",
+    "between": "constrain.guided.between",
     "choices": "constrain.grammar.source",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
@@ -59,6 +64,7 @@ _HOMES = {
     "grammar": "constrain.grammar.source",
     "json_schema": "constrain.schema",
     "regex": "constrain.grammar.source",
+    "triggered": "constrain.guided.triggered",
 }
 
 __all__ = sorted(_HOMES)

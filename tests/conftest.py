@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -56,3 +57,19 @@ def maskbench_dir() -> Path:
 def llama3_model() -> Path:
     """Llama 3's ranks, in tiktoken's format."""
     return data_path("tokenizers", "llama3", "tokenizer.model")
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Any:
+    """The tiny tokenizer of `toy_model`, as every test of generation uses it."""
+    from toy_model import tiny_tokenizer
+
+    return tiny_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def model(tokenizer: Any) -> Any:
+    """A tiny random Llama with that tokenizer."""
+    from toy_model import tiny_llama
+
+    return tiny_llama(tokenizer, seed=3)

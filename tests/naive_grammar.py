@@ -8,8 +8,9 @@ empty text may match nothing; it then stands for nothing, and otherwise for a no
 **Greedy.** The text is cut from left to right, without a second thought. Where a lexeme starts, the candidates are
 the terminals that the parser admits after the lexemes so far, and the ignored ones. The longest non-empty text that
 any candidate matches here is the lexeme (the truly longest: an attempt that runs on and fails falls back to the last
-end it passed, also at the end of the text). Of the candidates that match exactly this text, those with the highest
-priority win; of these, if any is a literal, the literals; whatever is tied now counts together, each as one reading.
+end it passed, also at the end of the text). What a candidate excludes competes for the longest
+match, as nothing. Of the candidates that match exactly this text, those with the highest priority win; of these, if any
+is a literal, the literals; whatever is tied now counts together, each as one reading.
 If no candidate matches, or the parser cannot go on, the text is no member: a longest match is never reconsidered. As
 in dynamic, a terminal that contains the empty text may also be skipped.
 
@@ -129,7 +130,8 @@ class Earley:
             candidates = self.admitted(chart) | set(self.ignore)
             ends = {t: _longest(t, text, position) for t in candidates}
             end = max(ends.values(), default=position)
-            if end == position:
+            excluded = max((_longest(x, text, position) for t in candidates for x in t.excluding), default=position)
+            if end == position or excluded > end:
                 return False
             tied = {t for t in candidates if ends[t] == end}
             tied = {t for t in tied if t.priority == max(each.priority for each in tied)}

@@ -159,3 +159,15 @@ def tiny_mistral(tokenizer: Any, seed: int = 0) -> Any:
         bos_token_id=None, eos_token_id=end,
     )  # fmt: skip
     return MistralForCausalLM(config).double().eval()
+
+
+def cuts(tokens: list[bytes | None], text: bytes) -> list[list[int]]:
+    """Every way to cut a text into tokens."""
+    if not text:
+        return [[]]
+    return [
+        [i, *rest]
+        for i, token in enumerate(tokens)
+        if token and text.startswith(token)
+        for rest in cuts(tokens, text[len(token) :])
+    ]

@@ -37,7 +37,14 @@ def find(name: str) -> Oracle:
 
 TREE_SITTER = "tree-sitter-"
 HOMES = {  # name -> module:function; a module's imports are the packages that its oracles need
+    "arithmetic": "languages.oracles:arithmetic",
+    "csv": "languages.oracles:csv",
+    "expat": "languages.xml_oracle:expat",
+    "graphql-core": "languages.oracles:graphql",
     "json": "languages.oracles:json",
+    "json5": "languages.oracles:json5",
+    "tomllib": "languages.oracles:tomllib",
+    "sqlite": "languages.sqlite:sqlite",
 }
 
 
@@ -62,5 +69,100 @@ def json(text: bytes) -> bool:
     try:
         JSONDecoder(parse_constant=refuse, parse_int=str).decode(shown)
     except ValueError:
+        return False
+    return True
+
+
+def tomllib(text: bytes) -> bool | None:
+    """TOML 1.0.0, by the standard library (3.11 and later). None: a key or a table that is defined twice."""
+    from tomllib import TOMLDecodeError, loads
+
+    shown = decoded(text)
+    if shown is None:
+        return False
+    try:
+        loads(shown)
+    except TOMLDecodeError as error:
+        return None if str(error).startswith(_DEFINED_TWICE) else False
+    except RecursionError:
+        return None
+    return True
+
+
+_DEFINED_TWICE = ("Cannot declare", "Cannot overwrite", "Cannot mutate", "Cannot redefine", "Duplicate inline")
+
+
+def json5(text: bytes) -> bool:
+    """JSON5 1.0.0, by the package json5."""
+    from json5 import loads
+
+    shown = decoded(text)
+    if shown is None:
+        return False
+    try:
+        loads(shown)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def arithmetic(text: bytes) -> bool:
+    """Python's expressions of numbers, + - * / // % **, signs and parentheses on one line, by the standard library."""
+    import ast
+    import warnings
+
+    shown = decoded(text)
+    if shown is None or not set(shown) <= _ARITHMETIC:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = list(ast.walk(ast.parse(shown.strip(" \t"), mode="eval")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    kinds = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.Div)
+    kinds += (ast.FloorDiv, ast.Mod, ast.Pow, ast.UAdd, ast.USub)
+    return all(isinstance(n, kinds) for n in nodes) and all(
+        type(n.value) in (int, float) for n in nodes if isinstance(n, ast.Constant)
+    )
+
+
+_ARITHMETIC = frozenset("0123456789abcdefABCDEFxXoObB_.eE+-*/%() \t")
+
+
+def csv(text: bytes) -> bool:
+    """RFC 4180 with tabs, characters beyond ASCII and lines that end with LF: quoted fields by the standard library's
+    reader in strict mode; that a field without quotes has none inside, which it does not look at, is seen to here."""
+    from csv import Error, reader
+
+    shown = decoded(text)
+    if shown is None or any((c < " " and c not in "\t\r\n") or c == "\x7f" for c in shown):
+        return False
+    lines = shown.replace("\r\n", "\n")
+    try:
+        list(reader(lines.split("\n"), strict=True))  # also says which quotes are open at the end
+    except Error:
+        return False
+    inside = False  # of a quoted field
+    for before, character in zip("\n" + lines, lines, strict=False):
+        if character == '"':
+            if not inside and before not in ',\n"':
+                return False
+            inside = not inside
+        elif character == "\r" and not inside:
+            return False
+    return True
+
+
+def graphql(text: bytes) -> bool:
+    """GraphQL, by the package graphql-core."""
+    from graphql import GraphQLSyntaxError, parse
+
+    shown = decoded(text)
+    if shown is None:
+        return False
+    try:
+        parse(shown, no_location=True, allow_empty_selection_sets=False)
+    except GraphQLSyntaxError:
         return False
     return True

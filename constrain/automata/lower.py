@@ -153,7 +153,7 @@ def utf8(store: Store, ranges: Ranges) -> int:
 
 def json(store: Store, ranges: Ranges) -> int:
     """One character of a set in every spelling of a JSON string."""
-    raw = utf8(store, _subtract(ranges, MUST_ESCAPE))
+    raw = utf8(store, subtract(ranges, MUST_ESCAPE))
     short = [s for c, s in SHORT_ESCAPES.items() if _contains(ranges, c)]
     after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
     u = store.byte_set(_members(((0x75, 0x75),)))
@@ -167,7 +167,7 @@ def _surrogate_pairs(store: Store, ranges: Ranges) -> int:
     """`uD8xx\\uDCxx` (without the first backslash) for the characters above U+FFFF; RFC 8259, section 7."""
     seconds: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by high surrogates
     for low, high in ranges:
-        for first, second in _pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000):
+        for first, second in pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000):
             seconds.setdefault(first, []).append(second)
     firsts: dict[Ranges, list[tuple[int, int]]] = {}  # those that the same low surrogates follow
     for first, following in seconds.items():
@@ -180,7 +180,7 @@ def _surrogate_pairs(store: Store, ranges: Ranges) -> int:
     return store.union(parts) if parts else arena.NONE
 
 
-def _pair_ranges(low: int, high: int) -> list[Sequence]:
+def pair_ranges(low: int, high: int) -> list[Sequence]:
     """Split a range of 20-bit numbers into products (high surrogates) x (low surrogates)."""
     out: list[Sequence] = []
     while low <= high:
@@ -198,7 +198,7 @@ def _pair_ranges(low: int, high: int) -> list[Sequence]:
 
 def _hex(store: Store, ranges: Ranges) -> int:
     """Four hex digits, either case, of a number in the ranges (cut at 0xFFFF)."""
-    sequences = [s for low, high in ranges for s in _digit_sequences(low, min(high, 0xFFFF), 4, 16)]
+    sequences = [s for low, high in ranges for s in digit_sequences(low, min(high, 0xFFFF), 4, 16)]
     return _sequences(store, tuple(sequences), _hex_members)
 
 
@@ -250,13 +250,13 @@ def utf8_sequences(low: int, high: int) -> tuple[Sequence, ...]:
         start, end = max(low, first), min(high, last)
         if start <= end:
             lead = (0x00, 0xC0, 0xE0, 0xF0)[length - 1]
-            for digits in _digit_sequences(start, end, length, 64 if length > 1 else 128):
+            for digits in digit_sequences(start, end, length, 64 if length > 1 else 128):
                 (a, b), *rest = digits
                 out.append(((lead + a, lead + b), *((0x80 + c, 0x80 + d) for c, d in rest)))
     return tuple(out)
 
 
-def _digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequence]:
+def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequence]:
     """Split a range of numbers into products of digit ranges (`digits` of them, most significant first)."""
     if digits == 1:
         return [((low, high),)] if low <= high else []
@@ -270,7 +270,7 @@ def _digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequen
             low = (last + 1) * unit
         else:
             end = min(high, (top + 1) * unit - 1)
-            out += [((top, top), *rest) for rest in _digit_sequences(low % unit, end % unit, digits - 1, base)]
+            out += [((top, top), *rest) for rest in digit_sequences(low % unit, end % unit, digits - 1, base)]
             low = end + 1
     return out
 
@@ -279,7 +279,7 @@ def _contains(ranges: Ranges, c: int) -> bool:
     return any(low <= c <= high for low, high in ranges)
 
 
-def _subtract(ranges: Ranges, other: Ranges) -> Ranges:
+def subtract(ranges: Ranges, other: Ranges) -> Ranges:
     out = list(ranges)
     for low, high in other:
         out = [

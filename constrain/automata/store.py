@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
-from constrain.kernels import arena, earley, expressions, masks  # noqa: F401  (masks: all kernels are declared before `load`)
+from constrain.kernels import arena, batch, earley, expressions, masks  # noqa: F401  (all kernels are declared before `load`)
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30

@@ -20,6 +20,7 @@ from constrain.automata.lower import lower
 from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
 from constrain.engine.layout import layout
+from constrain.engine.readers import Readers
 from constrain.errors import LimitError
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.grammar.source import Source
@@ -50,6 +51,7 @@ class TokenAutomaton(Store):
         self.eos_ids = vocabulary.eos_ids
         self.size = vocabulary.size
         self.epoch = 0
+        self.readers = Readers()
         self._slices = [piece.ranges for piece in vocabulary.slices]
         self._layout = layout(vocabulary)
         size = self._layout.words.size
@@ -83,7 +85,8 @@ class TokenAutomaton(Store):
         return flags
 
     def flush(self) -> None:
-        """Forget every state; matchers rebuild theirs when they are next asked."""
+        """Forget every state; matchers rebuild theirs when they are next asked. The caller holds the lock."""
+        self.readers.wait()
         self.epoch += 1
         self.reset()
 

@@ -10,7 +10,7 @@ A matcher belongs to one thread at a time; any number of matchers may run in par
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -278,54 +278,6 @@ class Matcher:
         if not 0 <= token < self._automaton.size:
             raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.size} tokens")
         return token
-
-
-def fill_masks(matchers: Sequence[Matcher], out: Row) -> None:
-    """`fill_mask` for a batch: row i of out is the mask of matchers[i]. One call, which releases the GIL.
-
-    out: uint32[B, >= ceil(V / 32)], C-contiguous, writable (int32 is taken too).
-    Raises ConstrainError for another shape or dtype, or matchers of different vocabularies.
-    """
-    wrong = [matchers] if isinstance(matchers, Matcher) else [m for m in matchers if not isinstance(m, Matcher)]
-    if wrong:
-        message = f"fill_masks() takes a list of matchers, not {wrong[0]!r:.60}"
-        raise ConstrainError(message, fix="fill_masks([matcher], out)")
-    if not isinstance(out, np.ndarray) or out.ndim != 2 or len(out) != len(matchers):
-        found = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not {found}")
-    if not matchers:
-        return
-    automaton = matchers[0]._automaton
-    if any(m._automaton is not automaton for m in matchers):
-        raise ConstrainError("the matchers of one fill_masks() call must share a vocabulary")
-    if not out.flags.c_contiguous:
-        raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
-    _row(out[0], automaton.size)
-    rows = out.view(np.uint32)
-
-    states = np.empty(len(matchers), np.int64)
-
-    def operation() -> None:
-        for matcher in matchers:
-            matcher._follow()
-        states[:] = [matcher._states[-1] for matcher in matchers]
-        done = 0
-
-        def resume(A: Any, H: Any, S: Any) -> int:
-            nonlocal done
-            try:
-                return masks.fill_masks(A, H, S, states, rows, done)
-            finally:
-                done = int(S[1])
-
-        automaton.call(resume)
-
-    automaton.attempt(operation)
-    for row, matcher, flags in zip(rows, matchers, states.tolist(), strict=True):
-        if matcher._finished:
-            row[:] = 0
-        elif flags or matcher.compiled.always_guarded:
-            matcher._narrow(row, flags)
 
 
 def _row(row: Row, size: int) -> Row:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from constrain.errors import UnsatisfiableError
 from constrain.grammar import analysis
 from constrain.grammar.ebnf import Expression, Table, to_nonterminals, to_table
+from constrain.grammar.fold import fold, reachable
 from constrain.grammar.indentation import indented
 from constrain.grammar.layout import Layout
 from constrain.grammar.rules import Grammar, Lexer, Terminal
@@ -38,12 +39,14 @@ def build(
     *,
     ignore: tuple[Terminal, ...] = (),
     lexer: Lexer = "dynamic",
+    folded: bool = False,
     place: Callable[[str], str | None],
     layout: Layout | None = None,
 ) -> Reading:
     """Check the rules and make the grammar.
 
-    rules: every `Ref` names one of them. place: where a rule is defined, drawn for an error.
+    rules: every `Ref` names one of them. folded: make terminals of regular pieces (see `fold` for when that is exact).
+    place: where a rule is defined, drawn for an error.
     layout: what lines and columns mean; its declared terminals have definitions in `rules` (see `LarkRules.reading`).
     Raises UnsatisfiableError if no text is a member.
     """
@@ -55,9 +58,11 @@ def build(
             place=place(start),
             fix="give the rule an alternative that ends the recursion",
         )
-    findings = [*_unproductive(written, table, rules), *_unreachable(written, start, rules)]
-    reachable = analysis.reachable_rules(table, start)
-    table = {name: alternatives for name, alternatives in table.items() if name in reachable}
+    findings = [*_unproductive(written, table, rules), *_unreachable(start, rules)]
+    if folded:
+        table = analysis.without_unproductive(to_table(fold(rules)))
+    kept = analysis.reachable_rules(table, start)
+    table = {name: alternatives for name, alternatives in table.items() if name in kept}
     ignore = tuple(terminal for terminal in ignore if not analysis.empty_node(terminal.node))
     if lexer == "greedy":
         findings += [
@@ -74,7 +79,7 @@ def build(
 
 
 def _culprit(written: Table, table: Table, start: str) -> str:
-    names = [name for name in analysis.reachable_rules(written, start) if name not in table and "." not in name]
+    names = [name for name in analysis.reachable_rules(written, start) if name not in table and "#" not in name]
     if names == [start]:
         return "every alternative contains the rule itself, or a terminal that matches nothing"
     return f"its alternatives all need one of {', '.join(sorted(names))}, and each of these needs another of them"
@@ -88,6 +93,6 @@ def _unproductive(written: Table, table: Table, rules: Mapping[str, Expression])
     ]
 
 
-def _unreachable(written: Table, start: str, rules: Mapping[str, Expression]) -> list[str]:
-    reachable = analysis.reachable_rules(written, start)
-    return [f"rule {name} is not reachable from {start}" for name in rules if name not in reachable]
+def _unreachable(start: str, rules: Mapping[str, Expression]) -> list[str]:
+    reached = reachable(rules, start)
+    return [f"rule {name} is not reachable from {start}" for name in rules if name not in reached]

@@ -134,7 +134,7 @@ class _Lowering:
     def helper(self, expression: Expression, owner: str) -> str:
         if expression in self.helpers:
             return self.helpers[expression]
-        name = f"{owner}.{len(self.helpers)}"  # a dot: no rule of a grammar text can have this name
+        name = f"{owner}#{len(self.helpers)}"  # no rule of a grammar text can have this name
         self.helpers[expression] = name
         if not isinstance(expression, Repetition):
             self.table[name] = self.alternatives(expression, owner)

@@ -39,6 +39,17 @@ def references(expression: Expression) -> dict[str, None]:
     return found
 
 
+def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
+    """The names that the start rule leads to, itself included; also those that have no rule."""
+    found, stack = {start: None}, [start]
+    while stack:
+        name = stack.pop()
+        new = references(rules[name]).keys() - found.keys() if name in rules else ()
+        found |= dict.fromkeys(new)
+        stack += new
+    return found
+
+
 def fold(rules: Mapping[str, Expression], limit: int = MAX_WEIGHT) -> dict[str, Expression]:
     """The same rules with maximal regular pieces as terminals (see the module for when that is exact)."""
     edges = {name: list(references(expression)) for name, expression in rules.items()}

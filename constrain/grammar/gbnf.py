@@ -16,20 +16,17 @@ is a language of texts.
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from constrain.automata import syntax
 from constrain.errors import GrammarError, LimitError, span
 from constrain.grammar.build import Reading, build
 from constrain.grammar.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
-from constrain.grammar.fold import fold
 from constrain.grammar.rules import Terminal
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 _BLANK = re.compile(r"(?:[ \t]|#[^\n\r]*)*")
-_BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n\r]*)*")
+BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n\r]*)*")
 _COUNT = re.compile(r"\{[ \t\r\n]*(\d+)[ \t\r\n]*(?:(,)[ \t\r\n]*(\d*)[ \t\r\n]*)?\}")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "[": "[", "]": "]"}
-_HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
 def read_gbnf(text: str, *, start: str = "root") -> Reading:
@@ -38,7 +35,11 @@ def read_gbnf(text: str, *, start: str = "root") -> Reading:
     Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
     is nested too deeply.
     """
-    reader = _Reader(text)
+    return finish(Reader(text), start)
+
+
+def finish(reader: Reader, start: str) -> Reading:
+    """The grammar of a reader's text. Raises as `read_gbnf`."""
     try:
         rules = reader.read()
         if not rules:
@@ -46,13 +47,25 @@ def read_gbnf(text: str, *, start: str = "root") -> Reading:
         if start not in rules:
             message = f"there is no rule {start!r} to start from; the rules are: {', '.join(rules)}"
             raise GrammarError(message, fix=f"name one of your rules {start}, or pass start=...")
-        return build(fold(rules), start, place=reader.definition)
+        return build(rules, start, folded=True, place=reader.definition)
     except RecursionError:
         raise LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own") from None
 
 
-class _Reader:
-    """Recursive descent over the text; `index` is where it stands."""
+class Reader:
+    """Recursive descent over the text; `index` is where it stands.
+
+    The class variables are what a similar format may have otherwise (`ebnf_reader`). BLANK: what separates the items of
+    a rule.
+    """
+
+    NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+    BLANK = _BLANK
+    ANY = "."
+    ESCAPES: ClassVar = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "[": "[", "]": "]"}
+    SET_ESCAPES: ClassVar = ESCAPES
+    HEX_DIGITS: ClassVar = {"x": "{2}", "u": "{4}", "U": "{8}"}  # as the count of a regex
+    ESCAPES_SHOWN = r"\n \t \r \\ \" \[ \] \xHH \uHHHH \UHHHHHHHH"
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -67,7 +80,7 @@ class _Reader:
 
     def read(self) -> dict[str, Expression]:
         rules: dict[str, Expression] = {}
-        self.skip(_BLANK_LINES)
+        self.skip(BLANK_LINES)
         while self.index < len(self.text):
             name, rules_body = self.rule()
             rules[name] = rules_body
@@ -87,44 +100,52 @@ class _Reader:
         self.defined[name] = index
         self.skip(_BLANK)
         self.expect("::=")
-        self.skip(_BLANK_LINES)
+        self.skip(BLANK_LINES)
         body = self.choice(nested=False)
-        if self.index < len(self.text) and self.text[self.index] not in "\r\n":
+        if not self.at_end_of_rule():
             raise self.fault(
                 f"unexpected {self.text[self.index]!r}",
                 fix="write a string, a [set], a rule name, a group, | or an end of line",
             )
-        self.skip(_BLANK_LINES)
+        self.skip(BLANK_LINES)
         return name, body
+
+    def at_end_of_rule(self) -> bool:
+        """Is this the end of the text or of a line?"""
+        return self.index >= len(self.text) or self.text[self.index] in "\r\n"
 
     def choice(self, nested: bool) -> Expression:
         parts = [self.sequence(nested)]
         while self.at_bar():
             self.index += 1
-            self.skip(_BLANK_LINES)
+            self.skip(BLANK_LINES)
             parts.append(self.sequence(nested))
         return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
     def at_bar(self) -> bool:
         """Is a | next? It may also begin a line of its own."""
-        ahead = _BLANK_LINES.match(self.text, self.index)
+        ahead = BLANK_LINES.match(self.text, self.index)
         if ahead and self.text[ahead.end() : ahead.end() + 1] == "|":
             self.index = ahead.end()
             return True
         return False
 
     def sequence(self, nested: bool) -> Expression:
-        blank = _BLANK_LINES if nested else _BLANK
+        blank = BLANK_LINES if nested else self.BLANK
         parts: list[Expression] = []
         self.skip(blank)
-        while self.index < len(self.text) and self.text[self.index] not in "|)\r\n":
+        while not self.at_end_of_rule() and self.text[self.index] not in "|)":
             item = self.item()
             self.skip(blank)
-            while self.text[self.index : self.index + 1] in ("*", "+", "?", "{"):
-                item = self.repetition(item)
-                self.skip(blank)
-            parts.append(item)
+            parts.append(self.repeated(item, blank))
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def repeated(self, item: Expression, blank: re.Pattern[str]) -> Expression:
+        """An item with the operators that follow it."""
+        while self.text[self.index : self.index + 1] in ("*", "+", "?", "{"):
+            item = self.repetition(item)
+            self.skip(blank)
+        return item
 
     def item(self) -> Expression:
         index, first = self.index, self.text[self.index]
@@ -132,7 +153,7 @@ class _Reader:
             return self.string()
         if first == "[":
             return self.character_set()
-        if first == ".":
+        if first == self.ANY:
             self.index += 1
             return Leaf(Terminal(syntax.ANY_CHAR, "."))
         if first == "(":
@@ -215,12 +236,16 @@ class _Reader:
             return self.text[index]
         kind = self.text[self.index : self.index + 1]
         self.index += 1
-        if kind in _ESCAPES and kind:
-            return _ESCAPES[kind]
-        digits = self.text[self.index : self.index + _HEX_DIGITS.get(kind, 0)]
-        if not re.fullmatch(f"[0-9A-Fa-f]{{{_HEX_DIGITS.get(kind, 1)}}}", digits):
-            fix = r"the escapes are \n \t \r \\ \" \[ \] \xHH \uHHHH \UHHHHHHHH"
+        escapes = self.ESCAPES if what == "string" else self.SET_ESCAPES
+        if kind in escapes and kind:
+            return escapes[kind]
+        count = self.HEX_DIGITS.get(kind)
+        found = re.compile(f"[0-9A-Fa-f]{count}").match(self.text, self.index) if count else None
+        if not found:
+            digits = self.text[self.index : self.index + int(count[1])] if count and count[0] == "{" else ""
+            fix = f"the escapes are {self.ESCAPES_SHOWN}"
             raise self.fault(f"unknown escape \\{kind}{digits}", index, 2 + len(digits), fix)
+        digits = found[0]
         self.index += len(digits)
         code = int(digits, 16)
         if code > syntax.MAX_CODE_POINT or (not surrogates and syntax.SURROGATES[0] <= code <= syntax.SURROGATES[1]):
@@ -230,7 +255,7 @@ class _Reader:
         return chr(code)
 
     def name(self, expected: str, fix: str) -> str:
-        found = _NAME.match(self.text, self.index)
+        found = self.NAME.match(self.text, self.index)
         if not found:
             shown = repr(self.text[self.index]) if self.index < len(self.text) else "the end of the text"
             raise self.fault(f"expected {expected}, not {shown}", fix=fix)

@@ -27,7 +27,7 @@ from constrain.errors import GrammarError, LimitError
 from constrain.grammar.analysis import nullable_node
 from constrain.grammar.build import Reading, build
 from constrain.grammar.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
-from constrain.grammar.fold import references
+from constrain.grammar.fold import reachable, references
 from constrain.grammar.lark_errors import Places
 from constrain.grammar.lark_loader import load
 from constrain.grammar.lark_terminals import bounds, single_string, terminal_node
@@ -78,9 +78,9 @@ class LarkRules:
 
     def reading(self, lexer: Lexer, layout: Layout | None = None) -> Reading:
         """The grammar. Raises GrammarError for a declared symbol that was not bound, and what `build` raises."""
-        reachable = _reachable(self.rules, self.start)
+        reached = reachable(self.rules, self.start)
         for name in self.declared:
-            if name in reachable:
+            if name in reached:
                 raise GrammarError(
                     f"{name} is declared without a definition: nothing can be generated for it",
                     place=self.declaration(name),
@@ -274,20 +274,9 @@ class _Reader:
 def _used(rules: Mapping[str, Expression], start: str) -> list[Terminal]:
     """The terminals that the start rule reaches."""
     found: dict[Terminal, None] = {}
-    for name in _reachable(rules, start):
+    for name in reachable(rules, start):
         found |= dict.fromkeys(_leaves(rules[name]) if name in rules else ())
     return list(found)
-
-
-def _reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
-    """The names that the start rule leads to, itself included; also those that have no rule."""
-    found, stack = {start: None}, [start]
-    while stack:
-        name = stack.pop()
-        new = references(rules[name]).keys() - found.keys() if name in rules else ()
-        found |= dict.fromkeys(new)
-        stack += new
-    return found
 
 
 def _leaves(expression: Expression) -> list[Terminal]:

@@ -52,8 +52,8 @@ def as_node(reading: Reading) -> Node | None:
         return to_node(reading.rules, reading.start)
     blank = Repetition(Choice(tuple(Leaf(terminal) for terminal in reading.grammar.ignore)), 0, None)
     rules: dict[str, Expression] = {name: _spaced(each, blank) for name, each in reading.rules.items()}
-    rules["."] = Sequence((blank, Ref(reading.start)))  # no rule of a grammar text can have this name
-    return to_node(rules, ".")
+    rules["#"] = Sequence((blank, Ref(reading.start)))  # no rule of a grammar text can have this name
+    return to_node(rules, "#")
 
 
 def _spaced(expression: Expression, blank: Expression) -> Expression:

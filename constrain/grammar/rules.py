@@ -29,8 +29,9 @@ class Terminal:
     excluding: terminals whose texts do not count as this one, though `node` may contain them: an additional key is
     "any JSON
       string, excluding the declared ones". Cheaper than a difference of languages, since all such terminals share their
-      states. Only finite languages may be excluded, and only from a language none of whose prefixes runs out of other
-      continuations (true for "any JSON string").
+      states. No prefix of a text may run out of all continuations but excluded ones: give finite languages to exclude
+      from one without such prefixes ("any JSON string"). Under `lexer="greedy"` what is excluded competes for the
+      longest match, and counts as nothing when it wins (`words`).
     after: the terminals that are ignored from here on, until a terminal says otherwise; None: no change. For
       `lexer="greedy"` only.
     """

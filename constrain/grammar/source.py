@@ -26,6 +26,7 @@ from constrain.automata.syntax import Node, alternate, intersect, literals
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.grammar.analysis import empty_node
 from constrain.grammar.build import Reading
+from constrain.grammar.ebnf_reader import read_ebnf
 from constrain.grammar.gbnf import read_gbnf
 from constrain.grammar.lark_reader import read_lark
 from constrain.grammar.layout import Layout, read_layout
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from constrain.guards import Guard
     from constrain.vocab.vocabulary import Vocabulary
 
-Format = Literal["lark", "gbnf"]
+Format = Literal["lark", "gbnf", "ebnf"]
 _SHOWN = 60  # characters of a description in messages
 
 
@@ -162,8 +163,8 @@ _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 @lru_cache(maxsize=64)
 def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None, layout: Layout | None) -> Reading:
     """Remembered, so that equal texts have the same nonterminals and share the engine's states."""
-    if kind == "gbnf":
-        return read_gbnf(text, start=start)
+    if kind != "lark":
+        return (read_gbnf if kind == "gbnf" else read_ebnf)(text, start=start)
     return read_lark(text, start=start, lexer=lexer, base=base, layout=layout)
 
 
@@ -334,11 +335,11 @@ def grammar(
     """Texts of a context-free grammar.
 
     text: the grammar, or the path of a file that holds it (a `Path`, not a str).
-    format: "lark" (Lark's EBNF, imports included) or "gbnf" (llama.cpp).
-    start: the rule to start from; by default "start" in Lark, "root" in GBNF.
+    format: "lark" (Lark's EBNF, imports included), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
+    start: the rule to start from; by default "start" in Lark, "root" otherwise.
     lexer: "dynamic" — every way to cut a text into terminals counts; "greedy" — the longest terminal that fits, as
-      programming languages are lexed. By default "dynamic", with a layout "greedy"; GBNF has no terminals and is always
-      "dynamic".
+      programming languages are lexed. By default "dynamic", with a layout "greedy"; GBNF and EBNF have no terminals and
+      are always "dynamic".
     layout: what lines, columns and brackets mean (Lark); None: nothing. A mapping of a `Layout`'s fields is taken too.
     base: the folder that relative imports of Lark start from (`%import .name.rule`); by default that of the file, else
       the working directory.
@@ -353,17 +354,17 @@ def grammar(
             f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text, or a Path"
         )
     if format not in get_args(Format):
-        raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark' or format='gbnf'")
+        raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark', 'gbnf' or 'ebnf'")
     lines = None if layout is None else read_layout(layout)
     if lexer is None:
         lexer = "greedy" if lines is not None else "dynamic"
     if lexer not in get_args(Lexer):
         raise GrammarError(f"unknown lexer {lexer!r}", fix="use lexer='dynamic' or lexer='greedy'")
-    if format == "gbnf" and lexer == "greedy":
-        raise GrammarError("GBNF has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
-    if lines is not None and (format == "gbnf" or lexer == "dynamic"):
+    if format != "lark" and lexer == "greedy":
+        raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
+    if lines is not None and (format != "lark" or lexer == "dynamic"):
         raise GrammarError("a layout needs a Lark grammar and lexer='greedy'", fix="leave out format= and lexer=")
-    start = start if start is not None else "root" if format == "gbnf" else "start"
+    start = start if start is not None else "start" if format == "lark" else "root"
     source = GrammarText(text, format, start, lexer, None if base is None else os.fspath(base), lines)
     source.to_grammar()  # read now: a fault belongs to this line, not to a later one
     return source

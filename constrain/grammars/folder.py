@@ -27,6 +27,8 @@ KEYS = {
     "description": "the language, in a few words",
     "start": "the start rule; by default start, in GBNF root",
     "lexer": "dynamic (the default) or greedy",
+    "words": "the characters of words, as a regex class; given, no lexeme ends inside a word (grammar/words.py)",
+    "before_words": "terminals that a word may follow directly, like the number in 1if",
     "layout": "what lines and columns mean, where they mean something",
     "oracle": "the parser that verdicts are compared with (benchmarks/languages/oracles); null: there is none",
     "suffix": "of a text's file name, with its dot",
@@ -61,11 +63,15 @@ class GrammarFolder:
 
         Raises GrammarError where the text cannot be read.
         """
-        from constrain.grammar.source import grammar  # loads lark
+        from constrain.grammar.source import GrammarText, grammar  # loads lark
+        from constrain.grammar.words import WholeWords
 
         settings = {key: self.settings[key] for key in READING if self.settings.get(key) is not None}
         given = {key: value for key, value in options.items() if value is not None}
-        return grammar(self.text, **{"format": FORMATS[self.file.name], **settings, **given})
+        source = grammar(self.text, **{"format": FORMATS[self.file.name], **settings, **given})
+        if "words" in self.settings and isinstance(source, GrammarText) and source.lexer == "greedy":
+            return WholeWords(source, self.settings["words"], tuple(self.settings.get("before_words", ())))
+        return source
 
 
 def read_folder(path: str | Path) -> GrammarFolder:

@@ -2,12 +2,16 @@
 
 The idea: a version is (log, length). Adding to the newest version appends to the shared log, so a sequence of n values
 costs n; adding to an older one (after a rollback, or in a fork) copies what that version holds, unless the log goes on
-in the same way.
+in the same way. Versions that share a log may belong to matchers of several threads: one lock guards all logs, for the
+moment of adding; what a version holds never changes, so reading needs none.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Iterator
+
+_adding = threading.Lock()
 
 
 class Seen:
@@ -32,6 +36,10 @@ class Seen:
 
     def add(self, value: Hashable) -> Seen:
         """The set with one more value, which it does not hold yet."""
+        with _adding:
+            return self._added(value)
+
+    def _added(self, value: Hashable) -> Seen:
         more = Seen.__new__(Seen)
         more._size = self._size + 1
         if len(self._log) == self._size:

@@ -13,12 +13,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from constrain.errors import ConstrainError
 from constrain.vocab.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from constrain.speculative.target import TreeSession
 
 FILL = 0  # token id in slots that nothing attends to
 LOADED_MODELS = 4  # by name, kept for the next call
@@ -106,6 +109,19 @@ class HFModel:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
         session = HFSession(self, self._new_cache(), len(prefixes))
         return session, session.feed(prefixes, keep)
+
+    @cached_property
+    def branching(self) -> bool:
+        """It reads trees of drafts, not only chains; see tree.py."""
+        from constrain.hf.tree import reads_trees
+
+        return reads_trees(self)
+
+    def open(self, rows: int) -> TreeSession:
+        """A session for drafts; see `constrain.speculative.Target`."""
+        from constrain.hf.tree import open_trees
+
+        return open_trees(self, rows)
 
     def _new_cache(self) -> Any:
         from transformers import DynamicCache

@@ -113,10 +113,11 @@ def step_greedy(A, H, S, c, b):
             push(S, A[i] & ~1)
             push(S, e)
         t = tags(A, H, S, e)
-        p = scan(A, H, S, A[i] >> 1, t) if t != NO_TAGS else 0
-        if p != 0:
-            push_fresh(A, H, S, p)
-            break  # a longer match than any fallback
+        if t != NO_TAGS:
+            p = scan(A, H, S, A[i] >> 1, t)
+            if p != 0:
+                push_fresh(A, H, S, p)
+            break  # a longer match than any fallback, also where it only matched what a terminal excludes
     if S[0] == start + 1:
         S[0] = start
         return NONE

@@ -687,22 +687,24 @@ def mask(A, H, S, c):
 
 @kernel("void(arena, i, row)")
 def write_mask(A, record, row):
-    """Write a mask record into a row of uint32 words; words beyond the vocabulary become 0."""
+    """Write a mask record into a row of uint32 words; words beyond the vocabulary become 0.
+
+    PERF: `A[first + w]` may be an index from the end, as far as the compiler knows, and such loops are not vectorised:
+    2.5 µs for 4,008 words, and 0.1 µs with a slice.
+    """
     n = np.int64(A[record])
     words = (A[N_TOKENS] + 31) >> 5
     if n == 0:
-        for w in range(row.size):
-            row[w] = 0
+        row[:] = 0
     else:
-        first = np.int64(A[record + 1])
-        for w in range(words):
-            row[w] = np.uint32(A[first + w])
-        for w in range(words, row.size):
-            row[w] = 0
+        first = A[A[record + 1] : A[record + 1] + words]
+        for w in range(first.size):
+            row[w] = np.uint32(first[w])
+        row[words:] = 0
         for k in range(1, n):
-            other = np.int64(A[record + 1 + k])
-            for w in range(words):
-                row[w] |= np.uint32(A[other + w])
+            other = A[A[record + 1 + k] : A[record + 1 + k] + words]
+            for w in range(other.size):
+                row[w] |= np.uint32(other[w])
     tokens = record + 2 + n
     for i in range(tokens, tokens + A[tokens - 1]):
         row[A[i] >> 5] |= np.uint32(1) << np.uint32(A[i] & 31)

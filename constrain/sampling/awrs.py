@@ -38,7 +38,7 @@ first, a check second, is what this is for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,16 +47,17 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.sampling.apply import masked_logits
-from constrain.sampling.draw import Draw
+from constrain.sampling.draw import Chance
 from constrain.sampling.particles import Particles
 from constrain.sampling.potentials import Asked
 from constrain.sampling.step import NO_TOKEN, Step, log_total_of
 
 JUMP = 64  # sizes of a geometric jump that are drawn at once
 DIGITS = 80  # binary digits of a long jump
+ONE_BY_ONE = 4  # draws from many candidates before an order of all that are left is drawn
+MANY = 1 << 14
 RESUM = 1e-3  # a mass is summed anew when so little of it is left, before rounding shows
 
-Choose = Callable[[torch.Tensor], int]  # float64[N] that sums to 1 → an outcome
 Checks = Generator[list[int], list[bool], "Choice"]  # yields candidates to check, is sent whether they are valid
 
 
@@ -101,15 +102,15 @@ class TokenRejection:
         if getattr(self, unused) is not None:
             raise ConstrainError(f"{unused} does not apply to the {self.estimator} estimator")
 
-    def choose(self, log_probs: torch.Tensor, choose: Choose) -> Checks:
+    def choose(self, log_probs: torch.Tensor, chance: Chance) -> Checks:
         """Choose one of N candidates.
 
         log_probs: float[N], log p of each, -inf allowed; they need not sum to 1, and ŵ is on their scale
-        choose: draws an outcome
+        chance: what is drawn from
         """
         pool = _Pool(log_probs.double())
         if self.head == 0:
-            return (yield from self._tail(pool, choose))
+            return (yield from self._tail(pool, chance))
         head = [i for i in torch.topk(pool.log_probs, min(self.head, len(log_probs))).indices.tolist() if pool.has(i)]
         valid = []
         if head:
@@ -118,20 +119,20 @@ class TokenRejection:
         options = [(i, pool.log_prob(i)) for i in valid]
         for i in head:
             pool.remove(i)
-        tail = yield from self._tail(pool, choose)
+        tail = yield from self._tail(pool, chance)
         if tail.candidate is not None:
             options.append((tail.candidate, tail.log_weight))
         checks = len(head) + tail.checks
         if not options:
             return Choice(None, -math.inf, checks)
         logs = torch.tensor([log for _, log in options], dtype=torch.float64)
-        chosen = choose(logs.softmax(0)) if len(options) > 1 else 0
+        chosen = chance(logs.softmax(0)) if len(options) > 1 else 0
         return Choice(options[chosen][0], float(logs.logsumexp(0)), checks)
 
-    def _tail(self, pool: _Pool, choose: Choose) -> Checks:
+    def _tail(self, pool: _Pool, chance: Chance) -> Checks:
         if self.estimator == "recursive":
-            return (yield from _recursive(pool, choose, self.looks, self.max_checks or math.inf))
-        return (yield from _geometric(pool, choose, self.accepts, self.max_rejects or math.inf))
+            return (yield from _recursive(pool, chance, self.looks, self.max_checks or math.inf))
+        return (yield from _geometric(pool, chance, self.accepts, self.max_rejects or math.inf))
 
 
 class _Pool:
@@ -184,57 +185,103 @@ class _Pool:
             self._sum()
 
 
-def _recursive(pool: _Pool, choose: Choose, looks: int | None, max_checks: float) -> Checks:
+class _Drawn(NamedTuple):
+    """A candidate drawn without replacement. log_mass, log_squares: log Σ p and log Σ p² of all that were left before,
+    itself included. left: how many are left after it."""
+
+    candidate: int
+    log_prob: float
+    log_mass: float
+    log_squares: float
+    left: int
+
+
+def _in_order(pool: _Pool, chance: Chance) -> Iterator[_Drawn]:
+    """The candidates of a pool, drawn without replacement; empties it.
+
+    An order of all costs more than a draw where there are many candidates, and the first few usually settle it.
+    """
+    for _ in range(ONE_BY_ONE if len(pool.log_probs) > MANY else 0):
+        if pool.empty:
+            return
+        log_mass, squares = pool.log_mass, float((pool.probabilities**2).sum())
+        drawn = chance(pool.probabilities)
+        log_prob = pool.log_prob(drawn)
+        pool.remove(drawn)
+        yield _Drawn(drawn, log_prob, log_mass, math.log(squares) + 2 * log_mass, pool.count)
+    left = pool.log_probs.clone()
+    count = int((left > -torch.inf).sum())
+    for block in chance.order(pool.log_probs):
+        logs = left[block].numpy()
+        left[block] = -torch.inf
+        masses, squares_of = (_sums_from(k * logs, float((k * left).logsumexp(0))) for k in (1, 2))
+        for candidate, log_prob, log_mass, log_squares in zip(block, logs.tolist(), masses, squares_of, strict=True):
+            count -= 1
+            yield _Drawn(candidate, log_prob, log_mass, log_squares, count)
+
+
+def _sums_from(logs: np.ndarray, log_rest: float) -> list[float]:
+    """log of the sum of exp(logs[j:]) and what comes after, for each j. Sums of what is left, never differences."""
+    return np.logaddexp.accumulate(np.append(log_rest, logs[::-1]))[:0:-1].tolist()
+
+
+def _recursive(pool: _Pool, chance: Chance, looks: int | None, max_checks: float) -> Checks:
     checks = 0
-    while not pool.empty and checks < max_checks:
-        log_mass = pool.log_mass
-        chosen = choose(pool.probabilities)
-        log_prob = pool.log_prob(chosen)
-        pool.remove(chosen)
-        (is_valid,) = yield [chosen]
+    order = _in_order(pool, chance)
+    for drawn in order:
+        (is_valid,) = yield [drawn.candidate]
         checks += 1
-        if not is_valid:
-            continue
+        if is_valid:
+            if checks == max_checks:
+                return Choice(drawn.candidate, drawn.log_mass, checks)
+            rest = int(min(looks or checks, max_checks - checks, drawn.left))
+            log_rest = yield from _des_raj(order, rest)
+            return Choice(drawn.candidate, _log_add(drawn.log_prob, log_rest), checks + rest)
         if checks == max_checks:
-            return Choice(chosen, log_mass, checks)
-        rest = int(min(looks or checks, max_checks - checks, pool.count))
-        log_rest = yield from _des_raj(pool, choose, rest)
-        return Choice(chosen, _log_add(log_prob, log_rest), checks + rest)
+            break
     return Choice(None, -math.inf, checks)
 
 
-def _des_raj(pool: _Pool, choose: Choose, looks: int) -> Generator[list[int], list[bool], float]:
-    """log of an unbiased estimate of the valid mass in the pool; exact when `looks` is all that it holds."""
+def _des_raj(order: Iterator[_Drawn], looks: int) -> Generator[list[int], list[bool], float]:
+    """log of an unbiased estimate of the valid mass that is left; exact when `looks` is all that there is."""
     share, found, estimate = 1.0, -math.inf, -math.inf  # what is left of Σ c_j = 1; log Σ p(u_l) A(u_l); log Σ c_j t_j
     for left in range(looks, 0, -1):
-        # Var t_j is about S_j², and each look takes about the share Σ q² off S: so much better are the later terms.
-        shrink = 1.0 - float((pool.probabilities**2).sum()) if left > 1 else 1.0
-        part = 1.0 if left == 1 else 1.0 / sum(max(shrink, 1e-9) ** (-2.0 * k) for k in range(left))
-        log_mass = pool.log_mass
-        look = choose(pool.probabilities)
-        log_prob = pool.log_prob(look)
-        pool.remove(look)
-        (is_valid,) = yield [look]
-        if left == 1 and pool.empty:
-            return _log_add(found, log_prob) if is_valid else found  # all were checked: no estimate is needed
-        term = _log_add(found, log_mass) if is_valid else found
-        estimate = _log_add(estimate, math.log(share * part) + term)
+        look = next(order)
+        part = _share_of_first(left, look.log_squares - 2 * look.log_mass)
+        (is_valid,) = yield [look.candidate]
+        if left == 1 and look.left == 0:
+            return _log_add(found, look.log_prob) if is_valid else found  # all were checked: no estimate is needed
+        term = _log_add(found, look.log_mass) if is_valid else found
+        if share * part > 0:
+            estimate = _log_add(estimate, math.log(share * part) + term)
         share *= 1.0 - part
         if is_valid:
-            found = _log_add(found, log_prob)
+            found = _log_add(found, look.log_prob)
     return estimate
 
 
-def _geometric(pool: _Pool, choose: Choose, accepts: int, max_rejects: float) -> Checks:
+def _share_of_first(terms: int, log_collision: float) -> float:
+    """c_1 of so many terms, when each is better than the one before.
+
+    Var t_j is about S_j², and each look takes about the share Σ q² off S: c_j ∝ (1 − Σ q²)^(−2j).
+    log_collision: log Σ q²
+    """
+    if terms == 1:
+        return 1.0
+    shrink = 2 * math.log(max(-math.expm1(min(log_collision, 0.0)), 1e-9))
+    return math.exp((terms - 1) * shrink) * math.expm1(shrink) / math.expm1(terms * shrink)
+
+
+def _geometric(pool: _Pool, chance: Chance, accepts: int, max_rejects: float) -> Checks:
     log_all = pool.log_mass
     valid: set[int] = set()
     result, accepted, rejected, checks = None, 0, 0.0, 0
     while not pool.empty and accepted < accepts and rejected < max_rejects:
         if pool.log_mass < log_all:
-            rejected += failures(min(pool.log_mass - log_all, 0.0), choose, max_rejects - rejected)
+            rejected += failures(min(pool.log_mass - log_all, 0.0), chance, max_rejects - rejected)
             if rejected >= max_rejects:
                 break
-        drawn = choose(pool.probabilities)
+        drawn = chance(pool.probabilities)
         if drawn not in valid:
             (is_valid,) = yield [drawn]
             checks += 1
@@ -253,7 +300,7 @@ def _geometric(pool: _Pool, choose: Choose, accepts: int, max_rejects: float) ->
     return Choice(result, log_all + log_weight, checks)
 
 
-def failures(log_success: float, choose: Choose, most: float = math.inf) -> float:
+def failures(log_success: float, chance: Callable[[torch.Tensor], int], most: float = math.inf) -> float:
     """The failures before the first success: P(k) = s (1 − s)^k, cut at `most`; log s = `log_success`.
 
     The first JUMP are outcomes of one draw. Beyond, the binary digits of a geometric number are independent: digit j is
@@ -265,7 +312,7 @@ def failures(log_success: float, choose: Choose, most: float = math.inf) -> floa
     outcomes = int(min(most, JUMP))
     law = torch.exp(-rate * torch.arange(outcomes + 1, dtype=torch.float64))
     law[:-1] *= -math.expm1(-rate)
-    drawn = choose(law / law.sum())
+    drawn = chance(law / law.sum())
     if drawn < outcomes or outcomes == most:
         return float(drawn)
     highest = math.ceil(math.log2(745 / rate))  # beyond, exp(−rate · digit) is zero in double precision
@@ -273,7 +320,7 @@ def failures(log_success: float, choose: Choose, most: float = math.inf) -> floa
     for place in range(max(0, highest - DIGITS), highest):
         digit = 2.0**place
         odds = math.exp(-rate * digit)
-        if choose(torch.tensor([1 / (1 + odds), odds / (1 + odds)], dtype=torch.float64)):
+        if chance(torch.tensor([1 / (1 + odds), odds / (1 + odds)], dtype=torch.float64)):
             total += digit
     return min(total, most)
 
@@ -333,7 +380,7 @@ def checked_step(
         return [weights[pair] == 0 for pair in pairs]
 
     choices = settle(
-        [rejection.choose(row, _chooser(job.draw, stream)) for row, stream in zip(log_probs, streams, strict=True)],
+        [rejection.choose(row, Chance(job.draw, stream)) for row, stream in zip(log_probs, streams, strict=True)],
         valid,
     )
     weight = torch.tensor([choice.log_weight for choice in choices], dtype=torch.float64)
@@ -343,7 +390,3 @@ def checked_step(
     ]
     raws = torch.tensor(raw, dtype=torch.float64)
     return Step(torch.tensor(token), raws, torch.where(weight > -math.inf, raws - weight, 0.0), weight)
-
-
-def _chooser(draw: Draw, stream: int) -> Choose:
-    return lambda probabilities: int(draw(probabilities.unsqueeze(0), [stream]))

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.sampling.resampling import effective_size
 from constrain.sampling.sampler import log_add
 
 
@@ -86,14 +87,6 @@ def diagnose(outputs: Sequence[Any]) -> Diagnostics:
 def _cost(output: Any) -> Any:
     """Where an output counts its costs: a generation in its stats, a sample in itself."""
     return getattr(output, "stats", output)
-
-
-def effective_size(log_weights: Sequence[float]) -> float:
-    """(Σ w)² / Σ w², 0 if all weights are."""
-    total = log_add(list(log_weights))
-    if total == -math.inf:
-        return 0.0
-    return math.exp(2 * total - log_add([2 * each for each in log_weights]))
 
 
 def normalised(log_weights: Sequence[float]) -> list[float]:

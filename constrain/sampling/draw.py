@@ -7,9 +7,10 @@ law of a whole sampler — not a sample of it — is known, and can be compared 
 A *stream* is the number of an independent sequence of random numbers. Row i of `probabilities` is answered from
 `streams[i]`, so what one sequence draws does not depend on which others share its batch, nor on when those end.
 
-Cost: one cumulative sum over the distribution a draw. Limit: distributions are explicit; a bit of noise for each token
-(Gumbel keys) can be built from draws of two outcomes only at a price, and methods that need it should draw an order
-instead.
+A method that draws many outcomes without replacement asks for their order (`Chance.order`): in production one race of
+exponential clocks, in tests one draw after another, which has the same law.
+
+Cost: one cumulative sum over the distribution a draw; a sort an order. Limit: distributions are explicit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch
 
 Result = TypeVar("Result")
 BLOCK = 512  # outcomes searched at once
+FIRST_BLOCK = 64  # of an order; blocks grow, since most orders are read a little way
 STREAM_BITS = 32  # streams of rows, and numbers of substreams, are below 2 ** STREAM_BITS
 
 
@@ -59,14 +61,38 @@ class TorchDraw:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._generators: dict[int, torch.Generator] = {}
+        self._ready: dict[int, list[torch.Tensor]] = {}  # drawn before they were asked for, by stream
 
     def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
         """See `Draw`."""
-        uniform = torch.cat([torch.rand(1, generator=self._generator(s), dtype=torch.float64) for s in streams])
+        uniform = torch.cat([self._uniform(s) for s in streams])
         device = probabilities.device
         if device.type == "mps":  # has no float64
             probabilities = probabilities.cpu()
         return invert(probabilities, uniform.to(probabilities.device).unsqueeze(1)).squeeze(1).to(device)
+
+    def peek(self, stream: int, count: int) -> np.ndarray:
+        """float64[count] in [0, 1): what the next draws of a stream will be decided by. `skip` what was used."""
+        ready = self._ready.get(stream, [])
+        while len(ready) < count:
+            ready.append(torch.rand(1, generator=self._generator(stream), dtype=torch.float64))
+        self._ready[stream] = ready
+        return np.array([float(number) for number in ready[:count]])
+
+    def skip(self, stream: int, count: int) -> None:
+        """So many of the numbers that were peeked at have been used."""
+        self._ready[stream] = self._ready.get(stream, [])[count:]
+
+    def _uniform(self, stream: int) -> torch.Tensor:
+        ready = self._ready.get(stream)
+        return ready.pop(0) if ready else torch.rand(1, generator=self._generator(stream), dtype=torch.float64)
+
+    def race(self, log_weights: torch.Tensor, stream: int) -> torch.Tensor:
+        """log of the times at which clocks of these rates ring: float64[N]. In their order, outcomes are drawn without
+        replacement (the least of exponential variables is i with probability in proportion to rate i, and then the
+        others begin anew)."""
+        times = torch.empty(len(log_weights), dtype=torch.float64).exponential_(generator=self._generator(stream))
+        return times.log_().sub_(log_weights)
 
     def _generator(self, stream: int) -> torch.Generator:
         generator = self._generators.get(stream)
@@ -75,6 +101,36 @@ class TorchDraw:
             mixed = np.random.SeedSequence([self.seed & (2**64 - 1), stream]).generate_state(1, np.uint64)
             generator = self._generators[stream] = torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
         return generator
+
+
+class Chance:
+    """What one sequence draws, from its own stream."""
+
+    def __init__(self, draw: Draw, stream: int) -> None:
+        self.draw, self.stream = draw, stream
+
+    def __call__(self, probabilities: torch.Tensor) -> int:
+        """One outcome of float[N] that sums to 1."""
+        return int(self.draw(probabilities.unsqueeze(0), [self.stream]))
+
+    def order(self, log_weights: torch.Tensor) -> Iterator[list[int]]:
+        """All outcomes of positive weight, each drawn in proportion to its weight from those that are left; in blocks.
+
+        log_weights: float64[N]
+        """
+        left = (log_weights > -torch.inf).nonzero().squeeze(1)
+        race = getattr(self.draw, "race", None)
+        keys = None if race is None else race(log_weights[left], self.stream)
+        size = FIRST_BLOCK
+        while len(left):
+            if keys is None:
+                chosen = torch.tensor([self(log_weights[left].softmax(0))])
+            else:
+                chosen = torch.topk(keys, min(size, len(left)), largest=False).indices
+            yield left[chosen].tolist()
+            kept = torch.ones(len(left), dtype=torch.bool)
+            kept[chosen] = False
+            left, keys, size = left[kept], None if keys is None else keys[kept], 8 * size
 
 
 def invert(probabilities: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:

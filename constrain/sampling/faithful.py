@@ -24,13 +24,13 @@ from dataclasses import replace
 import numpy as np
 
 from constrain.sampling.cars import CARS
-from constrain.sampling.diagnostics import effective_size
 from constrain.sampling.draw import substream
 from constrain.sampling.exact import Exact
 from constrain.sampling.job import Job, Sample
 from constrain.sampling.lcd import lcd
 from constrain.sampling.memory import Memory
 from constrain.sampling.particles import budget_of
+from constrain.sampling.resampling import effective_size
 from constrain.sampling.sampler import Sampler, check_count, check_share, drive, log_add
 from constrain.sampling.shape import shaped
 from constrain.sampling.sir import SIR

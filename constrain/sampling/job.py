@@ -59,6 +59,20 @@ class TokenRecord(NamedTuple):
 
 
 @dataclass
+class DraftCount:
+    """What a drafter did for a sequence (`constrain.speculative`).
+
+    drafted: its tokens that a forward read; accepted: those that the target took; refused: proposed, but illegal
+    fault: the error that it raised; it was not asked again
+    """
+
+    drafted: int = 0
+    accepted: int = 0
+    refused: int = 0
+    fault: str | None = None
+
+
+@dataclass
 class Sample:
     """One output.
 
@@ -77,6 +91,7 @@ class Sample:
     attempts: sequences begun for this row; accepted: those that became members, and were not thrown away
     evaluations: calls of a predicate or potential
     method: which method made it and why, where a method chose another
+    drafts: by drafter, what its drafts were worth; "constraint": tokens forced after a drafted one. Empty: no drafting
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -94,6 +109,7 @@ class Sample:
     accepted: int = 0
     evaluations: int = 0
     method: str = ""
+    drafts: dict[str, DraftCount] = field(default_factory=dict)
 
 
 class Clock:

@@ -98,7 +98,7 @@ def _step(
     128,256 logits, nearly all allowed, one core of a busy machine: 10 ms by rows, 21 ms at once;
     `python benchmarks/sampling_step.py`.
     """
-    logits = _scaled(logits, settings.temperature)
+    logits = scaled(logits, settings.temperature)
     log_total = log_total_of(logits, places)
     masked, columns = (logits, None) if bitmask is None else masked_logits(logits, bitmask, size)  # float[B, U]
     top = masked.amax(-1, keepdim=True)
@@ -148,12 +148,13 @@ def score(
 
     logits: float[K, W]; tokens: K ids; places: as in `step`
     """
-    logits = _scaled(logits, temperature)
+    logits = scaled(logits, temperature)
     index = torch.tensor(tokens, dtype=torch.int64, device=logits.device).unsqueeze(1)
     return (logits.gather(1, index).squeeze(1) - log_total_of(logits, places)).tolist()
 
 
-def _scaled(logits: torch.Tensor, temperature: float) -> torch.Tensor:
+def scaled(logits: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Logits at a temperature (at 1 where it is 0), in float32 at least."""
     if logits.dtype not in (torch.float32, torch.float64):
         logits = logits.float()
     return logits if temperature in (0, 1) else logits / temperature

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 RECURSIVE = ""  # the anchor that `$recursiveAnchor: true` makes at the root of a resource
 DATA = frozenset({"const", "enum", "default", "examples", "example"})  # what stands inside is no schema
 
-Anchor = tuple[str, Any]  # its name, and (by identity) the resource that has it
 Dynamic = tuple["Entered", ...]
 
 

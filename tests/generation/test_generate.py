@@ -32,16 +32,6 @@ PROMPTS = ["the red", '{"name": "', "é日本 00 green false"]
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Any:
-    return tiny_tokenizer()
-
-
-@pytest.fixture(scope="module")
-def model(tokenizer: Any) -> Any:
-    return tiny_llama(tokenizer, seed=3)
-
-
-@pytest.fixture(scope="module")
 def vocabulary(tokenizer: Any, model: Any) -> constrain.Vocabulary:
     return HFModel(model, tokenizer).vocabulary
 

@@ -14,28 +14,7 @@ import constrain
 from constrain.generation.healing import Healing
 from constrain.hf import HFModel
 from constrain.sampling import CARS, Memory
-from toy_model import tiny_llama, tiny_tokenizer
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Any:
-    return tiny_tokenizer()
-
-
-@pytest.fixture(scope="module")
-def model(tokenizer: Any) -> Any:
-    return tiny_llama(tokenizer, seed=3)
-
-
-def cuts(tokens: list[bytes | None], text: bytes) -> list[list[int]]:
-    if not text:
-        return [[]]
-    return [
-        [i, *rest]
-        for i, token in enumerate(tokens)
-        if token and text.startswith(token)
-        for rest in cuts(tokens, text[len(token) :])
-    ]
+from toy_model import cuts
 
 
 def test_the_law_is_that_of_the_longer_text(tokenizer: Any, model: Any) -> None:

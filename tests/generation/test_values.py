@@ -12,7 +12,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import constrain
-from toy_model import tiny_llama, tiny_tokenizer
 
 
 class Color(enum.Enum):
@@ -46,16 +45,6 @@ class Point:
 
 def paint(color: Color, twice: bool) -> None:
     """A tool to call."""
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Any:
-    return tiny_tokenizer()
-
-
-@pytest.fixture(scope="module")
-def model(tokenizer: Any) -> Any:
-    return tiny_llama(tokenizer, seed=3)
 
 
 @pytest.mark.parametrize("kind", ["schema", "type"])

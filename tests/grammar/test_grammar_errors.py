@@ -59,6 +59,12 @@ def test_the_first_fault_does_not_depend_on_the_hash_seed():
     assert outputs.pop().startswith("one is used but not defined")
 
 
+def test_what_was_folded_into_a_terminal_is_not_out_of_reach():
+    assert grammar('root ::= word "."\nword ::= [a-z]+\nspare ::= "x"', format="gbnf").findings == (
+        "rule spare is not reachable from root",
+    )
+
+
 @pytest.mark.parametrize(
     "text, lexer, findings",
     [

@@ -77,7 +77,7 @@ def test_a_fault_in_an_imported_file_is_shown_there(folder, broken, message, pla
 
 def test_a_name_that_an_imported_file_lacks_is_shown_there(folder):
     (folder / "parts/words.lark").write_text('greeting: "a" none\n_MARK: "!"\nNAME: "b"\n')
-    with pytest.raises(GrammarError, match="^none is used but not defined") as caught:
+    with pytest.raises(GrammarError, match=r"^none is used but not defined") as caught:
         grammar(folder / "main.lark")
     assert caught.value.place.startswith(f"{folder / 'parts' / 'words.lark'}, line 1, column 15")
 

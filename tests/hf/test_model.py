@@ -14,11 +14,6 @@ from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Any:
-    return tiny_tokenizer()
-
-
-@pytest.fixture(scope="module")
 def models(tokenizer: Any) -> dict[str, HFModel]:
     return {
         "llama": HFModel(tiny_llama(tokenizer), tokenizer),

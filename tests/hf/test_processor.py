@@ -13,22 +13,12 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.hf import ConstraintProcessor, HFModel
 from toy_matcher import ToyConstraint, ToyMatcher, ToyVocabulary
-from toy_model import tiny_gpt2, tiny_llama, tiny_tokenizer
+from toy_model import tiny_gpt2, tiny_llama
 
 PEOPLE = [
     f'{{"name": "{name}", "age": {age}, "color": "{color}"}}'.encode()
     for name, age, color in itertools.product(("a", "the red", "é日本", "name"), ("1", "00", "true"), ("red", "green"))
 ]
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Any:
-    return tiny_tokenizer()
-
-
-@pytest.fixture(scope="module")
-def model(tokenizer: Any) -> Any:
-    return tiny_llama(tokenizer, seed=3)
 
 
 @pytest.fixture(scope="module")

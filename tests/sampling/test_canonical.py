@@ -14,21 +14,9 @@ from constrain import reference
 from constrain.errors import ConstrainError
 from constrain.generation import make_job
 from constrain.sampling import CARS, Memory, canonical
-from toy_model import tiny_llama, tiny_tokenizer
+from toy_model import cuts, tiny_llama, tiny_tokenizer
 
 TEXTS = ["true", "red", "re d", "the red", "x  y", 'name": 3', "can't", "1234 é日本", ""]
-
-
-def cuts(tokens: list[bytes | None], text: bytes) -> list[list[int]]:
-    """Every way to cut a text into tokens."""
-    if not text:
-        return [[]]
-    return [
-        [i, *rest]
-        for i, token in enumerate(tokens)
-        if token and text.startswith(token)
-        for rest in cuts(tokens, text[len(token) :])
-    ]
 
 
 @pytest.fixture(scope="module", params=["whole", "pieces"])

@@ -12,7 +12,11 @@ oracle thinks otherwise is counted, and left out. Nothing is downloaded and noth
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -21,6 +25,7 @@ from constrain.grammars.examples import read_examples
 from languages.oracles import Oracle
 
 LARGEST = 100_000  # bytes; longer texts are left out, so that a run looks at many
+ROOTS = ("/usr", "/opt", sys.prefix)  # where files are looked for
 
 Text = tuple[str, bytes]
 
@@ -67,8 +72,18 @@ def _of_module(folder: GrammarFolder, random: Random, limit: int) -> Iterator[Te
     yield from module.texts(random, limit)
 
 
-def files(roots: list[str], pattern: str, random: Random) -> list[Path]:
-    """The files below some folders of this machine, where they exist, shuffled."""
-    found = sorted({path for root in roots for path in Path(root).glob(f"**/{pattern}") if path.is_file()})
+def files(pattern: str, random: Random) -> list[Path]:
+    """The files of this machine whose name fits the pattern, shuffled."""
+    found = [Path(path) for path in _machine() if fnmatch(os.path.basename(path), pattern)]
     random.shuffle(found)
     return found
+
+
+@cache
+def _machine() -> list[str]:
+    """All files below `ROOTS`, each once, sorted."""
+    found = set()
+    for root in ROOTS:
+        for folder, _, names in os.walk(root):
+            found.update(os.path.realpath(os.path.join(folder, name)) for name in names)
+    return sorted(path for path in found if os.path.isfile(path))

@@ -1,0 +1,59 @@
+"""SQLite as an oracle: does its parser read the text to the end?
+
+The library is called through ctypes, since the standard module prepares one statement only. Preparing runs nothing, so
+names are unknown, and SQLite says so at the end of a statement, or (CREATE, ALTER) as soon as it has read a name. Only
+messages about syntax make a text no member. Where another fault stopped the parser before the end of the text there is
+no verdict: what follows was not read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from functools import lru_cache
+from typing import Any
+
+SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unknown join type")
+
+
+@lru_cache
+def _library() -> tuple[Any, ctypes.c_void_p]:
+    """The library, and an empty database in memory. Raises ImportError where there is no library."""
+    name = ctypes.util.find_library("sqlite3")
+    if name is None:
+        raise ImportError("libsqlite3")
+    library = ctypes.CDLL(name)
+    pointer = ctypes.c_void_p
+    library.sqlite3_prepare_v2.argtypes = [pointer, pointer, ctypes.c_int, pointer, pointer]
+    library.sqlite3_finalize.argtypes = [pointer]
+    library.sqlite3_errmsg.argtypes = [pointer]
+    library.sqlite3_errmsg.restype = ctypes.c_char_p
+    database = pointer()
+    library.sqlite3_open(b":memory:", ctypes.byref(database))
+    return library, database
+
+
+def sqlite(text: bytes) -> bool | None:
+    """Statements as SQLite reads them, at least one."""
+    if b"\0" in text:
+        return False
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    library, database = _library()
+    buffer = ctypes.create_string_buffer(text)
+    at = ctypes.addressof(buffer)
+    end, statements = at + len(text), 0
+    while at < end:
+        statement, tail = ctypes.c_void_p(), ctypes.c_void_p()
+        code = library.sqlite3_prepare_v2(database, at, -1, ctypes.byref(statement), ctypes.byref(tail))
+        if code:
+            message = library.sqlite3_errmsg(database).decode(errors="replace")
+            if any(each in message for each in SYNTAX):
+                return False
+            return True if tail.value is None or tail.value >= end else None
+        statements += statement.value is not None
+        library.sqlite3_finalize(statement)
+        at = tail.value or end
+    return statements > 0

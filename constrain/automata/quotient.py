@@ -1,0 +1,173 @@
+r"""Languages read from either end: the reverse of a language, and what is left of it once a text was taken off.
+
+    left_quotient(L, v)  = {w : v w in L}          right_quotient(L, v) = {w : w v in L}
+
+The idea: Brzozowski's derivative ("Derivatives of regular expressions", JACM 1964) is a rewriting of syntax trees, and
+the reverse of a tree is a tree; a right quotient is a left one, read backwards. No automaton is built.
+`JsonString(n)` is first written out (`spelled`): the characters of `n` with all their spellings (RFC 8259, section 7).
+Spelling is a code in which no word begins another, so concatenation and repetition carry over, and so do
+intersection and complement among the well-spelled texts.
+
+Cost: a derivative a character, each remembered; trees are normalised by `syntax`, so few are distinct.
+Limit: LimitError for `Remainder`, whose tree has no place for a remainder other than 0.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from constrain.automata import syntax
+from constrain.automata.lower import MUST_ESCAPE, SHORT_ESCAPES, digit_sequences, pair_ranges, subtract
+from constrain.automata.shape import mirror, nullable
+from constrain.automata.syntax import (
+    Alternate,
+    Chars,
+    Complement,
+    Concat,
+    Intersect,
+    JsonString,
+    Literals,
+    Node,
+    Ranges,
+    Remainder,
+    Repeat,
+)
+from constrain.errors import LimitError
+
+REMEMBERED = 1 << 16
+
+
+def left_quotient(node: Node, text: str) -> Node:
+    """What may follow the text: {w : text w in node}. Raises LimitError."""
+    for character in text:
+        if node == syntax.EMPTY:
+            break
+        node = _after(node, ord(character))
+    return node
+
+
+def right_quotient(node: Node, text: str) -> Node:
+    """What may come before the text: {w : w text in node}. Raises LimitError."""
+    return reverse(left_quotient(reverse(node), text[::-1])) if text else node
+
+
+@lru_cache(maxsize=REMEMBERED)
+def reverse(node: Node) -> Node:
+    """The texts of the language, written backwards, character by character. Raises LimitError."""
+    plain = spelled(node)
+    if _divides(plain):
+        raise _cannot_cut()
+    return mirror(plain)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _divides(node: Node) -> bool:
+    return isinstance(node, Remainder) or any(_divides(part) for part in node.args if isinstance(part, Node))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _after(node: Node, c: int) -> Node:
+    """The derivative by a character."""
+    if isinstance(node, Chars):
+        return syntax.EPSILON if any(low <= c <= high for low, high in node.ranges) else syntax.EMPTY
+    if isinstance(node, Literals):
+        return syntax.literals(text[1:] for text in node.texts if text and ord(text[0]) == c)
+    if isinstance(node, Concat):
+        first, rest = node.args[0], syntax.concat(*node.args[1:])
+        longer = syntax.concat(_after(first, c), rest)
+        return syntax.alternate(longer, _after(rest, c)) if nullable(first) else longer
+    if isinstance(node, Repeat):
+        fewer = syntax.repeat(node.node, max(node.low - 1, 0), None if node.high is None else node.high - 1)
+        return syntax.concat(_after(node.node, c), fewer)
+    if isinstance(node, JsonString):
+        return _after(spelled(node), c)
+    if isinstance(node, Remainder):
+        raise _cannot_cut()
+    return _rebuilt(node, lambda part: _after(part, c))
+
+
+def _rebuilt(node: Node, change) -> Node:  # type: ignore[no-untyped-def]
+    """The node with its parts changed; for what distributes over boolean operations and repetition."""
+    if isinstance(node, Chars):
+        return node
+    if isinstance(node, Repeat):
+        return syntax.repeat(change(node.node), node.low, node.high)
+    if isinstance(node, Complement):
+        return syntax.complement(change(spelled(node.args[0])))
+    build = syntax.intersect if isinstance(node, Intersect) else syntax.alternate
+    assert isinstance(node, Intersect | Alternate)
+    return build(*map(change, node.args))
+
+
+def _cannot_cut() -> LimitError:
+    return LimitError(
+        "a number that must be a multiple of another cannot be cut in two, or read from its end",
+        fix="leave multipleOf out, or let the whole value be generated",
+    )
+
+
+# --- JSON strings -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=REMEMBERED)
+def spelled(node: Node) -> Node:
+    """The same language without `JsonString`: every spelling of every character is written out."""
+    if isinstance(node, JsonString):
+        quote = syntax.literal('"')
+        return syntax.concat(quote, _body(node.args[0]), quote)
+    if isinstance(node, Concat):
+        return syntax.concat(*map(spelled, node.args))
+    if isinstance(node, Chars | Literals | Remainder):
+        return node
+    return _rebuilt(node, spelled)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _body(node: Node) -> Node:
+    """The spellings of a language of decoded characters."""
+    if isinstance(node, Chars):
+        return _spellings(node.ranges)
+    if isinstance(node, Literals):
+        texts = (syntax.concat(*(_spellings(((ord(c), ord(c)),)) for c in text)) for text in node.texts)
+        return syntax.alternate(*texts)
+    if isinstance(node, Concat):
+        return syntax.concat(*map(_body, node.args))
+    if isinstance(node, Complement):
+        return syntax.difference(_body(syntax.ANY_TEXT), _body(node.args[0]))
+    if isinstance(node, Remainder):
+        raise _cannot_cut()
+    return _rebuilt(node, _body)
+
+
+@lru_cache(maxsize=4096)
+def _spellings(ranges: Ranges) -> Node:
+    """One character of a set: itself, a short escape, four hex digits, or a surrogate pair of those."""
+    plain = Chars(subtract(ranges, MUST_ESCAPE))
+    short = [s for c, s in SHORT_ESCAPES.items() if any(low <= c <= high for low, high in ranges)]
+    basic = [_hex4(low, min(high, 0xFFFF)) for low, high in ranges if low <= 0xFFFF]
+    pairs = [
+        syntax.concat(_hex4(*first), syntax.literal("\\u"), _hex4(*second))
+        for low, high in ranges
+        for first, second in pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000)
+    ]
+    numbered = syntax.concat(syntax.literal("u"), syntax.alternate(*basic, *pairs))
+    return syntax.alternate(
+        plain, syntax.concat(syntax.literal("\\"), syntax.alternate(syntax.literals(short), numbered))
+    )
+
+
+@lru_cache(maxsize=4096)
+def _hex4(low: int, high: int) -> Node:
+    """Four hex digits, either case, of a number in a range."""
+    digits = "0123456789abcdef"
+    return syntax.alternate(
+        *(
+            syntax.concat(
+                *(
+                    syntax.chars((ord(c), ord(c)) for d in digits[a : b + 1] for c in (d, d.upper()))
+                    for a, b in sequence
+                )
+            )
+            for sequence in digit_sequences(low, high, 4, 16)
+        )
+    )

@@ -1,0 +1,232 @@
+"""Many matchers in one call: `fill_masks` and `advance_all`.
+
+The idea: of each matcher only its state is asked in Python; kernels do the rest (kernels/batch.py). Masks are found
+under the automaton's lock; rows are written without it, by as many threads as the caller allows. An automaton that has
+to forget (`flush`) waits until nobody reads what was found in it (readers.py).
+Matchers may belong to several automata of one vocabulary. Each automaton has a lock of its own, so masks that are
+not known yet are found in parallel too: compile constraints with `automaton=` for two of them, and give two threads.
+
+Cost: under 1 µs a matcher whose mask is known. Guards, checks of finished texts and end-of-text tokens are asked
+matcher by matcher, where there are any.
+Limit: waking a thread takes longer than writing some hundred rows; below `WORTH_A_THREAD` bytes none is woken.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.engine.matcher import WATCH, Matcher, Row, _row
+from constrain.errors import ConstrainError
+from constrain.kernels import arena, batch, masks
+
+if TYPE_CHECKING:
+    from constrain.engine.automaton import TokenAutomaton
+
+WORTH_A_THREAD = 1 << 22  # bytes of rows
+MAX_THREADS = 64
+Ids = NDArray[np.int64]
+
+
+class _Group(NamedTuple):
+    """The matchers of one automaton, and the rows they belong to."""
+
+    automaton: TokenAutomaton
+    matchers: Sequence[Matcher]
+    places: Ids
+
+
+def fill_masks(matchers: Sequence[Matcher], out: Row, *, threads: int = 1) -> None:
+    """`fill_mask` for a batch: row i of out is the mask of matchers[i]. Releases the GIL while it computes.
+
+    out: uint32[B, >= ceil(V / 32)], C-contiguous, writable (int32 is taken too).
+    threads: how many may work on it at once, the caller's included (1 to 64).
+    Raises ConstrainError for another shape or dtype, or matchers of different vocabularies.
+    """
+    _check_matchers(matchers, "fill_masks([matcher], out)")
+    _check_threads(threads)
+    if not isinstance(out, np.ndarray) or out.ndim != 2 or len(out) != len(matchers):
+        found = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not {found}")
+    if not matchers:
+        return
+    groups = _groups(matchers, "fill_masks")
+    if not out.flags.c_contiguous:
+        raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
+    _row(out[0], groups[0].automaton.size)
+    rows = out.view(np.uint32)
+    cold = [group for group in groups if not _fill(group, rows, threads, find=False)]
+    shares = [cold[k::threads] for k in range(min(threads, len(cold)))]
+    helped = [_workers().submit(_fill_all, share, rows) for share in shares[1:]]
+    try:
+        for share in shares[:1]:
+            _fill_all(share, rows)
+    finally:
+        wait(helped)
+    for each in helped:
+        each.result()
+
+
+def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[np.integer]) -> NDArray[np.bool_]:
+    """`advance` for a batch: matchers[i] reads token_ids[i]. bool[B]: False where the token is not allowed, and the
+    matcher unchanged. A matcher may stand in the list once.
+
+    Raises ConstrainError for another number of ids, ids outside the vocabulary, a matcher that is listed twice, or
+    matchers of different vocabularies; then none has read anything.
+    """
+    _check_matchers(matchers, "advance_all([matcher], [token_id])")
+    tokens = np.asarray(token_ids)
+    if tokens.shape != (len(matchers),) or (tokens.dtype.kind not in "iu" and len(matchers)):
+        raise ConstrainError(f"{len(matchers)} matchers need as many token ids, not {tokens.dtype} {tokens.shape}")
+    if len(set(map(id, matchers))) < len(matchers):
+        raise ConstrainError("a matcher stands twice in one advance_all() call", fix="fork() it")
+    taken = np.zeros(len(matchers), np.bool_)
+    if not matchers:
+        return taken
+    groups = _groups(matchers, "advance_all")
+    size = groups[0].automaton.size
+    wrong = tokens[(tokens < 0) | (tokens >= size)]
+    if wrong.size:
+        raise ConstrainError(f"token id {wrong[0]} is outside the vocabulary of {size} tokens")
+    for group in groups:
+        _advance(group, tokens.astype(np.int64)[group.places], taken)
+    return taken
+
+
+def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
+    automaton, matchers, places = group
+    results = np.empty(len(matchers), np.int64)
+    ends = np.zeros(len(matchers), np.bool_)
+    for eos in automaton.eos_ids:
+        ends |= tokens == eos
+
+    def operation() -> None:
+        states = np.array(_states(matchers, automaton.epoch), np.int64)
+        states[ends] = 0
+        automaton.call(batch.advance_all, states, tokens, results)
+        for i, (matcher, token, state) in enumerate(zip(matchers, tokens.tolist(), results.tolist(), strict=True)):
+            if arena.NONE < state < WATCH:
+                matcher._states.append(state)
+                matcher._steps.append(token)
+                results[i] = -1
+
+    automaton.attempt(operation)
+    taken[places] = results == -1
+    for i in np.flatnonzero((results >= WATCH) | ends).tolist():
+        taken[places[i]] = matchers[i].advance(tokens[i])  # a guard, or the text's check, has a say
+
+
+def _fill_all(groups: list[_Group], rows: Row) -> None:
+    for group in groups:
+        _fill(group, rows, 1, find=True)
+
+
+def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
+    """Fill the rows of a group. find: also where a mask is not known yet; else that is False, and no row filled."""
+    automaton, matchers, places = group
+    states, records, flags = np.empty((3, len(matchers)), np.int64)
+
+    def operation() -> bool:
+        states[:] = _states(matchers, automaton.epoch)
+        if automaton.call(batch.known_masks, states, records, flags):
+            if not find:
+                return False
+            automaton.call(batch.find_masks, states, records)
+        automaton.readers.enter()
+        return True
+
+    with automaton.lock:  # for the arena to be the one that the operation left
+        if not automaton.attempt(operation):
+            return False
+        words = automaton.A
+    try:
+        _write(words, records, places, rows, threads)
+    finally:
+        automaton.readers.leave()
+    always = [m.compiled.always_guarded for m in matchers]
+    for i in range(len(matchers)) if any(always) else np.flatnonzero(flags).tolist():
+        watched = always[i] or flags[i] & masks.IS_WATCHED
+        if states[i] and (watched or matchers[i].compiled.source.residual):
+            matchers[i]._narrow(rows[places[i]], int(flags[i]))
+    return True
+
+
+def _write(words: Any, records: Ids, places: Ids, rows: Row, threads: int) -> None:
+    """Write the rows, with the help of other threads where that is quicker."""
+    counter = np.zeros(2, np.int64)
+    for _ in range(min(threads - 1, rows.nbytes // WORTH_A_THREAD)):
+        _workers().submit(batch.write_masks, words, records, places, rows, counter)
+    done = batch.write_masks(words, records, places, rows, counter)
+    while done < len(records):  # another thread is in the middle of a row
+        time.sleep(0)
+        done = batch.written(counter)
+
+
+# --- what is asked of matchers ----------------------------------------------------------------------------------------
+
+
+def _check_matchers(matchers: Sequence[Matcher], example: str) -> None:
+    if isinstance(matchers, Matcher) or not set(map(type, matchers)) <= {Matcher}:
+        wrong = [matchers] if isinstance(matchers, Matcher) else [m for m in matchers if not isinstance(m, Matcher)]
+        if wrong:
+            message = f"{example.partition('(')[0]}() takes a list of matchers, not {wrong[0]!r:.60}"
+            raise ConstrainError(message, fix=example)
+
+
+def _check_threads(threads: int) -> None:
+    if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+        raise ConstrainError(f"threads is a number from 1 to {MAX_THREADS}, not {threads!r}")
+
+
+def _groups(matchers: Sequence[Matcher], caller: str) -> list[_Group]:
+    """The matchers by automaton. Raises ConstrainError if their vocabularies differ."""
+    automata = [m._automaton for m in matchers]
+    distinct = dict.fromkeys(automata)
+    if len(distinct) == 1:
+        return [_Group(automata[0], matchers, np.arange(len(matchers)))]
+    if len({m.compiled.vocabulary for m in matchers}) > 1:
+        raise ConstrainError(f"the matchers of one {caller}() call must share a vocabulary")
+    groups = []
+    for automaton in distinct:
+        places = [i for i, each in enumerate(automata) if each is automaton]
+        groups.append(_Group(automaton, [matchers[i] for i in places], np.array(places)))
+    return groups
+
+
+def _states(matchers: Sequence[Matcher], epoch: int) -> list[int]:
+    """The configuration of each matcher; 0 of one that has read an end-of-text token. The caller holds the lock."""
+    for matcher in matchers:
+        if matcher._epoch != epoch:
+            matcher._follow()
+    return [0 if m._finished else m._states[-1] for m in matchers]
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+_pool: ThreadPoolExecutor | None = None
+_pool_lock = threading.Lock()
+
+
+def _workers() -> ThreadPoolExecutor:
+    """The threads of the process that help; made when first needed."""
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="constrain")
+        return _pool
+
+
+def _forget_workers() -> None:
+    global _pool, _pool_lock
+    _pool, _pool_lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_forget_workers)

@@ -1,0 +1,54 @@
+"""Speculation: several tokens for one forward of the model, with the law of masked decoding.
+
+Drafters guess how the text goes on, the constraint prunes what is illegal, one forward reads the tree of guesses, and a
+verifier goes down the tree as far as the target agrees.
+
+takes: a `Target` (trees → logits), matchers, drafters. gives: `Sample`s, as `lcd` does
+used by: hf (the target for transformers), generation
+start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be plugged in), decode.py (the loop)
+"""
+
+from constrain.speculative.build import TreeBuilder
+from constrain.speculative.controller import Controller, Fixed
+from constrain.speculative.decode import Speculation
+from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, drafter_named
+from constrain.speculative.rows import TargetRows
+from constrain.speculative.target import ForkTarget, Target, TreeSession
+from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
+from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
+from constrain.speculative.verifiers import VERIFIERS, Match
+
+__all__ = [
+    "AUTO",
+    "Budget",
+    "BuiltTree",
+    "Case",
+    "Context",
+    "Controller",
+    "DraftTree",
+    "Drafter",
+    "EMPTY",
+    "Fixed",
+    "Forced",
+    "ForkTarget",
+    "Lookup",
+    "Match",
+    "NAMED",
+    "NONE",
+    "Outcome",
+    "ROOT",
+    "Rows",
+    "Setting",
+    "Speculation",
+    "Target",
+    "TargetRows",
+    "TreeBuilder",
+    "TreeSession",
+    "VERIFIERS",
+    "Verdict",
+    "Verifier",
+    "drafter_named",
+    "given_chain",
+    "given_paths",
+]

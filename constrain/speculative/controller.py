@@ -1,0 +1,35 @@
+"""How much to draft: nodes and depth for every sequence and step, from what drafts have been worth so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from constrain.sampling.sampler import check_count
+from constrain.speculative.drafter import Budget, Context, Outcome
+
+
+class Controller:
+    """Base of all controllers."""
+
+    name: str = ""
+
+    def budget(self, contexts: Sequence[Context]) -> list[Budget]:
+        """The budget of the next tree of each sequence. Certain tokens are free, and need no budget."""
+        raise NotImplementedError
+
+    def update(self, outcomes: Sequence[Outcome], seconds: float) -> None:
+        """Learn from a step. seconds: wall-clock time of its forward."""
+
+
+class Fixed(Controller):
+    """The same budget always."""
+
+    name = "fixed"
+
+    def __init__(self, nodes: int = 16, depth: int = 10) -> None:
+        """Raises ConstrainError naming the option that is wrong."""
+        self.nodes, self.depth = check_count("nodes", nodes, 0), check_count("depth", depth, 0)
+
+    def budget(self, contexts: Sequence[Context]) -> list[Budget]:
+        """See `Controller`."""
+        return [Budget(self.nodes, self.depth)] * len(contexts)

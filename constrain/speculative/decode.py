@@ -1,0 +1,334 @@
+"""The loop: draft, prune, one forward, verify, commit — for a batch of sequences that each go their own pace.
+
+Law: with a lossless verifier that of `lcd` (constrain.sampling.lcd), weights and trace included; with `Match`, the
+default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
+
+    speculation = Speculation([Forced(), Lookup()])      # a method, as lcd is one
+    samples = drive(speculation, job)
+
+Tokens that must follow are appended as `lcd` does, and a draft begins after them. Cost: one forward for each step of a
+sequence, which gives at least one token; the masks of the places that the tree reads, none where a token is forced.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from constrain.sampling.draw import STREAM_BITS, substream
+from constrain.sampling.job import DraftCount, Job, Sample, TokenRecord
+from constrain.sampling.particles import Events, Particle, Particles
+from constrain.speculative.build import TreeBuilder, state_of
+from constrain.speculative.controller import Controller, Fixed
+from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafting import Drafting
+from constrain.speculative.rows import TargetRows
+from constrain.speculative.target import ForkTarget, Target, TreeSession
+from constrain.speculative.tree import NONE, BuiltTree
+from constrain.speculative.verifier import Case, Verdict, Verifier
+from constrain.speculative.verifiers.match import Match
+
+DRAFTS = (1 << STREAM_BITS) - 1  # the substream that drafters draw from
+CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
+
+
+class Speculation:
+    """Masked decoding with drafts, as a method (`constrain.sampling.methods`); see the module."""
+
+    name = "lcd"
+    random = True
+
+    def __init__(
+        self,
+        drafters: Sequence[Drafter],
+        *,
+        verifier: Verifier | None = None,
+        controller: Controller | None = None,
+        builder: TreeBuilder | None = None,
+        **setting: Any,
+    ) -> None:
+        """drafters: asked in this order. verifier: by default `Match`. setting: `encode`, `hints` of `Setting`."""
+        self.drafters = list(drafters)
+        self.verifier = Match() if verifier is None else verifier
+        self.controller = Fixed() if controller is None else controller
+        self.builder = TreeBuilder() if builder is None else builder
+        self.setting = setting
+
+    def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
+        """Masked decoding of every row of a job."""
+        particles = [Particle(job, row) for row in range(len(job.prompts))]
+        yield from self.grow(job, particles)
+        samples = [particle.sample for particle in particles]
+        for sample in samples:
+            sample.accepted = int(sample.finish_reason == "stop")
+            sample.log_evidence = sample.log_weight if sample.accepted else -math.inf
+        return samples
+
+    def grow(
+        self, job: Job, particles: Sequence[Particle], *, members: bool = False
+    ) -> Generator[tuple[int, list[int]], None, None]:
+        """Bring sequences, of which no model has read anything yet, to their end.
+
+        members: at the last place of a budget only EOS is allowed, see `Particles.member_masks`
+        """
+        loop = _Loop(self, job, particles, members)
+        loop.begin()
+        while loop.lines:
+            yield from loop.advance()
+
+
+_NO_TREE = BuiltTree(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+
+
+@dataclass
+class _Line:
+    """A sequence: its particle, all its tokens, what drafters keep for it; and in each step its tree and its masks.
+
+    mask_rows: by place, its row in the bitmasks of the step, NONE if it has none
+    """
+
+    particle: Particle
+    tokens: list[int]
+    memo: dict[Any, Any] = field(default_factory=dict)
+    tree: BuiltTree = _NO_TREE
+    mask_rows: list[int] = field(default_factory=lambda: [NONE])
+
+    @property
+    def position(self) -> int:
+        """Tokens of the output that come before the tree."""
+        return len(self.particle.sample.tokens)
+
+
+class _Loop(Particles):
+    """One call of `grow`. lines: the sequences that go on, in the order of the target's session."""
+
+    def __init__(self, options: Speculation, job: Job, particles: Sequence[Particle], members: bool) -> None:
+        super().__init__(job, particles)
+        self.options, self.members = options, members
+        self.target: Target = cast(Target, job.model) if hasattr(job.model, "open") else ForkTarget(job.model)
+        self.trees: TreeSession | None = None
+        self.drafting = Drafting(options.drafters)
+        self.setting = Setting(
+            job.size, job.eos_ids, job.settings, job.draw, job.token_bytes, fill_masks=job.fill_masks, **options.setting
+        )
+        self.lines: list[_Line] = []
+        self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
+        self.ends = np.zeros(job.words, np.uint32)
+        for token in self.eos:
+            self.ends[token // 32] |= np.uint32(1 << token % 32)
+
+    def begin(self) -> None:
+        """Find what is forced from the start."""
+        for particle in self.all:
+            if not particle.ended:
+                self._force(particle)
+        self.lines = [_Line(each, [*self.job.prompts[each.row], *each.sample.tokens]) for each in self.all if each.keep]
+
+    def advance(self) -> Events:
+        """One forward for every sequence, and what comes of it."""
+        contexts = self._draft()
+        start = time.perf_counter()
+        with self.job.clock.stage("model"):
+            logits = self._forward()
+        seconds = time.perf_counter() - start
+        bitmask = self._masks()
+        events: Events = []
+        for i, (line, given) in enumerate(zip(self.lines, logits, strict=True)):
+            logits[i] = given[line.particle.keep - 1 :]  # from the root on
+            if line.particle.unscored:
+                with self.job.clock.stage("sample"):
+                    events.append((line.particle.row, self._score(line.particle, given)))
+        outcomes = self._verify(contexts, logits, bitmask)
+        events += [(each.context.row, list(each.tokens)) for each in outcomes.values() if each.tokens]
+        self._commit(outcomes)
+        with self.job.clock.stage("draft"):
+            self.drafting.observe(list(outcomes.values()))
+            self.options.controller.update(list(outcomes.values()), seconds)
+        self._drop()
+        return events
+
+    # -- before the forward --------------------------------------------------------------------------------------------
+
+    def _draft(self) -> dict[int, Context]:
+        """Grow a tree for every sequence that is open: its context, by place among the lines."""
+        contexts = {i: self._context(line) for i, line in enumerate(self.lines) if not line.particle.ended}
+        asked = list(contexts.values())
+        with self.job.clock.stage("draft"):
+            alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
+            budgets = [Budget(0, 0)] * len(asked) if alike else self.options.controller.budget(asked)
+            budgets = [Budget(b.nodes, min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
+            drafts = [[]] * len(asked) if alike else self.drafting.propose(asked, budgets)
+            chain = self.trees is None or not self.target.branching  # a long prompt is read without a mask over trees
+            for line in self.lines:
+                line.tree = _NO_TREE
+            for (i, context), budget, draft in zip(contexts.items(), budgets, drafts, strict=True):
+                draws = self.options.verifier.draws
+                self.lines[i].tree = self.options.builder.build(context, draft, budget, draws=draws, chain=chain)
+        return contexts
+
+    def _context(self, line: _Line) -> Context:
+        particle = line.particle
+        return Context(
+            setting=self.setting,
+            row=particle.row,
+            tokens=line.tokens,
+            prompt=len(self.job.prompts[particle.row]),
+            matcher=particle.matcher,
+            state=state_of(particle.matcher),
+            left=particle.left,
+            stream=substream(particle.stream, DRAFTS),
+            memo=line.memo,
+        )
+
+    def _beginnings(self) -> tuple[list[tuple[tuple[int, ...], int]], list[int]]:
+        """What is to be read first, equal ones once: (tokens, positions wanted); and of each line, which it is."""
+        first: dict[tuple[tuple[int, ...], int], int] = {}
+        places = [
+            first.setdefault((tuple(line.particle.unread), line.particle.keep), len(first)) for line in self.lines
+        ]
+        return list(first), places
+
+    # -- the forward ---------------------------------------------------------------------------------------------------
+
+    def _forward(self) -> list[torch.Tensor]:
+        """Logits float[keep + r, W] for every line. Equal prompts are read once, and then they have no trees."""
+        chunks = [line.particle.unread for line in self.lines]
+        keep = [line.particle.keep for line in self.lines]
+        tokens = [line.tree.read_tokens for line in self.lines]
+        parents = [line.tree.read_parents for line in self.lines]
+        places = list(range(len(self.lines)))
+        if self.trees is None:
+            begun, places = self._beginnings()
+            self.trees = self.target.open(len(begun))
+            if len(begun) < len(self.lines):
+                self.copies = places
+                chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]
+                tokens = parents = [np.zeros(0, np.int32)] * len(begun)
+        read = self.trees.forward(chunks, keep, tokens, parents)
+        logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
+        for line, cost in zip(self.lines, costs, strict=True):
+            line.particle.sample.forwards += cost
+            line.particle.unread = []
+        return logits
+
+    def _masks(self) -> np.ndarray | None:
+        """uint32[N, words] of the places that have several choices, all in one call; None if there are none."""
+        asked: list[Any] = []
+        last: list[int] = []  # rows of places where only EOS may follow
+        for line in self.lines:
+            line.mask_rows = [NONE] * (len(line.tree) + 1)
+            if line.particle.ended:
+                continue
+            depths = [0, *line.tree.depths.tolist()]
+            for place, (row, forced) in enumerate(zip(line.tree.logits_rows, line.tree.forced, strict=True)):
+                ends_here = self.members and line.particle.left - depths[place] == 1
+                if row == NONE or forced != NONE or (self.job.matchers is None and not ends_here):
+                    continue
+                line.mask_rows[place] = len(asked)
+                last += [len(asked)] * ends_here
+                asked.append(line.tree.matchers[place])
+                line.particle.sample.masks += self.job.matchers is not None
+        if not asked:
+            return None
+        with self.job.clock.stage("mask"):
+            bitmask = np.full((len(asked), self.job.words), np.uint32(0xFFFFFFFF), np.uint32)
+            if self.job.matchers is not None:
+                self.job.fill_masks(asked, bitmask)
+            bitmask[last] &= self.ends
+        return bitmask
+
+    # -- after the forward ---------------------------------------------------------------------------------------------
+
+    def _verify(
+        self, contexts: dict[int, Context], logits: Sequence[torch.Tensor], bitmask: np.ndarray | None
+    ) -> dict[int, Outcome]:
+        """Verdicts, and the tokens that they give to each line that is still open, by its place."""
+        cases: dict[int, tuple[Case, TargetRows]] = {}
+        for i in contexts:
+            line = self.lines[i]
+            if line.particle.ended:  # a forced token without any mass was a dead end
+                continue
+            rows = TargetRows(
+                line.tree, logits[i], bitmask, line.mask_rows, settings=self.job.settings, draw=self.job.draw,
+                stream=line.particle.stream, size=self.job.size, row=line.particle.row, position=line.position,
+            )  # fmt: skip
+            cases[i] = Case(line.tree, rows, line.particle.stream), rows
+        outcomes = {}
+        with self.job.clock.stage("sample"):
+            verdicts = self.options.verifier.verify([case for case, _ in cases.values()], self.job.draw)
+            for (i, (_, rows)), verdict in zip(cases.items(), verdicts, strict=True):
+                tokens = self._emit(self.lines[i], rows, verdict)
+                ended = self.lines[i].particle.ended
+                outcomes[i] = Outcome(contexts[i], self.lines[i].tree, verdict.path, tokens, logits[i], ended)
+        return outcomes
+
+    def _emit(self, line: _Line, rows: TargetRows, verdict: Verdict) -> list[int]:
+        """Append what a verdict says; tokens that the model gives no mass at all are a dead end."""
+        particle, tree = line.particle, line.tree
+        self._count(line, verdict)
+        nodes = [(int(tree.parents[node]) + 1, int(tree.tokens[node])) for node in verdict.path]
+        last = verdict.path[-1] + 1 if verdict.path else 0
+        particle.matcher = tree.matchers[last]
+        greedy = self.job.settings.temperature == 0
+        emitted: list[int] = []
+        for place, token in [*nodes, (last, verdict.token)]:
+            raw, sampled, log_z = (-math.inf, 0.0, 0.0) if token == NONE else rows.numbers(place, token)
+            if raw == -math.inf:
+                particle.dead_end()
+                break
+            record = TokenRecord(token, raw, sampled, log_z, forced=rows.forced(place) == token)
+            particle.record(record, log_z if greedy else raw - sampled)
+            if len(emitted) == len(nodes):
+                self._advance(particle, token)
+            particle.append(token, token in self.eos)
+            emitted.append(token)
+        particle.unread = [] if particle.ended else emitted[-1:]
+        return emitted
+
+    def _count(self, line: _Line, verdict: Verdict) -> None:
+        """Keep what each drafter proposed, and what came of it."""
+        counts, tree = line.particle.sample.drafts, line.tree
+        for i, name in enumerate(self.drafting.names):
+            counts.setdefault(name, DraftCount()).fault = self.drafting.faults.get(i)
+        names = [*self.drafting.names, CONSTRAINT]  # NONE is the last
+        for source in tree.sources[tree.read].tolist():
+            counts.setdefault(names[source], DraftCount()).drafted += 1
+        for source in tree.sources[verdict.path].tolist():
+            counts[names[source]].accepted += 1
+        for source, refused in tree.refused.items():
+            counts.setdefault(names[source], DraftCount()).refused += refused
+
+    def _commit(self, outcomes: dict[int, Outcome]) -> None:
+        """Keep the paths that were taken, and append what follows of necessity."""
+        assert self.trees is not None
+        paths: list[list[int]] = [[] for _ in self.lines]
+        for i, outcome in outcomes.items():
+            rows = outcome.tree.logits_rows
+            paths[i] = [int(rows[node + 1]) - 1 for node in outcome.path]
+        with self.job.clock.stage("model"):
+            if self.copies is not None:
+                self.trees.commit([[] for _ in set(self.copies)])
+                self.trees.select(self.copies)
+                self.copies = None
+            else:
+                self.trees.commit(paths)
+        for line in self.lines:
+            if not line.particle.ended:
+                self._force(line.particle)
+            prompt = len(self.job.prompts[line.particle.row])
+            line.tokens += line.particle.sample.tokens[len(line.tokens) - prompt :]
+
+    def _drop(self) -> None:
+        """Go on without the sequences that need no further forward."""
+        kept = [i for i, line in enumerate(self.lines) if line.particle.keep]
+        if len(kept) < len(self.lines):
+            self.lines = [self.lines[i] for i in kept]
+            if self.lines and self.trees is not None:
+                with self.job.clock.stage("model"):
+                    self.trees.select(kept)

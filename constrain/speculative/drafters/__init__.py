@@ -1,0 +1,27 @@
+"""Drafters, one method a file; `NAMED` is the table of the names that `generate(draft=...)` knows.
+
+takes: `Context`s (the sequence, its matcher, the hints). gives: `DraftTree`s
+start reading at: ../drafter.py (what a drafter is), then lookup.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from constrain.errors import ConstrainError
+from constrain.speculative.drafter import Drafter
+from constrain.speculative.drafters.forced import Forced
+from constrain.speculative.drafters.lookup import Lookup
+
+NAMED: dict[str, Callable[[], Drafter]] = {"forced": Forced, "lookup": Lookup}
+AUTO = ("forced", "lookup")  # what draft="auto" stands for
+
+
+def drafter_named(name: str) -> Drafter:
+    """A new drafter of that name. Raises ConstrainError with the known names."""
+    if name not in NAMED:
+        raise ConstrainError(f"there is no drafter {name!r}", fix=f"choose one of: auto, {', '.join(sorted(NAMED))}")
+    return NAMED[name]()
+
+
+__all__ = ["AUTO", "Forced", "Lookup", "NAMED", "drafter_named"]

@@ -1,0 +1,83 @@
+"""Asking drafters, who are guests: what they return is checked, and one that fails is not asked again.
+
+A fault of a drafter costs speed, never the output. It is kept by name, and told in `Sample.drafts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from constrain.errors import ConstrainError
+from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
+from constrain.speculative.tree import EMPTY, DraftTree
+
+TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
+
+
+class Drafting:
+    """The drafters of one run. names: distinct, in the order of the drafters. faults: by index, what went wrong."""
+
+    def __init__(self, drafters: Sequence[Drafter]) -> None:
+        self.drafters = list(drafters)
+        self.names: list[str] = []
+        for drafter in self.drafters:
+            name = drafter.name or type(drafter).__name__
+            again = sum(known.split("#")[0] == name for known in self.names)
+            self.names.append(f"{name}#{again + 1}" if again else name)
+        self.faults: dict[int, str] = {}
+
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[list[DraftTree]]:
+        """For each sequence the trees of all drafters, in their order; `EMPTY` for those that failed."""
+        found: list[list[DraftTree]] = [[] for _ in contexts]
+        for i, drafter in enumerate(self.drafters):
+            trees = [EMPTY] * len(contexts)
+            with self._guest(i) as asked:
+                if asked:
+                    trees = _checked(drafter.propose(contexts, budgets), contexts)
+            for row, tree in zip(found, trees, strict=True):
+                row.append(tree)
+        return found
+
+    def observe(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell all drafters."""
+        for i, drafter in enumerate(self.drafters):
+            with self._guest(i) as asked:
+                if asked:
+                    drafter.observe(outcomes)
+
+    @contextmanager
+    def _guest(self, index: int) -> Iterator[bool]:
+        """Whether the drafter is to be asked; what it raises is kept."""
+        try:
+            yield index not in self.faults
+        except Exception as error:  # whatever a drafter does wrong, decoding goes on without it
+            first = str(error).split("\n", 1)[0]
+            self.faults[index] = f"{type(error).__name__}: {first}"
+
+
+def _checked(trees: Any, contexts: Sequence[Context]) -> list[DraftTree]:
+    """The trees, or ConstrainError: a wrong number or kind, or draft distributions that no law could rest on."""
+    if not isinstance(trees, list) or len(trees) != len(contexts) or not all(isinstance(t, DraftTree) for t in trees):
+        raise ConstrainError(f"a drafter gave {str(trees)[:60]!r} for {len(contexts)} sequences, not as many trees")
+    for tree, context in zip(trees, contexts, strict=True):
+        probs = tree.draft_probs
+        if probs is None or not tree.drawn:
+            continue
+        size = context.setting.size
+        if probs.ndim != 2 or probs.shape[1] != size:
+            raise ConstrainError(f"draft_probs has shape {tuple(probs.shape)}, not (rows, {size})")
+        sums = probs.sum(-1, dtype=torch.float64)
+        if not bool(((sums - 1).abs() < TOLERANCE).all()) or bool((probs < 0).any()):
+            raise ConstrainError("a row of draft_probs has negative entries, or its sum is not 1")
+        drawn = torch.from_numpy(tree.draft_rows) >= 0
+        tokens = torch.from_numpy(tree.tokens)[drawn].long()
+        if not bool(((tokens >= 0) & (tokens < size)).all()):
+            raise ConstrainError(f"a drawn token is outside the vocabulary of {size}")
+        rows = torch.from_numpy(tree.draft_rows)[drawn].long()
+        if bool((probs[rows.to(probs.device), tokens.to(probs.device)] <= 0).any()):
+            raise ConstrainError("a token is said to be drawn from a distribution that gives it no probability")
+    return trees

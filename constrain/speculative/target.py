@@ -1,0 +1,160 @@
+"""What speculation asks of a model: logits at all places of a tree from one forward, and to keep one path of it.
+
+`constrain.hf` has the one for Hugging Face models (a mask over the tree, keys and values gathered when a path is kept).
+`ForkTarget` stands on any `LanguageModel`, in chains: for models with recurrent layers, windows or no tree masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from constrain.errors import ConstrainError
+from constrain.sampling.model import LanguageModel, Session
+from constrain.speculative.tree import Ints
+
+
+class TreeSession(Protocol):
+    """B sequences with what the model remembers of them."""
+
+    @property
+    def forwards(self) -> Sequence[int]:
+        """B numbers: in how many forwards of the model each row took part at the last call of `forward`."""
+
+    def forward(
+        self,
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        tokens: Sequence[Ints],
+        parents: Sequence[Ints],
+    ) -> list[torch.Tensor]:
+        """Append a chunk to each row, and read a tree behind it; `commit` must follow before the next forward.
+
+        chunks: B lists of at least one token: kept whatever the verdict
+        keep: B numbers ≥ 1: how many of the chunk's last positions' logits are wanted; the last is the root's
+        tokens, parents: int32[r] a row, r ≥ 0: the nodes of a tree whose root is the end of the chunk (parents: ROOT or
+          an earlier node); a chain unless the target is `branching`
+        returns: for each row float[keep + r, width]: logits of the chunk's end, the root last, then after each node
+        """
+
+    def commit(self, paths: Sequence[Sequence[int]]) -> None:
+        """Keep these nodes of each row's tree, a path from its root, as part of the sequence; forget the others."""
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows, in this order; a row may be dropped, or repeated to fork it."""
+
+
+class Target(Protocol):
+    """A model that can be asked about trees."""
+
+    @property
+    def width(self) -> int:
+        """Logits per position."""
+
+    @property
+    def branching(self) -> bool:
+        """It reads trees; if not, chains only."""
+
+    def open(self, rows: int) -> TreeSession:
+        """A session of so many sequences, all empty."""
+
+
+class ForkTarget:
+    """Chains on any `LanguageModel`: the chain is read by a fork of the session, which is kept if all of it was taken.
+
+    Cost: a fork of what the model remembers for every draft; the taken part of a chain that was not taken whole is read
+    again, by a forward of its own. Rows are sessions of their own, and read one by one.
+    """
+
+    branching = False
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+
+    @property
+    def width(self) -> int:
+        """Logits per position."""
+        return self.model.width
+
+    def open(self, rows: int) -> ForkSession:
+        """See `Target`."""
+        return ForkSession(self.model, rows)
+
+
+@dataclass
+class _Row:
+    """kept: what was committed, but for `behind`, tokens that are still to be read. tried: the last tree read too.
+    chunk, tree: what the last forward read."""
+
+    kept: Session | None = None
+    tried: Session | None = None
+    behind: list[int] = field(default_factory=list)
+    chunk: list[int] = field(default_factory=list)
+    tree: list[int] = field(default_factory=list)
+
+
+class ForkSession:
+    """See `ForkTarget`."""
+
+    def __init__(self, model: LanguageModel, rows: int) -> None:
+        self.model = model
+        self.rows = [_Row() for _ in range(rows)]
+        self.forwards: list[int] = [0] * rows
+
+    def forward(
+        self,
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        tokens: Sequence[Ints],
+        parents: Sequence[Ints],
+    ) -> list[torch.Tensor]:
+        """See `TreeSession`. Raises ConstrainError for a tree that branches."""
+        found = []
+        self.forwards = []
+        for row, chunk, kept, nodes, before in zip(self.rows, chunks, keep, tokens, parents, strict=True):
+            if (before != np.arange(-1, len(nodes) - 1)).any():
+                raise ConstrainError("this model reads chains, and a tree that branches was given to it")
+            found.append(self._read(row, list(chunk), kept, nodes.tolist()))
+        return found
+
+    def _read(self, row: _Row, chunk: list[int], keep: int, tree: list[int]) -> torch.Tensor:
+        row.chunk, row.tree = chunk, tree
+        parts: list[torch.Tensor] = []
+        if row.kept is None or row.behind or not tree:  # what is certain to stay is read by the session itself
+            if row.kept is None:
+                row.kept, (logits,) = self.model.start([chunk], [keep])
+            else:
+                (logits,) = row.kept.feed([row.behind + chunk], [keep])
+            parts.append(logits)
+            row.behind = row.chunk = chunk = []
+        if tree:
+            row.tried = row.kept.fork([0])
+            (logits,) = row.tried.feed([chunk + tree], [len(tree) + (0 if parts else keep)])
+            parts.append(logits)
+        self.forwards.append(len(parts))
+        return torch.cat(parts)
+
+    def commit(self, paths: Sequence[Sequence[int]]) -> None:
+        """See `TreeSession`."""
+        for row, path in zip(self.rows, paths, strict=True):
+            if row.tree and len(path) == len(row.tree):
+                row.kept = row.tried
+            else:
+                row.behind = row.chunk + row.tree[: len(path)]
+            row.tried = None
+
+    def select(self, rows: Sequence[int]) -> None:
+        """See `TreeSession`."""
+        used: set[int] = set()
+        chosen = []
+        for row in rows:
+            twin = self.rows[row]
+            if row in used:
+                twin = replace(twin, kept=None if twin.kept is None else twin.kept.fork([0]))
+            used.add(row)
+            chosen.append(twin)
+        self.rows = chosen

@@ -1,0 +1,182 @@
+"""Draft trees as flat arrays: what drafters propose, and what the builder makes of it.
+
+The idea: a draft is a guess at several continuations at once. Node i says "token tokens[i] after node parents[i]"; a
+parent comes before its children, so one pass over the arrays is a walk from the root, a chain is the tree with
+parents = -1, 0, 1, ..., and a device can read the arrays as they are.
+
+    node     an index into the arrays, 0 … n-1
+    place    where a next token is chosen: place 0 follows the committed text (the root), place i + 1 follows node i.
+             So a tree of n nodes has n + 1 places, and node i is proposed at place parents[i] + 1
+    given    a node that its drafter simply names. drawn: one that it drew from a distribution that it can state
+
+A `DraftTree` is a proposal. `TreeBuilder` (build.py) merges the proposals of several drafters into one `BuiltTree`:
+what is legal, what one forward reads, and in which constraint state each place is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from constrain.errors import ConstrainError
+
+ROOT = -1  # as a parent
+NONE = -1  # no token, no row, no node
+
+Ints = NDArray[np.int32]
+
+
+def _none(count: int) -> Ints:
+    return np.full(count, NONE, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class DraftTree:
+    """n proposed tokens. Checked when made; raises ConstrainError for arrays that do not fit together.
+
+    tokens: int32[n], token ids; any value is allowed here, the builder drops what is outside the vocabulary
+    parents: int32[n], the node before, or ROOT (-1); always less than the node's own index
+    log_probs: float64[n] ≤ 0, log of the chance that the target takes the node, given that it took the parent. For a
+      drawn node log q(token), for a given one an estimate (0: certain). Ranks nodes; no law depends on it.
+    draft_rows: int32[n], the row of `draft_probs` that the node was drawn from, or NONE (-1): a given node
+    draft_probs: float[m, size], rows sum to 1 (None: no node is drawn). Exactly what was drawn from, mask included.
+    replacement: how siblings with the same row were drawn: True — independently, so that equal tokens may be siblings;
+      False — each from the row without its earlier siblings, renormalised. A chain is both.
+
+    Laws of the verifiers rest on this: drawn nodes are in the order in which they were drawn, and whether a node was
+    drawn at all may depend on earlier nodes only. No two given siblings have the same token.
+    """
+
+    tokens: Ints
+    parents: Ints
+    log_probs: NDArray[np.float64]
+    draft_rows: Ints = field(default_factory=lambda: _none(0))
+    draft_probs: torch.Tensor | None = None
+    replacement: bool = False
+
+    def __post_init__(self) -> None:
+        n = len(self.tokens)
+        if len(self.draft_rows) != n and self.draft_probs is None:
+            object.__setattr__(self, "draft_rows", _none(n))
+        lengths = {len(self.parents), len(self.log_probs), len(self.draft_rows)}
+        if lengths != {n}:
+            raise ConstrainError(f"the arrays of a draft tree of {n} tokens have lengths {sorted(lengths)}")
+        if n and not ((self.parents >= ROOT) & (self.parents < np.arange(n))).all():
+            bad = int(np.flatnonzero((self.parents < ROOT) | (self.parents >= np.arange(n)))[0])
+            raise ConstrainError(
+                f"node {bad} of a draft tree has parent {self.parents[bad]}", fix="parents come before their children"
+            )
+        rows = 0 if self.draft_probs is None else len(self.draft_probs)
+        if n and int(self.draft_rows.max()) >= rows:
+            raise ConstrainError(f"a node was drawn from row {self.draft_rows.max()} of {rows} draft distributions")
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def drawn(self) -> bool:
+        """Some nodes were drawn from a stated distribution."""
+        return bool((self.draft_rows != NONE).any())
+
+    @property
+    def depths(self) -> Ints:
+        """int32[n]: tokens from the root, 1 for its children."""
+        depths = np.zeros(len(self), np.int32)
+        for node, parent in enumerate(self.parents.tolist()):
+            depths[node] = 1 if parent == ROOT else depths[parent] + 1
+        return depths
+
+    def children(self) -> list[list[int]]:
+        """Nodes by place, in order: n + 1 lists."""
+        found: list[list[int]] = [[] for _ in range(len(self) + 1)]
+        for node, parent in enumerate(self.parents.tolist()):
+            found[parent + 1].append(node)
+        return found
+
+    def path(self, place: int) -> list[int]:
+        """The nodes from the root to a place."""
+        nodes = []
+        node = place - 1
+        while node != ROOT:
+            nodes.append(node)
+            node = int(self.parents[node])
+        return nodes[::-1]
+
+
+EMPTY = DraftTree(_none(0), _none(0), np.zeros(0))
+
+
+def given_chain(tokens: Sequence[int], log_probs: float | Sequence[float] = 0.0) -> DraftTree:
+    """One continuation, named and not drawn. log_probs: of each token, or the same for all."""
+    n = len(tokens)
+    estimates = np.broadcast_to(np.asarray(log_probs, np.float64), (n,)).copy()
+    return DraftTree(np.asarray(tokens, np.int32), np.arange(-1, n - 1, dtype=np.int32), estimates)
+
+
+def given_paths(paths: Iterable[Sequence[int]], log_probs: float | Sequence[float] = 0.0) -> DraftTree:
+    """Several continuations, with common beginnings merged. log_probs: by depth, or the same for all."""
+    tokens: list[int] = []
+    parents: list[int] = []
+    estimates: list[float] = []
+    known: dict[tuple[int, int], int] = {}
+    for path in paths:
+        node = ROOT
+        for depth, token in enumerate(path):
+            child = known.get((node, token))
+            if child is None:
+                child = known[node, token] = len(tokens)
+                tokens.append(token)
+                parents.append(node)
+                estimates.append(log_probs if isinstance(log_probs, (int, float)) else log_probs[depth])
+            node = child
+    return DraftTree(np.asarray(tokens, np.int32), np.asarray(parents, np.int32), np.asarray(estimates, np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltTree(DraftTree):
+    """A merged tree, ready for a forward: every node that can be taken is legal under the constraint.
+
+    sources: int32[n], index of the drafter among those of the run, or NONE for what the builder added (forced tokens)
+    read: bool[n], the forward reads this node, so its place has logits. Not read: drawn nodes that are illegal, repeat
+      a sibling, end the text (EOS), or have no room. They are kept because the rejection rules must see every draw, and
+      have no children. A legal one may be taken as the last token of a step
+    same: int32[n], the node that stands for this token at this place: itself, or an earlier sibling with the same token
+      (drawn with replacement); NONE: illegal, can never be taken
+    states: int64[n + 1], constraint state by place: equal states allow the same texts; 0 without a constraint or where
+      the place is not read. Good as a key, for as long as the engine does not forget.
+    forced: int32[n + 1], by place: the only token that the constraint allows there, NONE if there are several, or none.
+      EOS included, where there is one EOS id
+    matchers: by place, the matcher there; None without a constraint, or where the place is not read
+    refused: by source, how many proposed nodes were illegal or outside the vocabulary
+    """
+
+    sources: Ints = field(default_factory=lambda: _none(0))
+    read: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    same: Ints = field(default_factory=lambda: _none(0))
+    states: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    forced: Ints = field(default_factory=lambda: _none(1))
+    matchers: Sequence[Any] = (None,)
+    refused: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def logits_rows(self) -> Ints:
+        """int32[n + 1]: by place, its row in the logits of a forward (0 for the root), NONE for what was not read."""
+        rows = np.full(len(self) + 1, NONE, np.int32)
+        rows[0] = 0
+        rows[1:][self.read] = np.arange(1, int(self.read.sum()) + 1)
+        return rows
+
+    @property
+    def read_tokens(self) -> Ints:
+        """int32[r]: the tokens that the forward reads, in order."""
+        return self.tokens[self.read]
+
+    @property
+    def read_parents(self) -> Ints:
+        """int32[r]: their parents, as indices among the nodes that are read, or ROOT."""
+        return self.logits_rows[self.parents[self.read] + 1] - 1

@@ -1,0 +1,40 @@
+"""The examples of each grammar, and the same with one byte changed, beside the parser of the language."""
+
+from __future__ import annotations
+
+import pytest
+
+import constrain
+from constrain.grammars import GrammarFolder
+from constrain.grammars.examples import read_examples
+from languages import oracles, verdicts
+
+CHANGES = 40  # of each member
+NAMES = [name for name in constrain.grammars.names() if constrain.grammars.folder(name).settings.get("oracle")]
+
+
+@pytest.fixture(params=NAMES)
+def folder(request: pytest.FixtureRequest) -> GrammarFolder:
+    return constrain.grammars.folder(request.param)
+
+
+@pytest.fixture
+def oracle(folder: GrammarFolder) -> oracles.Oracle:
+    try:
+        return oracles.find(folder.settings["oracle"])
+    except oracles.MissingError as error:
+        pytest.skip(str(error))
+
+
+def test_the_oracle_says_the_same_of_the_examples(folder: GrammarFolder, oracle: oracles.Oracle) -> None:
+    for example in read_examples(folder.path / "accept", True):
+        assert oracle(example.text), example
+    for example in read_examples(folder.path / "reject", False):
+        assert not oracle(example.text), example
+
+
+def test_the_oracle_says_the_same_after_a_change(folder: GrammarFolder, oracle: oracles.Oracle) -> None:
+    texts = [(example.name, example.text) for example in read_examples(folder.path / "accept", True)]
+    records = list(verdicts.judge(folder.source(), texts, oracle, seed=0, changes=CHANGES))
+    assert sum(record["agree"] for record in records) > len(texts) * CHANGES / 2
+    assert not [found for record in records for found in record["disagreements"]]

@@ -1,0 +1,228 @@
+"""The whole decoder against `lcd`: both decision trees are walked, so laws, weights and traces are exact."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sampling_cases import Case, cases
+from tree_target import Drawn, Given, TreeTable
+
+from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
+from constrain.sampling.sampler import drive
+from constrain.speculative import (
+    Budget,
+    Context,
+    Drafter,
+    DraftTree,
+    Fixed,
+    ForkTarget,
+    Lookup,
+    Speculation,
+    given_chain,
+)
+from toy_model import TableModel
+
+TINY = 1e-12
+CASES = cases(3, (1.0, 3.0, 8.0))
+
+
+def branching(job: Job) -> Job:
+    """The same model, reading trees."""
+    table = job.model
+    assert isinstance(table, TableModel)
+    return replace(job, model=TreeTable(table.width, table.seed, table.spread))
+
+
+def law(case: Case, method: Any, trees: bool = True, **changes: Any) -> dict[tuple[int, ...], tuple[float, Sample]]:
+    """Every output with its probability; whatever the drafts, its numbers must always be the same."""
+    found: dict[tuple[int, ...], tuple[float, Sample]] = {}
+
+    def run(draw: Any) -> list[Sample]:
+        job = case.job(draw, **changes)
+        return drive(method, branching(job) if trees else job)
+
+    for probability, (sample,) in enumerate_draws(run):
+        before, known = found.get(tuple(sample.tokens), (0.0, sample))
+        same(known, sample)
+        found[tuple(sample.tokens)] = (before + probability, sample)
+    return found
+
+
+def same(left: Sample, right: Sample) -> None:
+    assert left.tokens == right.tokens
+    assert left.finish_reason == right.finish_reason
+    assert left.log_prob == pytest.approx(right.log_prob, abs=TINY)
+    assert left.log_weight == pytest.approx(right.log_weight, abs=TINY)
+    assert (left.accepted, left.log_evidence) == (right.accepted, pytest.approx(right.log_evidence, abs=TINY))
+    assert [record.forced for record in left.trace] == [record.forced for record in right.trace]
+    for one, other in zip(left.trace, right.trace, strict=True):
+        assert one[:4] == pytest.approx(other[:4], abs=TINY)
+
+
+def check(case: Case, method: Any, trees: bool = True, **changes: Any) -> None:
+    expected, found = law(case, lcd, trees=False, **changes), law(case, method, trees, **changes)
+    assert found.keys() == expected.keys()
+    for tokens, (probability, sample) in found.items():
+        assert probability == pytest.approx(expected[tokens][0], abs=TINY)
+        same(sample, expected[tokens][1])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("trees", [True, False], ids=["trees", "chains"])
+def test_the_law_is_that_of_lcd(case: Case, trees: bool) -> None:
+    for seed in range(2):
+        check(case, Speculation([Given(seed), Given(seed + 9, 3)], controller=Fixed(6, 3)), trees)
+
+
+@pytest.mark.parametrize("case", CASES[::4], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"temperature": 0.0}, {"temperature": 0.6}, {"top_k": 2}, {"top_p": 0.7, "temperature": 1.4}], ids=str
+)
+def test_shaped_targets(case: Case, settings: dict[str, Any]) -> None:
+    shaped = replace(case.settings, **settings)
+    check(case, Speculation([Given(3)]), settings=shaped)
+
+
+@pytest.mark.parametrize("limit", range(1, 7))
+@pytest.mark.parametrize("name", ["dyck", "cut", "forced chain"])
+def test_outputs_that_are_cut(name: str, limit: int) -> None:
+    check(Case(name, 1, settings=Settings(max_tokens=limit)), Speculation([Given(5, 9)]))
+
+
+def test_without_a_constraint() -> None:
+    check(Case("dyck", 2, settings=Settings(max_tokens=3)), Speculation([Given(5, 9)]), matchers=None)
+
+
+@pytest.mark.parametrize("case", CASES[::3], ids=str)
+def test_the_same_tokens_for_the_same_seed(case: Case) -> None:
+    for seed in range(5):
+        job = case.job(TorchDraw(seed), rows=4, prompts=[[0, 1], [0, 1], [1], [2, 0, 1]])
+        expected = drive(lcd, replace(job, draw=TorchDraw(seed)))
+        for each in (job, branching(job)):
+            given = drive(Speculation([Given(1), Lookup()]), replace(each, draw=TorchDraw(seed)))
+            for sample, other in zip(given, expected, strict=True):
+                same(sample, other)
+        table = branching(job)
+        for sample, other in zip(
+            drive(Speculation([Drawn(1)]), replace(table, draw=TorchDraw(seed))), expected, strict=True
+        ):
+            same(sample, other)
+
+
+class Oracle(Drafter):
+    """Knows how the text goes on."""
+
+    name = "oracle"
+
+    def __init__(self, tokens: list[int]) -> None:
+        self.whole = tokens
+
+    def draft(self, context: Context, budget: Budget) -> DraftTree:
+        return given_chain(self.whole[len(context.tokens) - context.prompt :])
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3, 8])
+def test_what_drafts_are_worth(depth: int) -> None:
+    case = Case("dyck", 4, settings=Settings(max_tokens=12, temperature=0))
+    (plain,) = drive(lcd, case.job(TorchDraw(0)))
+    drafter = Oracle(plain.tokens)
+    job = branching(case.job(TorchDraw(0)))
+    (sample,) = drive(Speculation([drafter], controller=Fixed(8, depth)), job)
+    same(sample, plain)
+    assert isinstance(job.model, TreeTable)
+    assert sample.forwards == job.model.forwards
+    count = sample.drafts["oracle"]
+    assert count.drafted == count.accepted
+    assert sample.forwards + count.accepted + sum(record.forced for record in sample.trace) >= len(sample.tokens)
+    assert sample.forwards <= math.ceil(len(plain.tokens) / (depth + 1)) + 1
+
+
+def test_rows_go_their_own_pace() -> None:
+    """One row is drafted for well, the other badly: the first ends sooner, and neither changes."""
+    case = Case("skewed", 2)
+    job = case.job(TorchDraw(3), rows=2, prompts=[[0], [1]])
+    plain = drive(lcd, replace(job, draw=TorchDraw(3)))
+
+    class Half(Drafter):
+        def draft(self, context: Context, budget: Budget) -> DraftTree:
+            return Oracle(plain[0].tokens).draft(context, budget) if context.row == 0 else given_chain([1, 1, 1])
+
+    samples = drive(Speculation([Half()]), replace(branching(job), draw=TorchDraw(3)))
+    for sample, other in zip(samples, plain, strict=True):
+        same(sample, other)
+    assert samples[0].forwards < samples[1].forwards
+    assert "Half" in samples[0].drafts
+
+
+class Raises(Drafter):
+    name = "raises"
+
+    def __init__(self, when: int, what: Any) -> None:
+        self.calls, self.when, self.what = 0, when, what
+
+    def draft(self, context: Context, budget: Budget) -> Any:
+        self.calls += 1
+        if self.calls >= self.when:
+            if isinstance(self.what, Exception):
+                raise self.what
+            return self.what
+        return given_chain([0])
+
+
+def no_law(**changes: Any) -> DraftTree:
+    import numpy as np
+    import torch
+
+    one = np.zeros(1, np.int32)
+    given = {"tokens": one, "draft_probs": torch.full((1, 3), 1 / 3), **changes}
+    return DraftTree(given["tokens"], one - 1, np.zeros(1), one, given["draft_probs"])
+
+
+def bad_drafts() -> list[tuple[Any, str]]:
+    import numpy as np
+    import torch
+
+    return [
+        (RuntimeError("out of ideas\nand memory"), "RuntimeError: out of ideas"),
+        (None, "ConstrainError: a drafter gave '[None]' for 1 sequences, not as many trees"),
+        ([1, 2], "ConstrainError: a drafter gave '[[1, 2]]' for 1 sequences, not as many trees"),
+        (no_law(draft_probs=torch.ones(1, 7) / 7), "ConstrainError: draft_probs has shape (1, 7), not (rows, 3)"),
+        (no_law(draft_probs=torch.ones(1, 3)), "ConstrainError: a row of draft_probs has negative entries, or its sum"),
+        (no_law(draft_probs=torch.full((1, 3), math.nan)), "ConstrainError: a row of draft_probs has negative entries"),
+        (no_law(tokens=np.array([3], np.int32)), "ConstrainError: a drawn token is outside the vocabulary of 3"),
+        (no_law(draft_probs=torch.eye(3)[1:2]), "ConstrainError: a token is said to be drawn from a distribution that"),
+    ]
+
+
+@pytest.mark.parametrize("what, fault", bad_drafts(), ids=lambda value: value[:60] if isinstance(value, str) else "")
+@pytest.mark.parametrize("when", [1, 3])
+def test_a_drafter_that_fails_is_left_out(when: int, what: Any, fault: str) -> None:
+    case = Case("skewed", 2)
+    drafter = Raises(when, what)
+    (plain,) = drive(lcd, case.job(TorchDraw(5)))
+    (sample,) = drive(Speculation([drafter, Given(1)]), branching(case.job(TorchDraw(5))))
+    same(sample, plain)
+    if drafter.calls >= when:
+        assert drafter.calls == when
+        assert (sample.drafts["raises"].fault or "").startswith(fault)
+    assert sample.drafts["given"].fault is None
+
+
+def test_a_drafter_that_fails_to_learn() -> None:
+    class Forgetful(Drafter):
+        name = "forgetful"
+
+        def observe(self, outcomes: Any) -> None:
+            raise KeyError("what?")
+
+    case = Case("skewed", 2)
+    (sample,) = drive(Speculation([Forgetful(), Forgetful()]), branching(case.job(TorchDraw(5))))
+    assert sample.drafts.keys() >= {"forgetful", "forgetful#2"}
+    assert sample.drafts["forgetful"].fault == "KeyError: 'what?'"
+
+
+def test_a_wide_model() -> None:
+    assert ForkTarget(TableModel(5)).width == 5
