@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from constrain.generation import generate
     from constrain.grammar.combine import alt, many, optional, ref, rules, seq
+    from constrain.grammar.layout import Layout
     from constrain.grammar.source import Source, choices, grammar, regex
     from constrain.grammar.substring import substring
     from constrain.guided.between import between
@@ -47,6 +48,7 @@ _HOMES = {
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
     "GrammarError": "constrain.errors",
+    "Layout": "constrain.grammar.layout",
     "LimitError": "constrain.errors",
     "Matcher": "constrain.engine",
     "RegexError": "constrain.errors",

@@ -75,7 +75,7 @@ def matches(node: Node, text: str) -> bool:
 
 def ends(node: Node, text: bytes, begin: int) -> list[int]:
     """The ends of the members that begin at an index of a text in UTF-8; `begin` itself for the empty member."""
-    store = _shared()
+    store = shared_store()
     with store.lock:
         state = lower(store, node)
         found = [begin] if state != arena.NONE and store.is_nullable(state) else []

@@ -128,14 +128,15 @@ class TokenAutomaton(Store):
         return self.call(configurations.start_configuration, self._grammar(grammar), whole, suffix)
 
     def _grammar(self, grammar: Grammar) -> int:
-        """Grammars with the same ignored terminals and lexer share one record."""
-        key = (grammar.ignore, grammar.lexer)
+        """Grammars with the same ignored terminals, lexer and closing share one record."""
+        key = (grammar.ignore, grammar.lexer, grammar.closing)
         known: int | None = self.lowered.get(key)
         if known is None:
             known = self.call(_intern1, arena.GRAMMAR, len(self.lowered))
             ignored = [self._terminal(t) for t in grammar.ignore]
             self.A[known + earley.IGNORED] = self._list([t for t in ignored if t])
             self.A[known + earley.GREEDY] = grammar.lexer == "greedy"
+            self.A[known + earley.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
             self.lowered[key] = known
         return known
 
@@ -169,7 +170,11 @@ class TokenAutomaton(Store):
             )
         if not -MAX_RANK < terminal.priority < MAX_RANK:
             raise LimitError(f"terminal {terminal.name}: the priority {terminal.priority} is not within ±{MAX_RANK}")
-        return self.call(_intern3, arena.TERMINAL, expression, excluded, 2 * terminal.priority + terminal.literal)
+        after = 0
+        if terminal.after is not None:
+            after = self._grammar(Grammar(_WHOLE, terminal.after, "greedy"))
+        rank = 2 * terminal.priority + terminal.literal
+        return self._with_stack([expression, excluded, rank, after], _intern_list, arena.TERMINAL, 8)
 
     def _nonterminal(self, nonterminal: Nonterminal) -> int:
         """The record of a nonterminal. A reference to it is kept only until its alternatives are known, and a weak one,
@@ -238,10 +243,6 @@ def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
 
 def _intern2(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int) -> int:
     return arena.intern2(A, H, kind, a, b)
-
-
-def _intern3(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int, c: int) -> int:
-    return arena.intern3(A, H, kind, a, b, c)
 
 
 def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:

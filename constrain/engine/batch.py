@@ -135,7 +135,7 @@ def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
 
     def operation() -> bool:
         states[:] = _states(matchers, automaton.epoch)
-        if batch.known_masks(automaton.A, states, records, flags):
+        if automaton.call(batch.known_masks, states, records, flags):
             if not find:
                 return False
             automaton.call(batch.find_masks, states, records)

@@ -131,11 +131,11 @@ class Matcher:
 
     def is_accepting(self) -> bool:
         """Whether the text so far is a member of the language."""
-        return bool(self._ask(_accepts)) and self._passes()
+        return bool(self._ask(configurations.accepts)) and self._passes()
 
     def is_finished(self) -> bool:
         """Whether an EOS was read, or nothing but an EOS can follow."""
-        return self._finished or bool(self._ask(_is_complete))
+        return self._finished or bool(self._ask(configurations.is_complete))
 
     def forced_tokens(self) -> list[int]:
         """The tokens that must follow: as long as exactly one is allowed, and it is not an EOS."""
@@ -298,11 +298,3 @@ def _row(row: Row, size: int) -> Row:
 
 def _words(text: bytes) -> NDArray[np.int32]:
     return np.frombuffer(text, np.uint8).astype(np.int32)
-
-
-def _accepts(A: Any, H: Any, S: Any, c: int) -> int:
-    return configurations.accepts(A, c)
-
-
-def _is_complete(A: Any, H: Any, S: Any, c: int) -> int:
-    return configurations.is_complete(A, c)

@@ -14,6 +14,8 @@ from constrain.errors import UnsatisfiableError
 from constrain.grammar import analysis
 from constrain.grammar.ebnf import Expression, Table, to_nonterminals, to_table
 from constrain.grammar.fold import fold, reachable
+from constrain.grammar.indentation import indented
+from constrain.grammar.layout import Layout
 from constrain.grammar.rules import Grammar, Lexer, Terminal
 
 
@@ -39,11 +41,13 @@ def build(
     lexer: Lexer = "dynamic",
     folded: bool = False,
     place: Callable[[str], str | None],
+    layout: Layout | None = None,
 ) -> Reading:
     """Check the rules and make the grammar.
 
     rules: every `Ref` names one of them. folded: make terminals of regular pieces (see `fold` for when that is exact).
     place: where a rule is defined, drawn for an error.
+    layout: what lines and columns mean; its declared terminals have definitions in `rules` (see `LarkRules.reading`).
     Raises UnsatisfiableError if no text is a member.
     """
     written = to_table(rules)
@@ -64,9 +68,14 @@ def build(
         findings += [
             f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
             for a, b in analysis.swallowed_pairs(table, ignore)
+            if layout is None or not {a.name, b.name} & {*layout.declared}
         ]
-    symbol = to_nonterminals(table, start, analysis.right_recursive_rules(table))
-    return Reading(Grammar(symbol, ignore, lexer), rules, start, tuple(findings))
+    right_recursive = analysis.right_recursive_rules(table)
+    if layout is not None:
+        grammar = indented(table, start, layout, ignore, right_recursive, place)
+    else:
+        grammar = Grammar(to_nonterminals(table, start, right_recursive), ignore, lexer)
+    return Reading(grammar, rules, start, tuple(findings))
 
 
 def _culprit(written: Table, table: Table, start: str) -> str:

@@ -22,7 +22,7 @@ from lark import Token, Tree
 from lark.grammar import NonTerminal
 from lark.grammar import Symbol as LarkSymbol
 
-from constrain.automata.syntax import EMPTY
+from constrain.automata.syntax import EMPTY, literal
 from constrain.errors import GrammarError, LimitError, span
 from constrain.grammar.analysis import nullable_node
 from constrain.grammar.build import Reading, build
@@ -32,6 +32,7 @@ from constrain.grammar.fold import reachable, references
 from constrain.grammar.lark_errors import Places
 from constrain.grammar.lark_loader import load
 from constrain.grammar.lark_terminals import bounds, single_string, terminal_node
+from constrain.grammar.layout import Layout
 from constrain.grammar.parts import part, parts_of
 from constrain.grammar.regular import WHOLE, with_blanks
 from constrain.grammar.rules import Lexer, Terminal
@@ -63,7 +64,22 @@ class LarkRules:
         declared = tuple(name for name in self.declared if name not in definitions)
         return replace(self, rules={**self.rules, **definitions}, declared=declared)
 
-    def reading(self, lexer: Lexer) -> Reading:
+    def in_lines(self, layout: Layout) -> Reading:
+        """The grammar of texts, where the layout says what lines and columns mean. Raises as `reading`."""
+        for name in layout.declared:
+            defined = name in self.rules or name in self.terminals
+            if name not in self.declared and (defined or name == layout.newline):
+                raise GrammarError(
+                    f"the layout's {name} is not declared in the grammar",
+                    place=self.place(name),
+                    fix=f"write %declare {name}, and remove its definition",
+                )
+        line, indent = (Leaf(Terminal(literal(text), name)) for text, name in zip("\n ", layout.declared, strict=False))
+        meaning: dict[str, Expression] = dict(zip(layout.declared, (line, indent, _NOTHING), strict=True))
+        meaning = {name: each for name, each in meaning.items() if name in self.declared}
+        return self.bound(meaning).reading("greedy", layout)
+
+    def reading(self, lexer: Lexer, layout: Layout | None = None) -> Reading:
         """The grammar. Raises GrammarError for a declared symbol that was not bound, and what `build` raises."""
         reached = reachable(self.rules, self.start)
         for name in self.declared:
@@ -75,16 +91,16 @@ class LarkRules:
                 )
         nothing = {name: Leaf(Terminal(EMPTY, name)) for name in self.declared}  # used out of reach only
         rules = {**self.rules, **nothing}
-        reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place)
         parts = parts_of(rules.values())
-        if not parts:
-            return reading
-        if lexer == "greedy":
+        if parts and lexer == "greedy":
             raise GrammarError(
                 f"{parts[0]!r} is embedded, but lexer='greedy': the longest lexeme would be sought inside of it too",
                 place=next(filter(None, map(self.declaration, self.rules)), None),
                 fix="use lexer='dynamic'",
             )
+        reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place, layout=layout)
+        if not parts:
+            return reading
         if self.ignore:  # what is ignored may stand around a part, but not inside
             rules, start = with_blanks(rules, self.start, self.ignore), WHOLE
         else:
@@ -92,15 +108,24 @@ class LarkRules:
         return replace(build(rules, start, folded=True, place=self.place), findings=reading.findings)
 
 
-def read_lark(text: str, *, start: str = "start", lexer: Lexer = "dynamic", base: str | None = None) -> Reading:
+def read_lark(
+    text: str,
+    *,
+    start: str = "start",
+    lexer: Lexer = "dynamic",
+    base: str | None = None,
+    layout: Layout | None = None,
+) -> Reading:
     """Read a Lark grammar.
 
-    base: the folder of relative imports; None: the working directory.
+    base: the folder of relative imports; None: the working directory. layout: what its declared terminals mean, as
+    lines and blocks; the lexer is then greedy.
     Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
     is nested too deeply.
     """
     try:
-        return read_rules(text, start=start, base=base).reading(lexer)
+        rules = read_rules(text, start=start, base=base)
+        return rules.in_lines(layout) if layout is not None else rules.reading(lexer)
     except RecursionError:
         raise _too_deep() from None
 

@@ -32,6 +32,8 @@ class Terminal:
       states. No prefix of a text may run out of all continuations but excluded ones: give finite languages to exclude
       from one without such prefixes ("any JSON string"). Under `lexer="greedy"` what is excluded competes for the
       longest match, and counts as nothing when it wins (`words`).
+    after: the terminals that are ignored from here on, until a terminal says otherwise; None: no change. For
+      `lexer="greedy"` only.
     """
 
     node: Node
@@ -39,6 +41,7 @@ class Terminal:
     priority: int = 0
     literal: bool = False
     excluding: frozenset[Terminal] = frozenset()
+    after: tuple[Terminal, ...] | None = None
 
 
 class Nonterminal:
@@ -95,8 +98,10 @@ class Grammar:
 
     ignore: terminals that may stand between any two lexemes, before the first and after the last (Lark's `%ignore`).
     lexer: "dynamic" — every segmentation into lexemes counts; "greedy" — the longest lexeme that the parser admits.
+    closing: at most one byte; a text is a member too if it is one with this byte at its end.
     """
 
     start: Nonterminal
     ignore: tuple[Terminal, ...] = ()
     lexer: Lexer = "dynamic"
+    closing: bytes = b""

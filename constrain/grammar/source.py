@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -31,6 +31,7 @@ from constrain.grammar.ebnf_reader import read_ebnf
 from constrain.grammar.finished import check_finished
 from constrain.grammar.gbnf import read_gbnf
 from constrain.grammar.lark_reader import read_lark
+from constrain.grammar.layout import Layout, read_layout
 from constrain.grammar.parts import Branch, branches, guard_of, parts_of
 from constrain.grammar.parts import part as part_of
 from constrain.grammar.regular import as_node
@@ -218,11 +219,11 @@ _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 
 @lru_cache(maxsize=64)
-def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None) -> Reading:
+def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None, layout: Layout | None) -> Reading:
     """Remembered, so that equal texts have the same nonterminals and share the engine's states."""
     if kind != "lark":
         return (read_gbnf if kind == "gbnf" else read_ebnf)(text, start=start)
-    return read_lark(text, start=start, lexer=lexer, base=base)
+    return read_lark(text, start=start, lexer=lexer, base=base, layout=layout)
 
 
 @dataclass(frozen=True)
@@ -234,12 +235,13 @@ class GrammarText(Composite):
     start: str
     lexer: Lexer
     base: str | None = None
+    layout: Layout | None = None
 
     @cached_property
     def reading(self) -> Reading:
         """The rules as read. Raises what `read_lark` and `read_gbnf` raise."""
         read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # a file may change
-        return read(self.text, self.format, self.start, self.lexer, self.base)
+        return read(self.text, self.format, self.start, self.lexer, self.base, self.layout)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -396,8 +398,9 @@ def grammar(
     *,
     format: Format = "lark",  # noqa: A002
     start: str | None = None,
-    lexer: Lexer = "dynamic",
+    lexer: Lexer | None = None,
     base: str | os.PathLike[str] | None = None,
+    layout: Layout | Mapping[str, Any] | None = None,
 ) -> Source:
     """Texts of a context-free grammar.
 
@@ -405,7 +408,9 @@ def grammar(
     format: "lark" (Lark's EBNF, imports included), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
     start: the rule to start from; by default "start" in Lark, "root" otherwise.
     lexer: "dynamic" — every way to cut a text into terminals counts; "greedy" — the longest terminal that fits, as
-      programming languages are lexed. GBNF and EBNF have no terminals and are always "dynamic".
+      programming languages are lexed. By default "dynamic", with a layout "greedy"; GBNF and EBNF have no terminals and
+      are always "dynamic".
+    layout: what lines, columns and brackets mean (Lark); None: nothing. A mapping of a `Layout`'s fields is taken too.
     base: the folder that relative imports of Lark start from (`%import .name.rule`); by default that of the file, else
       the working directory.
     Raises GrammarError with line, column and caret; UnsatisfiableError if the start rule derives no text; OSError if
@@ -420,12 +425,17 @@ def grammar(
         )
     if format not in get_args(Format):
         raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark', 'gbnf' or 'ebnf'")
+    lines = None if layout is None else read_layout(layout)
+    if lexer is None:
+        lexer = "greedy" if lines is not None else "dynamic"
     if lexer not in get_args(Lexer):
         raise GrammarError(f"unknown lexer {lexer!r}", fix="use lexer='dynamic' or lexer='greedy'")
     if format != "lark" and lexer == "greedy":
         raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
+    if lines is not None and (format != "lark" or lexer == "dynamic"):
+        raise GrammarError("a layout needs a Lark grammar and lexer='greedy'", fix="leave out format= and lexer=")
     start = start if start is not None else "start" if format == "lark" else "root"
-    source = GrammarText(text, format, start, lexer, None if base is None else os.fspath(base))
+    source = GrammarText(text, format, start, lexer, None if base is None else os.fspath(base), lines)
     source.to_grammar()  # read now: a fault belongs to this line, not to a later one
     return source
 

@@ -35,11 +35,13 @@ class WholeWords(Source):
     """A greedy grammar in which a word is one lexeme.
 
     text: the grammar. characters: the characters of words, as a class in Python's regex syntax (`[0-9A-Za-z_]`).
+    before_words: names of terminals that a word may follow directly, as in Python's `1if x else y`.
     Raises GrammarError where the lexer is not greedy or `characters` is not a class.
     """
 
     text: GrammarText
     characters: str
+    before_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.text.lexer != "greedy":
@@ -60,27 +62,27 @@ class WholeWords(Source):
         return self.text.findings
 
     def _build(self) -> Grammar:
-        return whole_words(self.text.to_grammar(), self._class)
+        return whole_words(self.text.to_grammar(), self._class, self.before_words)
 
     def __repr__(self) -> str:
         return f"{self.text!r} with whole words of {self.characters}"
 
 
-def whole_words(grammar: Grammar, characters: Node) -> Grammar:
-    """The grammar with competitors added to its terminals. characters: the word characters."""
+def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
+    """The grammar with competitors added to its terminals, but for those named. characters: the word characters."""
     terminals: dict[Terminal, Terminal] = {}
     nonterminals: dict[Nonterminal, Nonterminal] = {}
 
     def terminal(old: Terminal) -> Terminal:
         if old not in terminals:
-            terminals[old] = _with_competitor(old, characters)
+            terminals[old] = old if old.name in before_words else _with_competitor(old, characters)
         return terminals[old]
 
     def symbol(old: Symbol) -> Symbol:
         if isinstance(old, Terminal):
             return terminal(old)
         if old not in nonterminals:
-            key = None if old.key is None else ("whole words", characters, old.key)
+            key = None if old.key is None else ("whole words", characters, before_words, old.key)
             nonterminals[old] = Nonterminal(old.name, lambda: alternatives(old), key, old.right_recursive, old.watched)
         return nonterminals[old]
 

@@ -137,7 +137,7 @@ class Shortest:
 
     def _completion(self, configuration: int) -> Text:
         automaton = self.automaton
-        if automaton.call(_accepts, configuration):
+        if automaton.call(configurations.accepts, configuration):
             return b""
         found = [way.completion(configuration) for way in self.ways]
         if self.grammar.lexer == "dynamic":
@@ -145,7 +145,7 @@ class Shortest:
         for way, text in zip(self.ways, found, strict=True):  # under maximal munch: what the engine takes
             for tried in () if text is None else dict.fromkeys((text.removesuffix(way.glue), text)):
                 state = anatomy.after(automaton, configuration, tried)
-                if state != arena.NONE and automaton.call(_accepts, state):
+                if state != arena.NONE and automaton.call(configurations.accepts, state):
                     return tried
         return None
 
@@ -319,10 +319,6 @@ def _tags(automaton: TokenAutomaton, expression: int) -> frozenset[int]:
         elif kind == arena.ALT:
             stack += A[e + arena.KEY : e + arena.KEY + (int(A[e]) >> arena.KIND_BITS)].tolist()
     return frozenset(found)
-
-
-def _accepts(A, H, S, c):  # type: ignore[no-untyped-def]
-    return configurations.accepts(A, c)
 
 
 def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]

@@ -49,8 +49,8 @@ def _add_atomically(context, counter, word, amount):
 add = _add_plainly if numba.config.DISABLE_JIT else _add_atomically
 
 
-@kernel("i(arena, ids, ids, ids)", entry=True)
-def known_masks(A, configurations, records, flags):
+@kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)
+def known_masks(A, H, S, configurations, records, flags):
     """What is known of each configuration: records[i] its mask record, or 0; flags[i] = IS_WATCHED and IS_ACCEPTING,
     added up, as they apply. How many records are not known."""
     unknown = 0
@@ -60,7 +60,7 @@ def known_masks(A, configurations, records, flags):
         flags[i] = 0
         if c != 0:
             records[i] = A[c + MASK_OF]
-            flags[i] = (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, c) else 0)
+            flags[i] = (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
             unknown += records[i] == 0
     return unknown
 

@@ -34,7 +34,7 @@ from constrain.kernels.arena import (
     sort_groups,
     unique_groups,
 )
-from constrain.kernels.earley import ACCEPTS, GREEDY, LEXER, WATCHED, close, scan, scan_all
+from constrain.kernels.earley import ACCEPTS, CLOSING, GREEDY, LEXER, WATCHED, close, scan, scan_all
 from constrain.kernels.expressions import (
     CLASSES,
     class_of,
@@ -168,27 +168,37 @@ def step_configuration(A, H, S, c, b):
     return d
 
 
-@kernel("i(arena, i)", entry=True)
-def accepts(A, c):
-    """Whether the text so far is a member."""
+@kernel("i(arena, i)")
+def accepts_as_it_is(A, c):
+    """Whether the text so far is a member, nothing added."""
+    last = c + KEY + size(A, c)
+    first = last - 2 if A[A[c + KEY] + GREEDY] else c + KEY + 1
+    for i in range(first, last, 2):
+        if A[i] & 1 and A[(A[i] >> 1) + ACCEPTS] == 2:
+            return 1
+    return 0
+
+
+@kernel("i(arena, arena, arena, i)", entry=True)
+def accepts(A, H, S, c):
+    """Whether the text so far is a member, as it is or with the grammar's closing byte."""
     if A[c + ACCEPTING] == 0:
-        found = 1
-        last = c + KEY + size(A, c)
-        first = last - 2 if A[A[c + KEY] + GREEDY] else c + KEY + 1
-        for i in range(first, last, 2):
-            if A[i] & 1 and A[(A[i] >> 1) + ACCEPTS] == 2:
-                found = 2
-        A[c + ACCEPTING] = found
+        found = accepts_as_it_is(A, c)
+        closing = np.int64(A[A[c + KEY] + CLOSING])
+        if closing != 0 and not found:
+            d = step_configuration(A, H, S, c, closing - 1)
+            found = 1 if d != NONE and accepts_as_it_is(A, d) else 0
+        A[c + ACCEPTING] = 1 + found
     return A[c + ACCEPTING] - 1
 
 
-@kernel("i(arena, i)", entry=True)
-def is_complete(A, c):
+@kernel("i(arena, arena, arena, i)", entry=True)
+def is_complete(A, H, S, c):
     """Whether the text so far is a member and nothing can follow."""
     for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
         if A[i] != NONE:
             return 0
-    return accepts(A, c)
+    return accepts(A, H, S, c)
 
 
 @kernel("i(arena, arena, arena, i, i)", entry=True)
@@ -225,7 +235,7 @@ def advance_bytes(A, H, S, c, text):
 @kernel("i(arena, arena, arena, i)", entry=True)
 def forced_byte(A, H, S, c):
     """The only byte that may follow, when the text is no member yet; else -1."""
-    if accepts(A, c):
+    if accepts(A, H, S, c):
         return -1
     found = -1
     for b in range(256):

@@ -7,9 +7,9 @@ origins (*completed*). Since an origin is itself such a state, equal situations 
 list leads to the same state as the first, and `scan` is remembered.
 
     NONTERMINAL(index)        memo: alternatives [n, suffix...] (0: ask the owner, Unexpanded), right-recursive?
-    TERMINAL(expression, excluded TAGSET or 0, rank)
+    TERMINAL(expression, excluded TAGSET or 0, rank, GRAMMAR or 0)       the GRAMMAR holds after it; 0: no change
     SUFFIX(symbol, next)      next = 0: the last symbol. The empty suffix is 0. memo: does it hold a watched symbol?
-    GRAMMAR(index)            memo: ignored terminals [n, TERMINAL...], greedy?
+    GRAMMAR(index)            memo: ignored terminals [n, TERMINAL...], greedy?, closing: byte + 1 or 0
     PARSER(grammar, accepting, items...)   memo: closure, lexer state, accepts, watched?
     closure                   [n, m, n items that wait for a nonterminal, m items that wait for a terminal]
 
@@ -49,7 +49,7 @@ from constrain.kernels.arena import (
 from constrain.kernels.expressions import lexer_state
 
 ALTERNATIVES, RIGHT_RECURSIVE = 1, 2  # memo words of nonterminals
-IGNORED, GREEDY = 1, 2  # of grammars
+IGNORED, GREEDY, CLOSING = 1, 2, 3  # of grammars; CLOSING: a text is a member if it is one with this byte at its end
 HOLDS_WATCHED = 1  # of suffixes: 0 no, 1 yes; set when they are made
 CLOSURE, LEXER, ACCEPTS, WATCHED = 1, 2, 3, 4  # of parser states; ACCEPTS, WATCHED: 1 no, 2 yes
 TARGET = 1  # of SCAN records; 1 = dead
@@ -265,7 +265,10 @@ def best_rank(A, p, tagset):
 
 @kernel("i(arena, arena, i, i, i)")
 def add_scanned(A, S, base, p, tagset):
-    """Add the items of p after a lexeme that ended as the tagset; 1 if p itself accepts and the lexeme is ignored."""
+    """Add the items of p after a lexeme that ended as the tagset; 1 if p itself accepts and the lexeme is ignored.
+
+    S[base - 2]: the grammar, replaced by that which holds after the lexeme.
+    """
     lowest = -(1 << 30)
     if A[A[p + KEY] + GREEDY]:
         lowest = best_rank(A, p, tagset)
@@ -276,6 +279,8 @@ def add_scanned(A, S, base, p, tagset):
         terminal = np.int64(A[suffix + KEY])
         if A[terminal + KEY + 2] >= lowest and admits(A, tagset, terminal):
             add_item(S, base, A[i], A[suffix + KEY + 1], A[i + 2])
+            if A[terminal + KEY + 3] != 0:
+                S[base - 2] = A[terminal + KEY + 3]
     ignored = np.int64(A[A[p + KEY] + IGNORED])
     for i in range(ignored + 1, ignored + 1 + A[ignored]):
         if A[A[i] + KEY + 2] >= lowest and admits(A, tagset, A[i]):
@@ -295,10 +300,10 @@ def note_watched(A, p):
     A[p + WATCHED] = found
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
-def finish_items(A, H, S, grammar, accepts, base):
+@kernel("i(arena, arena, arena, i, i)")
+def finish_items(A, H, S, accepts, base):
     """Complete the set at `base`, pop it and two words below it; its parser state, or 0 if it is empty and not
-    accepting."""
+    accepting. S[base - 2]: its grammar."""
     i = base
     while i < S[0]:
         if S[i + 1] == 0:
@@ -318,7 +323,6 @@ def finish_items(A, H, S, grammar, accepts, base):
         S[0] = start
         return 0
     sort_groups(S, base, out, 3)
-    S[start] = grammar
     S[start + 1] = accepts
     S[0] = out
     p = intern_list(A, H, S, PARSER, start)
@@ -332,11 +336,11 @@ def scan(A, H, S, p, tagset):
     """The parser state after a lexeme of the closed state p that ended as the tagset; 0 if there is none."""
     memo = intern2(A, H, SCAN, p, tagset)
     if A[memo + TARGET] == 0:
-        push(S, 0)
+        push(S, A[p + KEY])
         push(S, 0)
         base = np.int64(S[0])
         accepts = add_scanned(A, S, base, p, tagset)
-        target = finish_items(A, H, S, A[p + KEY], accepts, base)
+        target = finish_items(A, H, S, accepts, base)
         A[memo + TARGET] = target if target != 0 else 1
     return np.int64(A[memo + TARGET]) if A[memo + TARGET] != 1 else 0
 
@@ -352,12 +356,12 @@ def scan_all(A, H, S, start):
     if stop - start == 2:
         S[0] = start
         return scan(A, H, S, S[start], S[start + 1])
-    push(S, 0)
+    push(S, A[S[start] + KEY])
     push(S, 0)
     base = np.int64(S[0])
     accepts = 0
     for i in range(start, stop, 2):
         accepts |= add_scanned(A, S, base, S[i], S[i + 1])
-    target = finish_items(A, H, S, A[S[start] + KEY], accepts, base)
+    target = finish_items(A, H, S, accepts, base)
     S[0] = start
     return target

@@ -676,7 +676,7 @@ def mask(A, H, S, c):
         tokens = bitmaps
         S[0] = tokens
         walk_configuration(A, H, S, states, 0, A[N_NODES], c)
-    if accepts(A, c):
+    if accepts(A, H, S, c):
         for i in range(A[EOS], A[EOS] + A[N_EOS]):
             push(S, A[i])
     record = store_mask(A, S, bitmaps, tokens)
@@ -714,7 +714,7 @@ def write_mask(A, record, row):
 def fill_mask(A, H, S, c, row):
     """Write the mask of a configuration; IS_WATCHED and IS_ACCEPTING, added up, as they apply to it."""
     write_mask(A, mask(A, H, S, c), row)
-    return (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, c) else 0)
+    return (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
 
 
 @kernel("i(arena, arena, arena, ids, rows, i)", entry=True)
