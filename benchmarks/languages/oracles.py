@@ -40,11 +40,17 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "arithmetic": "languages.oracles:arithmetic",
     "csv": "languages.oracles:csv",
     "expat": "languages.xml_oracle:expat",
+    "gbnf": "languages.grammar_oracles:gbnf",
     "graphql-core": "languages.oracles:graphql",
     "json": "languages.oracles:json",
     "node": "languages.node:node",
     "sqlite": "languages.sqlite:sqlite",
     "json5": "languages.oracles:json5",
+    "lark": "languages.grammar_oracles:lark",
+    "markdown-it-table": "languages.markdown_oracle:table",
+    "partialsmiles": "languages.smiles_oracle:smiles",
+    "pyyaml-flow": "languages.yaml_oracle:flow",
+    "re": "languages.regex_oracle:pattern",
     "tomllib": "languages.oracles:tomllib",
 }
 
