@@ -98,10 +98,11 @@ def symbols(automaton: TokenAutomaton, start: Symbol) -> dict[int, Symbol]:
     stack = [start]
     while stack:
         symbol = stack.pop()
-        found[automaton.symbol(symbol)] = symbol
+        record = automaton.symbol(symbol)
+        found[record] = symbol
         if isinstance(symbol, Terminal):
             found[automaton._terminal(symbol)] = symbol  # of one that may be nothing, this is the part that is not
-        elif symbol.expansion is not None:
+        elif automaton.A[record + earley.ALTERNATIVES]:  # reached, perhaps through an equal nonterminal
             fresh = {each for alternative in alternatives_of(symbol) for each in alternative} - seen
             seen |= fresh
             stack.extend(fresh)

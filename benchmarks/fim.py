@@ -1,0 +1,212 @@
+"""Filling in the middle: does every completion make a whole that parses, and what does a cut cost?
+
+    python benchmarks/fim.py [--cuts 200] [--model reference|uniform] [--record DIR]
+
+Whole texts: JSON instances of MaskBench files (under the JSON grammar, and under the file's own schema), and the
+accepted examples of `grammars/arithmetic` and `grammars/sql` where they are there. From each cut, a random piece is
+taken out, and a new middle is generated under masks of at most 64 tokens that close in time: by the embedded reference
+model, or uniformly at random over the Llama-3 vocabulary, which goes wherever masks let it.
+
+Answers are checked: a whole is parsed by `json.loads`, and validated by `jsonschema` under a schema; under the other
+grammars it is read by the engine from its beginning, which never saw it cut. Biases: pieces have up to 200 characters;
+texts up to 20 kB; instances that are not in the schema's order of properties are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import constrain
+from constrain.errors import ConstrainError
+from constrain.grammar.source import Source
+from constrain.guided.closing import Closing
+from constrain.guided.members import is_member
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("CONSTRAIN_DATA") or ROOT.parent / "shared" / "data")
+LONGEST, PIECE, TOKENS = 20_000, 200, 64
+
+
+class Whole(NamedTuple):
+    """A text that is a member. parses: None, or what an independent parser has against a text."""
+
+    name: str
+    source: Source
+    text: str
+    parses: Callable[[str], str | None]
+
+
+def json_texts(rng: random.Random, schemas: bool) -> Iterator[Whole]:
+    """Instances of MaskBench, pretty-printed or compact; under their own schemas or under the grammar of JSON."""
+    json_grammar = constrain.grammar((ROOT / "grammars" / "json" / "grammar.lark").read_text(encoding="utf-8"))
+    files = sorted((DATA / "maskbench-dev").iterdir())
+    rng.shuffle(files)
+    for path in files:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for test in content["tests"]:
+            text = json.dumps(test["data"], indent=rng.choice([None, 2]), ensure_ascii=rng.random() < 0.5)
+            if not test["valid"] or not 10 < len(text) <= LONGEST:
+                continue
+            try:
+                source = constrain.json_schema(content["schema"]) if schemas else json_grammar
+                if not is_member(source, text):
+                    continue
+            except ConstrainError:
+                continue
+            yield Whole(path.name, source, text, validator(content["schema"]) if schemas else loads)
+            break
+
+
+def loads(text: str) -> str | None:
+    """What `json.loads` has against a text."""
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def validator(schema: Any) -> Callable[[str], str | None]:
+    """What `jsonschema` has against a text."""
+    import jsonschema
+
+    checker = jsonschema.validators.validator_for(schema)(schema)
+
+    def check(text: str) -> str | None:
+        found = loads(text)
+        error = None if found else next(checker.iter_errors(json.loads(text)), None)
+        return found or (error and error.message)
+
+    return check
+
+
+def grammar_texts(rng: random.Random, folder: Path) -> Iterator[Whole]:
+    """The accepted examples of a grammar of the collection."""
+    if not (folder / "grammar.lark").exists():
+        return
+    source = constrain.grammar((folder / "grammar.lark").read_text(encoding="utf-8"))
+    files = sorted((folder / "accept").iterdir())
+    rng.shuffle(files)
+    for path in files * 50:
+        text = path.read_text(encoding="utf-8").rstrip("\n")
+        if len(text) > 3 and is_member(source, text):
+            name = f"{folder.name}/{path.name}"
+            yield Whole(name, source, text, lambda text: None if is_member(source, text) else "no member")
+
+
+def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[Source], str]:
+    """A middle of tokens drawn uniformly from the masks."""
+
+    def generate(source: Source) -> str:
+        matcher = Closing(constrain.compile(source, vocabulary)).matcher(most=TOKENS)
+        row = np.zeros(vocabulary.words, np.uint32)
+        while True:
+            matcher.fill_mask(row)
+            token = rng.choice(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
+            assert matcher.advance(token)
+            if token in vocabulary.eos_ids:
+                return matcher.inner.text.decode()
+
+    return generate
+
+
+def by_model(model: Any, rng: random.Random) -> Callable[[Source], str]:
+    """A middle by the reference model, which reads the last 200 characters before the cut."""
+
+    def generate(source: Any) -> str:
+        g = constrain.generate(
+            model, source.prefix[-200:] or "\n", constraint=source, close=True, max_tokens=TOKENS,
+            seed=rng.randrange(1 << 30),
+        )  # fmt: skip
+        assert g.finish_reason == "stop", g.finish_reason
+        return g.text
+
+    return generate
+
+
+def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], str], rng: random.Random) -> dict[str, Any]:
+    """Cut, complete, check; the row of the table."""
+    compile_ms, total_ms, lengths, faults, changed, tight = [], [], [], [], 0, 0
+    for whole in wholes:
+        start = rng.randrange(len(whole.text))
+        end = min(len(whole.text), start + rng.randrange(PIECE))
+        prefix, suffix = whole.text[:start], whole.text[end:]
+        begin = time.thread_time()
+        source = constrain.between(whole.source, prefix=prefix, suffix=suffix)
+        compile_ms.append(1e3 * (time.thread_time() - begin))
+        try:
+            middle = generate(source)
+        except ConstrainError as error:
+            if "too small" not in str(error):
+                raise
+            tight += 1  # the least middle has more than 64 tokens
+            compile_ms.pop()
+            continue
+        total_ms.append(1e3 * (time.thread_time() - begin))
+        lengths.append(len(whole.text))
+        changed += middle != whole.text[start:end]
+        fault = whole.parses(prefix + middle + suffix)
+        if fault:
+            faults.append({"text": whole.name, "start": start, "end": end, "middle": middle, "fault": fault})
+        if len(lengths) == cuts:
+            break
+    return {
+        "cuts": len(lengths),
+        "wholes that parse": len(lengths) - len(faults),
+        "middles other than the one cut out": changed,
+        "budget too small": tight,
+        "characters": [statistics.median(lengths), max(lengths)] if lengths else [],
+        "between() ms, median and max": [round(statistics.median(compile_ms), 2), round(max(compile_ms), 1)],
+        "all ms, median and max": [round(statistics.median(total_ms), 1), round(max(total_ms), 1)],
+        "faults": faults,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cuts", type=int, default=200)
+    parser.add_argument("--model", choices=["uniform", "reference"], default="uniform")
+    parser.add_argument("--grammars", type=Path, default=ROOT / "grammars", help="the folder of the collection")
+    parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
+    options = parser.parse_args()
+    rng = random.Random(0)
+    if options.model == "uniform":
+        from vocabularies import llama3
+
+        generate = uniform(llama3(), rng)
+    else:
+        from constrain import reference
+
+        generate = by_model(reference.load(), rng)
+    table = {}
+    for name, wholes in {
+        "JSON, by the grammar": json_texts(rng, schemas=False),
+        "JSON, by the schema of each file": json_texts(rng, schemas=True),
+        "arithmetic": grammar_texts(rng, options.grammars / "arithmetic"),
+        "sql": grammar_texts(rng, options.grammars / "sql"),
+    }.items():
+        first = next(wholes, None)
+        if first is None:
+            print(f"{name}: no texts here, left out")
+            continue
+        table[name] = run(wholes, options.cuts, generate, rng)
+        print(name, json.dumps({key: value for key, value in table[name].items() if key != "faults"}, indent=1))
+        print(f"  faults: {table[name]['faults'][:3]}")
+    if options.record:
+        options.record.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"model": options.model, "table": table}, indent=1, ensure_ascii=False)
+        (options.record / f"{options.model}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
