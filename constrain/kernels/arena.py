@@ -10,8 +10,8 @@ only from "unknown" to their one true value: a kernel that stops half-way (no ro
              A[r + KEY ...]           key words
     region:  any run of words that a memo word points to (rows, lists, masks); not hash-consed
 
-S is a stack of scratch words: S[0] is the first free index, S[1] the progress of a batch; its last quarter is a hash
-table.
+S is a stack of scratch words: S[0] is the first free index, S[1] how far `advance_bytes` came; its last quarter is a
+hash table.
 
 Cost: a lookup is one hash of the key. Limit: 2^30 words (4 GiB) an arena. Kernels raise `ArenaFull`, `ScratchFull`
 or `HashFull`; the owner (automata/store.py) makes room and calls again.

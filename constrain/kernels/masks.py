@@ -717,16 +717,6 @@ def fill_mask(A, H, S, c, row):
     return (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
 
 
-@kernel("i(arena, arena, arena, ids, rows, i)", entry=True)
-def fill_masks(A, H, S, configurations, rows, first):
-    """`fill_mask` for configurations[first:], row by row, each of which is replaced by what it returns; S[1] is the row
-    in progress, to go on from after an exception."""
-    for i in range(first, configurations.size):
-        S[1] = i
-        configurations[i] = fill_mask(A, H, S, configurations[i], rows[i])
-    return configurations.size
-
-
 @kernel("i(arena, arena, arena, i)", entry=True)
 def forced_token(A, H, S, c):
     """The only token that the mask of c allows, or -1."""

@@ -1,0 +1,130 @@
+"""The benchmarks of speed and memory: small runs, and whether they notice a wrong answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import apply_bitmask
+import batch
+import cold_start
+import memory
+import warm
+from masks import batches, engines
+from masks.measure import empty_record
+from masks.vocabularies import load
+
+BYTES = load("bytes", Path())
+SCHEMAS = [
+    {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False},
+    {"type": "array", "items": {"enum": ["x", "yz"]}, "minItems": 2},
+    {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+]
+TEXTS = ['{"a": 1203}', '["x","yz"] ', '["x","y",""']
+
+
+@pytest.mark.parametrize("name", batches.WAYS)
+def test_every_way_of_an_engine_has_the_same_masks(name: str) -> None:
+    engine = name.partition(",")[0]
+    if fault := engines.missing(engine):
+        pytest.skip(fault)
+    schemas, texts = (SCHEMAS, TEXTS) if engine == "constrain" else (SCHEMAS[:2], TEXTS[:2])
+    tokens = np.array([list(text.encode()[:10]) for text in texts]).T
+    sums = None
+    for way in (f"{engine}, single", name):
+        made = batches.WAYS[way](way, BYTES, len(schemas))
+        made.compile(schemas)
+        record, sums = batch.measure(made, tokens, sums)
+        assert len(record["fill_us"]) == len(record["advance_us"]) == 10
+        made.begin()
+        made.fill()
+        alone = engines.make(engine, BYTES)
+        for row, schema in zip(made.rows, schemas, strict=True):
+            alone.compile(schema)
+            alone.start()
+            alone.mask()
+            assert np.array_equal(row, alone.row)
+
+
+def test_other_masks_end_the_run() -> None:
+    way = batches.WAYS["constrain, batch, 1 thread"]("constrain, batch, 1 thread", BYTES, 1)
+    way.compile(SCHEMAS[:1])
+    tokens = np.array([list(TEXTS[0].encode())]).T
+    _, sums = batch.measure(way, tokens, None)
+    sums[3] ^= 1
+    with pytest.raises(SystemExit, match="other masks than the single calls"):
+        batch.measure(way, tokens, sums)
+    with pytest.raises(SystemExit, match="refuses a token"):
+        batch.measure(way, tokens[::-1], None)
+
+
+def test_only_texts_that_every_engine_takes() -> None:
+    way = batches.WAYS["constrain, single"]("constrain, single", BYTES, 1)
+    cases = [(SCHEMAS[0], [*TEXTS[0].encode()]), (SCHEMAS[0], [*b"[1]"]), (False, [*b"1"]), (SCHEMAS[1], [*b'["x'])]
+    assert batches.agreed([way], cases, 9) == [cases[0], cases[3]]
+    assert batches.agreed([way], cases, 1) == [cases[0]]
+
+
+def test_the_summary_of_batches() -> None:
+    """Two sequences; cold 100 µs a call, warm 10 with one thread and 5 with two, single 20."""
+    times = {"constrain, single": 20, "constrain, batch, 1 thread": 10, "constrain, batch, 2 threads": 5}
+    records = [
+        {"way": way, "fill_us": [100.0 if not number else float(us)] * 4, "advance_us": [2.0] * 4}
+        for way, us in times.items()
+        for number in range(3)
+    ]
+    page = batch.summary(records, {"command": "c", "machine": "m"}, 2)
+    cells = {line.split("|")[1].strip(): [c.strip() for c in line.split("|")[2:-1]] for line in page.splitlines()[5:]}
+    assert cells["constrain, single"] == ["50.00", "10.00", "10.00", "10.00", "1.00", "", "", "1.00"]
+    assert cells["constrain, batch, 2 threads"] == ["50.00", "2.50", "2.50", "2.50", "1.00", "1.00", "2.00", "0.25"]
+
+
+def test_the_summary_of_warm_requests() -> None:
+    def record(us: float, **more: Any) -> dict[str, Any]:
+        return empty_record("f.json") | {"mask_us": [us] * 3, "tbm_us": [2 * us] * 3, "compile_us": us} | more
+
+    results = {
+        "constrain": [record(2, first_mask_us=2), record(9, file="g.json")],
+        "llguidance": [record(8, first_mask_us=8), record(1, file="g.json", error="compile")],
+    }
+    metas = {"constrain": {"version": "1"}, "llguidance": {"version": "2"}}
+    page = warm.summary(results, metas, {"command": "c", "machine": "m", "files": 2})
+    assert "1 of 2 files" in page
+    assert "| mask alone, p50 | 3 | 2.0 | 8.0 | 0.25 |" in page
+    assert "| mask alone, mean | 6 | 2.0 | 8.0 | 0.25 |" in page
+
+
+def test_a_start_and_a_wrong_mask() -> None:
+    code = cold_start.script(cold_start.parse(["--vocab", "bytes"]))
+    record = cold_start.start(code, "warm", None)
+    assert record["seconds"] > sum(record[stage] for stage in cold_start.STAGES) > 0
+    page = cold_start.summary([record], {"command": "c", "machine": "m"})
+    assert "| warm | 1 | 2 |" in page
+    with pytest.raises(SystemExit, match="wrong tokens"):
+        cold_start.start(code.replace('"type": "object"', '"type": "array"'), "warm", None)
+
+
+@pytest.mark.parametrize("part", ["matchers", "threads"])
+def test_memory_parts(part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("no /proc here")
+    monkeypatch.setattr(memory.vocabularies, "load", lambda name, data: BYTES)
+    monkeypatch.setattr(memory, "data_folder", lambda given: tmp_path)
+    run = memory.Run(memory.parse(["--matchers", "100"]))
+    good, what = memory.PARTS[part](run)
+    assert good, what
+    assert {sample["part"] for sample in run.samples} == {part}
+
+
+def test_logits_under_bitmasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "sys.argv", ["apply_bitmask", "--size", "4000", "--rows", "2", "--runs", "3", "--out", str(tmp_path)]
+    )
+    apply_bitmask.main()
+    records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    assert {record["way"] for record in records} >= {"constrain", "masked_fill_"}
+    assert {record["mask"] for record in records} == {"nearly all", "few", "half"}
