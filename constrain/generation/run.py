@@ -26,6 +26,7 @@ from constrain.hf.model import HFModel
 from constrain.sampling.draw import TorchDraw
 from constrain.sampling.job import Clock, DraftCount, Job, Sample, Settings, fill_one_by_one
 from constrain.sampling.methods import Method
+from constrain.speculative.decode import Speculation
 
 RETRIES = 8
 
@@ -36,6 +37,7 @@ class Run:
 
     compiled, source: None when unconstrained; `source` may be the compiled constraint itself.
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
+    speculation: how methods that are built on masked decoding use drafts; None: they do not
     healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
     """
 
@@ -49,6 +51,7 @@ class Run:
     clock: Clock
     start: float
     healing: bool = False
+    speculation: Speculation | None = None
     stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,6 +126,7 @@ class Run:
             constraint_key=self._key() if with_key and self.compiled is not None else "",
             row_keys=[self.begins[row].hex() for row in rows] if any(self.begins) else None,
             token_bytes=self.vocabulary.tokens,
+            grow=None if self.speculation is None else self.speculation.complete,
         )
 
     def _matcher(self, row: int) -> Any:

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
 from constrain.speculative.drafting import Drafting
 from constrain.speculative.rows import TargetRows
-from constrain.speculative.target import ForkTarget, Target, TreeSession
+from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers.match import Match
@@ -77,6 +77,11 @@ class Speculation:
             sample.log_evidence = sample.log_weight if sample.accepted else -math.inf
         return samples
 
+    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
+        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget."""
+        for _ in self.grow(job, particles, members=True):
+            pass
+
     def grow(
         self, job: Job, particles: Sequence[Particle], *, members: bool = False
     ) -> Generator[tuple[int, list[int]], None, None]:
@@ -118,7 +123,7 @@ class _Loop(Particles):
     def __init__(self, options: Speculation, job: Job, particles: Sequence[Particle], members: bool) -> None:
         super().__init__(job, particles)
         self.options, self.members = options, members
-        self.target: Target = cast(Target, job.model) if hasattr(job.model, "open") else ForkTarget(job.model)
+        self.target = target_of(job.model)
         self.trees: TreeSession | None = None
         self.drafting = Drafting(options.drafters)
         self.setting = Setting(
