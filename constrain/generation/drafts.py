@@ -36,13 +36,14 @@ def check_draft(draft: Any, method: Any) -> None:
         name = getattr(method, "name", "") or getattr(method, "__name__", repr(method))
         names = ", ".join(["lcd", *(each.name for each in DRAFTED)])
         raise ConstrainError(f"draft= works with the methods {names}, not with {name!r}", fix="leave draft out")
-    listed = draft if isinstance(draft, (list, tuple)) else [draft]
-    for each in listed:
+    if isinstance(draft, Speculation):
+        return
+    for each in draft if isinstance(draft, (list, tuple)) else [draft]:
         if isinstance(each, type):
             raise ConstrainError(
                 f"draft is the class {each.__name__}, not a drafter", fix=f"make one: {each.__name__}()"
             )
-        known = isinstance(each, (str, Drafter, Speculation, HFModel)) or hasattr(each, "forward")
+        known = isinstance(each, (str, Drafter, HFModel)) or hasattr(each, "forward")
         if not known and not (hasattr(each, "model") and hasattr(each, "tokenizer")):
             raise ConstrainError(
                 f"draft has {type(each).__name__}, which is neither a drafter nor a model",

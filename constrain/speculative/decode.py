@@ -28,12 +28,13 @@ from constrain.sampling.particles import Events, Particle, Particles
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafters import drafter_named
 from constrain.speculative.drafting import Drafting
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Verdict, Verifier
-from constrain.speculative.verifiers.match import Match
+from constrain.speculative.verifiers import verifier_named
 
 DRAFTS = (1 << STREAM_BITS) - 1  # the substream that drafters draw from
 CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
@@ -47,16 +48,19 @@ class Speculation:
 
     def __init__(
         self,
-        drafters: Sequence[Drafter],
+        drafters: Sequence[Drafter | str],
         *,
-        verifier: Verifier | None = None,
+        verifier: Verifier | str = "match",
         controller: Controller | None = None,
         builder: TreeBuilder | None = None,
         **setting: Any,
     ) -> None:
-        """drafters: asked in this order. verifier: by default `Match`. setting: `encode`, `hints` of `Setting`."""
-        self.drafters = list(drafters)
-        self.verifier = Match() if verifier is None else verifier
+        """drafters: asked in this order. setting: `encode`, `hints` of `Setting`. Drafters and verifier may be names.
+
+        Raises ConstrainError: there is nothing of that name.
+        """
+        self.drafters = [drafter_named(each) if isinstance(each, str) else each for each in drafters]
+        self.verifier = verifier_named(verifier) if isinstance(verifier, str) else verifier
         self.controller = Fixed() if controller is None else controller
         self.builder = TreeBuilder() if builder is None else builder
         self.setting = setting

@@ -12,6 +12,7 @@ the tokens that the draft allows.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from constrain.speculative.verifiers.recursive import Recursive
@@ -50,10 +51,10 @@ def _groups(proposals: list[Proposal]) -> list[list[Proposal]]:
 def _shares(target: torch.Tensor, drafted: torch.Tensor, k: int) -> tuple[float, torch.Tensor]:
     """ρ, and what of each token is accepted in all: float64[W]."""
     some = drafted > 0
-    p, s = target[some], drafted[some]
+    p, s = target[some].cpu().numpy(), drafted[some].cpu().numpy()  # small sums are cheaper there
 
     def accepted(share: float) -> tuple[float, float]:
-        beta = float(torch.minimum(s, p / share).sum())
+        beta = float(np.minimum(s, p / share).sum())
         return beta, 1 - (1 - beta) ** k if beta < 1 else 1.0
 
     low, high = 1.0, float(k)  # 1 − (1 − β)ᵏ − ρβ falls from above 0 to below
@@ -64,5 +65,5 @@ def _shares(target: torch.Tensor, drafted: torch.Tensor, k: int) -> tuple[float,
     beta, all_in_all = accepted(high)
     covered = torch.zeros_like(target)
     if beta > 0:
-        covered[some] = torch.minimum(s, p / high) * (all_in_all / beta)
+        covered[some] = torch.from_numpy(np.minimum(s, p / high) * (all_in_all / beta)).to(covered.device)
     return high, covered
