@@ -16,11 +16,15 @@ from constrain.errors import ConstrainError
 from constrain.generation.prompts import tokenize
 from constrain.grammar.source import Choices, Union
 from constrain.hf.model import HFModel
+from constrain.sampling.faithful import Faithful
 from constrain.sampling.lcd import lcd
+from constrain.sampling.mcmc import MCMC
+from constrain.sampling.sir import SIR
 from constrain.speculative import AUTO, NAMED, Drafter, Speculation, drafter_named
 from constrain.speculative.drafters.forced import longest_match
 from constrain.speculative.drafters.model import Model
 
+DRAFTED = (SIR, MCMC, Faithful)  # methods that are built on masked decoding of whole sequences
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
 
 
@@ -28,18 +32,18 @@ def check_draft(draft: Any, method: Any) -> None:
     """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value."""
     if draft is None:
         return
-    if method is not lcd and not isinstance(method, Speculation):
+    if method is not lcd and not isinstance(method, DRAFTED):
         name = getattr(method, "name", "") or getattr(method, "__name__", repr(method))
-        raise ConstrainError(
-            f'draft= works with method="lcd", not with {name!r}', fix='leave draft out, or use method="lcd"'
-        )
-    listed = draft if isinstance(draft, (list, tuple)) else [draft]
-    for each in listed:
+        names = ", ".join(["lcd", *(each.name for each in DRAFTED)])
+        raise ConstrainError(f"draft= works with the methods {names}, not with {name!r}", fix="leave draft out")
+    if isinstance(draft, Speculation):
+        return
+    for each in draft if isinstance(draft, (list, tuple)) else [draft]:
         if isinstance(each, type):
             raise ConstrainError(
                 f"draft is the class {each.__name__}, not a drafter", fix=f"make one: {each.__name__}()"
             )
-        known = isinstance(each, (str, Drafter, Speculation, HFModel)) or hasattr(each, "forward")
+        known = isinstance(each, (str, Drafter, HFModel)) or hasattr(each, "forward")
         if not known and not (hasattr(each, "model") and hasattr(each, "tokenizer")):
             raise ConstrainError(
                 f"draft has {type(each).__name__}, which is neither a drafter nor a model",

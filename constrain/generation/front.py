@@ -18,6 +18,7 @@ from constrain.generation.shaping import between_texts, check_limits, ending_at
 from constrain.grammar.source import regex as regex_source
 from constrain.hf.model import HFModel
 from constrain.sampling.job import Clock
+from constrain.sampling.lcd import lcd
 from constrain.sampling.methods import method_of
 
 ANYTHING = regex_source(r"(?s:.*)")
@@ -66,10 +67,11 @@ def generate(
     seed: makes the outputs repeatable: output j of prompt i draws from stream i·n + j of the seed, whatever its batch
       (methods that learn from draw to draw repeat a whole call). By default a seed is drawn from torch's own generator;
       `stats.seed` tells it.
-    draft: guesses that make several tokens of one forward, with method="lcd": "auto" (what the constraint forces, what
-      the text repeats; needs no other model), the name of a drafter, a drafter of `constrain.speculative`, a smaller
-      model with the same tokens, a list of these, or a `Speculation`, which also says how drafts are verified. The
-      output is that of the same seed without drafts, up to rounding of logits; `stats.drafts` says what they did.
+    draft: guesses that make several tokens of one forward, for the methods "lcd", "sir", "mcmc" and "faithful": "auto"
+      (what the constraint forces, what the text repeats; needs no other model), the name of a drafter, a drafter of
+      `constrain.speculative`, a smaller model with the same tokens, a list of these, or a `Speculation`, which also
+      says how drafts are verified. By default the output is that of the same seed without drafts, up to rounding of
+      logits; `stats.drafts` says what they did.
     stream: give a `Stream`: an iterator over pieces of text, whose `result` is the Generation. One prompt, n = 1. An
       output that fails a residual check cannot be taken back: it ends as "dead_end" at once.
     healing: take the last token of the prompt back and let the model write its bytes again, merged with what follows if
@@ -106,12 +108,13 @@ def generate(
     clock = Clock()
     with clock.stage("compile"):
         compiled = None if source is None else compile_for(source, handle)
-    if draft is not None:
-        chosen = speculation_of(draft, handle, getattr(source, "source", source))
+    speculation = None if draft is None else speculation_of(draft, handle, getattr(source, "source", source))
+    if speculation is not None and chosen is lcd:
+        chosen = speculation
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     rows = [ids for ids in prompts for _ in range(n)]
-    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start, healing, limits)
+    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()

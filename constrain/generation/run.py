@@ -31,6 +31,7 @@ from constrain.hf.model import HFModel
 from constrain.sampling.draw import TorchDraw
 from constrain.sampling.job import Clock, DraftCount, Job, Sample, Settings, fill_one_by_one
 from constrain.sampling.methods import Method
+from constrain.speculative.decode import Speculation
 
 RETRIES = 8
 
@@ -41,6 +42,7 @@ class Run:
 
     compiled, source: None when unconstrained; `source` may be the compiled constraint itself.
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
+    speculation: how methods that are built on masked decoding use drafts; None: they do not
     healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
     limits: of tokens, kept by the masks; they need a constraint of the engine
     """
@@ -56,6 +58,7 @@ class Run:
     start: float
     healing: bool = False
     limits: Limits | None = None
+    speculation: Speculation | None = None
     stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -136,6 +139,7 @@ class Run:
             if any(self.begins) or self.limits
             else None,
             token_bytes=self.vocabulary.tokens,
+            grow=None if self.speculation is None else self.speculation.complete,
         )
 
     def _matcher(self, row: int) -> Any:

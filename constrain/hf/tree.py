@@ -100,7 +100,7 @@ class HFTreeSession(HFSession):
         visible = torch.cat(
             [self.attention.bool().unsqueeze(1).expand(-1, slots, -1), torch.from_numpy(seen).to(self.device)], dim=2
         )
-        dtype = next(self.handle.model.parameters()).dtype
+        dtype = self.handle.model.dtype
         mask = torch.zeros(visible.shape, dtype=dtype, device=self.device)
         mask.masked_fill_(~visible, torch.finfo(dtype).min)
         padded = [[FILL] * (slots - len(row)) + row for row in rows]

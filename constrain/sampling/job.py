@@ -7,7 +7,7 @@ A `Job` is a batch of rows: row i continues `prompts[i]`, may say what its match
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
@@ -77,6 +77,15 @@ class DraftCount:
         self.accepted += other.accepted
         self.refused += other.refused
         self.fault = self.fault or other.fault
+
+
+def total_drafts(samples: Iterable[Sample]) -> dict[str, DraftCount]:
+    """What drafters did for several sequences."""
+    total: dict[str, DraftCount] = {}
+    for sample in samples:
+        for name, count in sample.drafts.items():
+            total.setdefault(name, DraftCount()).add(count)
+    return total
 
 
 @dataclass
@@ -152,6 +161,8 @@ class Job:
     constraint_key: what tells this constraint, on this vocabulary, from others; "" when nobody can say
     row_keys: what tells the matchers of rows apart, one a row; None where all rows have the same constraint
     token_bytes: by id, None for what is no text; needed only by methods with potentials
+    grow: brings sequences (particles.py) to their end by masked decoding, with only EOS at the last place of a budget;
+      in place of the plain loop of `masked_draws`: so methods built on that use drafts (`constrain.speculative`)
     """
 
     model: LanguageModel
@@ -167,6 +178,7 @@ class Job:
     constraint_key: str = ""
     row_keys: Sequence[str] | None = None
     token_bytes: Sequence[bytes | None] = ()
+    grow: Callable[[Job, Sequence[Any]], None] | None = None
 
     def target(self, row: int) -> tuple[tuple[int, ...], str]:
         """Rows with equal values sample the same: the prompt, and what is particular about the row's constraint."""

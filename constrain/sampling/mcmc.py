@@ -30,7 +30,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.sampling.draw import substream
-from constrain.sampling.job import Job, Sample
+from constrain.sampling.job import DraftCount, Job, Sample, total_drafts
 from constrain.sampling.potentials import Asked, Potential
 from constrain.sampling.resampling import log_mean
 from constrain.sampling.sampler import Sampler, check_count
@@ -149,6 +149,7 @@ class Chain:
         self.states: list[Sample] = []
         self.weights: list[float] = []  # of all draws
         self.shared = 0  # forwards that were the same reading of the prompt
+        self.drafts: dict[str, DraftCount] = {}
         self.forwards = self.masks = self.evaluations = self.attempts = self.accepted = 0
 
     @property
@@ -168,6 +169,7 @@ class Chain:
         self.attempts += 1
         self.weights.append(drawn.log_weight)
         self.forwards += drawn.forwards
+        self.drafts = total_drafts([Sample(drafts=self.drafts), drawn])
         self.masks += drawn.masks
         self.evaluations += drawn.evaluations
 
@@ -186,6 +188,7 @@ class Chain:
             evaluations=self.evaluations,
             attempts=self.attempts,
             accepted=self.accepted,
+            drafts=self.drafts,
         )
 
 

@@ -18,7 +18,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.sampling.draw import substream
-from constrain.sampling.job import Job, Sample, TokenRecord
+from constrain.sampling.job import Job, Sample, TokenRecord, total_drafts
 from constrain.sampling.particles import Particle, Particles
 from constrain.sampling.potentials import Asked, Potential
 from constrain.sampling.resampling import log_mean
@@ -70,6 +70,7 @@ class SIR(Sampler):
             attempts=self.samples,
             accepted=sum(weight > -math.inf for weight in weights),
             evaluations=evaluations,
+            drafts=total_drafts(population),
         )
 
 
@@ -94,11 +95,14 @@ def masked_draws(job: Job, begun: Sequence[Begun]) -> list[Sample]:
     log_weight: log p(x) / q(x), kept tokens included. The job must be `shaped`.
     """
     particles = [_particle(job, each) for each in begun]
-    cloud = Particles(job, particles)
-    cloud.start()
-    while cloud.live:
-        cloud.take(cloud.step(cloud.member_masks()))
-        cloud.forward()
+    if job.grow is not None:
+        job.grow(job, particles)
+    else:
+        cloud = Particles(job, particles)
+        cloud.start()
+        while cloud.live:
+            cloud.take(cloud.step(cloud.member_masks()))
+            cloud.forward()
     for particle in particles:
         if particle.sample.finish_reason == "dead_end" and particle.left == 1:
             particle.sample.finish_reason = "length"  # at the last place only EOS was allowed, and the text is open

@@ -17,7 +17,7 @@ from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
-from constrain.speculative.verifiers import VERIFIERS, Match
+from constrain.speculative.verifiers import VERIFIERS, Match, optimal_acceptance, verifier_named
 
 __all__ = [
     "AUTO",
@@ -52,4 +52,6 @@ __all__ = [
     "drafter_named",
     "given_chain",
     "given_paths",
+    "optimal_acceptance",
+    "verifier_named",
 ]

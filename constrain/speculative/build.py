@@ -6,11 +6,11 @@ whose path is the likeliest to be taken comes next, until the budget is spent. E
 place, and what is refused goes no further: no forward is spent on an illegal branch. What the constraint forces after a
 node is a candidate too.
 
-Nodes that were drawn keep what the rejection rules need: they come first, in the order of their drafter, cut at its end
-only, and stay (unread) where they are illegal or repeat a sibling. At most one proposal can keep that; the others, and
-all where the verifier does not ask how nodes were drawn, become given nodes. Given nodes come after the drawn ones
-among siblings, so which of them are here may depend on what was drawn. EOS is never given: after its parent is taken,
-the next token comes at no cost anyway.
+Nodes that were drawn keep what the rejection rules need: they come first, in the order of their drafter, cut by what
+came before them only, and stay (unread) where they are illegal or repeat a sibling. At most one proposal can keep that;
+the others, and all where the verifier does not ask how nodes were drawn, become given nodes. Given nodes come after the
+drawn ones among siblings, so which of them are here may depend on what was drawn. EOS is never given: after its parent
+is taken, the next token comes at no cost anyway.
 
 Cost: a fork and an advance of a matcher for every node, a few microseconds.
 """
@@ -164,22 +164,26 @@ class _Growth:
     # -- the two ways in which nodes come ------------------------------------------------------------------------------
 
     def draw(self, source: int, draft: DraftTree) -> None:
-        """Drawn nodes, in their order up to the budget. Their children in the draft follow what stands for them."""
+        """Drawn nodes, in their order, up to the budget; children follow the node that stands for their parent."""
         self.drawn, self.drawer = draft, source
         eos_ids = self.context.setting.eos_ids
-        place_of = self.placed  # of each node of the draft that can be gone on from
+        place_of = self.placed
+        groups: dict[int, bool] = {}  # by place: its drawn children are in the tree
         for node in range(len(draft)):
             place = place_of.get(int(draft.parents[node]))
             row = int(draft.draft_rows[node])
             if place is None or row == NONE:  # given nodes of this draft come later, with those of the others
                 continue
-            if self.spent >= self.budget.nodes:
-                break
-            if self.depths[place] >= min(self.budget.depth, self.context.left):
+            # Whole groups of siblings are drawn or not, as the budget stands before them: their number must not depend
+            # on them (K-SEQ). What the budget does not reach is kept unread.
+            if place not in groups:
+                groups[place] = self.spent < self.budget.nodes
+            if not groups[place] or self.depths[place] >= min(self.budget.depth, self.context.left):
                 continue
             token, log_prob = int(draft.tokens[node]), float(draft.log_probs[node])
             twin = self.kids.get((place, token))
-            wanted = twin is None and token not in eos_ids and not (self.chain and place in self.branched)
+            wanted = twin is None and token not in eos_ids and self.spent < self.budget.nodes
+            wanted = wanted and not (self.chain and place in self.branched)
             if wanted and self._room(place) and self._grown(place, token):
                 place_of[node] = self._add(place, token, log_prob, row, source, True) + 1
                 self.spent += 1

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,12 +28,13 @@ from constrain.sampling.particles import Events, Particle, Particles
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafters import drafter_named
 from constrain.speculative.drafting import Drafting
 from constrain.speculative.rows import TargetRows
-from constrain.speculative.target import ForkTarget, Target, TreeSession
+from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Verdict, Verifier
-from constrain.speculative.verifiers.match import Match
+from constrain.speculative.verifiers import verifier_named
 
 DRAFTS = (1 << STREAM_BITS) - 1  # the substream that drafters draw from
 CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
@@ -47,16 +48,19 @@ class Speculation:
 
     def __init__(
         self,
-        drafters: Sequence[Drafter],
+        drafters: Sequence[Drafter | str],
         *,
-        verifier: Verifier | None = None,
+        verifier: Verifier | str = "match",
         controller: Controller | None = None,
         builder: TreeBuilder | None = None,
         **setting: Any,
     ) -> None:
-        """drafters: asked in this order. verifier: by default `Match`. setting: `encode`, `hints` of `Setting`."""
-        self.drafters = list(drafters)
-        self.verifier = Match() if verifier is None else verifier
+        """drafters: asked in this order. setting: `encode`, `hints` of `Setting`. Drafters and verifier may be names.
+
+        Raises ConstrainError: there is nothing of that name.
+        """
+        self.drafters = [drafter_named(each) if isinstance(each, str) else each for each in drafters]
+        self.verifier = verifier_named(verifier) if isinstance(verifier, str) else verifier
         self.controller = Fixed() if controller is None else controller
         self.builder = TreeBuilder() if builder is None else builder
         self.setting = setting
@@ -76,6 +80,11 @@ class Speculation:
             sample.accepted = int(sample.finish_reason == "stop")
             sample.log_evidence = sample.log_weight if sample.accepted else -math.inf
         return samples
+
+    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
+        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget."""
+        for _ in self.grow(job, particles, members=True):
+            pass
 
     def grow(
         self, job: Job, particles: Sequence[Particle], *, members: bool = False
@@ -118,7 +127,7 @@ class _Loop(Particles):
     def __init__(self, options: Speculation, job: Job, particles: Sequence[Particle], members: bool) -> None:
         super().__init__(job, particles)
         self.options, self.members = options, members
-        self.target: Target = cast(Target, job.model) if hasattr(job.model, "open") else ForkTarget(job.model)
+        self.target = target_of(job.model)
         self.trees: TreeSession | None = None
         self.drafting = Drafting(options.drafters)
         self.setting = Setting(

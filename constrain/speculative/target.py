@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.sampling.job import Settings
 from constrain.sampling.model import LanguageModel, Session
+from constrain.sampling.shape import ShapedModel, shape
 from constrain.speculative.tree import Ints
 
 
@@ -61,6 +63,57 @@ class Target(Protocol):
 
     def open(self, rows: int) -> TreeSession:
         """A session of so many sequences, all empty."""
+
+
+def target_of(model: LanguageModel) -> Target:
+    """The model itself if it reads trees, what stands on it if not; a shaped model (shape.py) stays shaped."""
+    if isinstance(model, ShapedModel):
+        return ShapedTarget(target_of(model.model), model.settings)
+    return cast(Target, model) if hasattr(model, "open") else ForkTarget(model)
+
+
+class ShapedTarget:
+    """A target whose softmax is p, as the shaped model's is: temperature and truncation come before any mask."""
+
+    def __init__(self, target: Target, settings: Settings) -> None:
+        self.target, self.settings = target, settings
+
+    @property
+    def width(self) -> int:
+        """Logits per position."""
+        return self.target.width
+
+    @property
+    def branching(self) -> bool:
+        """It reads trees; if not, chains only."""
+        return self.target.branching
+
+    def open(self, rows: int) -> ShapedTrees:
+        """See `Target`."""
+        return ShapedTrees(self.target.open(rows), self.settings)
+
+
+class ShapedTrees:
+    """A session of a `ShapedTarget`."""
+
+    def __init__(self, trees: TreeSession, settings: Settings) -> None:
+        self.trees, self.settings = trees, settings
+        self.commit, self.select = trees.commit, trees.select
+
+    @property
+    def forwards(self) -> Sequence[int]:
+        """See `TreeSession`."""
+        return self.trees.forwards
+
+    def forward(
+        self,
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        tokens: Sequence[Ints],
+        parents: Sequence[Ints],
+    ) -> list[torch.Tensor]:
+        """See `TreeSession`."""
+        return [shape(logits, self.settings) for logits in self.trees.forward(chunks, keep, tokens, parents)]
 
 
 class ForkTarget:

@@ -48,8 +48,9 @@ class DraftTree:
     replacement: how siblings with the same row were drawn: True — independently, so that equal tokens may be siblings;
       False — each from the row without its earlier siblings, renormalised. A chain is both.
 
-    Laws of the verifiers rest on this: drawn nodes are in the order in which they were drawn, and whether a node was
-    drawn at all may depend on earlier nodes only. No two given siblings have the same token.
+    Laws of the verifiers rest on this: drawn nodes are in the order in which they were drawn; whether a node was drawn
+    at all may depend on earlier nodes only, and, with replacement, how many siblings there are not on the siblings. No
+    two given siblings have the same token.
     """
 
     tokens: Ints

@@ -136,12 +136,14 @@ def test_illegal_draws_are_kept_unread() -> None:
     assert tree.refused == {0: 2}
 
 
-@pytest.mark.parametrize("nodes", range(6))
-def test_drawn_nodes_are_cut_at_their_end(nodes: int) -> None:
+@pytest.mark.parametrize("nodes, kept, read", [(0, 0, 0), (1, 4, 1), (2, 4, 2), (3, 5, 3), (4, 6, 4), (9, 6, 4)])
+def test_drawn_siblings_stay_together(nodes: int, kept: int, read: int) -> None:
+    """What a budget does not reach is not read, or, from its first sibling on, not there."""
     whole = TreeBuilder().build(context_of(ANY), [drawn_tree()], WIDE, draws="with")
     tree = TreeBuilder().build(context_of(ANY), [drawn_tree()], Budget(nodes, 9), draws="with")
-    assert tree.tokens.tolist() == whole.tokens[: len(tree)].tolist()
-    assert int(tree.read.sum()) == min(nodes, 4)
+    assert tree.tokens.tolist() == whole.tokens[:kept].tolist()
+    assert int(tree.read.sum()) == read
+    assert (tree.same == np.where(tree.same == 0, 0, np.arange(kept))).all()
     deep = TreeBuilder().build(context_of(ANY), [drawn_tree()], Budget(9, 1), draws="with")
     assert deep.tokens.tolist() == [0, 1, 0, EOS]
     last = TreeBuilder().build(context_of(ANY, left=1), [drawn_tree()], WIDE, draws="with")

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sampling_cases import Case, cases
+from decoder_cases import branching, check, same
+from sampling_cases import Case, cases, exact
+from tiny_cases import Tiny, tiny_cases
 from tree_target import Drawn, Given, TreeTable
 
-from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
+from constrain.sampling import MCMC, SIR, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.sampler import drive
 from constrain.speculative import (
     Budget,
@@ -25,49 +27,7 @@ from constrain.speculative import (
 )
 from toy_model import TableModel
 
-TINY = 1e-12
 CASES = cases(3, (1.0, 3.0, 8.0))
-
-
-def branching(job: Job) -> Job:
-    """The same model, reading trees."""
-    table = job.model
-    assert isinstance(table, TableModel)
-    return replace(job, model=TreeTable(table.width, table.seed, table.spread))
-
-
-def law(case: Case, method: Any, trees: bool = True, **changes: Any) -> dict[tuple[int, ...], tuple[float, Sample]]:
-    """Every output with its probability; whatever the drafts, its numbers must always be the same."""
-    found: dict[tuple[int, ...], tuple[float, Sample]] = {}
-
-    def run(draw: Any) -> list[Sample]:
-        job = case.job(draw, **changes)
-        return drive(method, branching(job) if trees else job)
-
-    for probability, (sample,) in enumerate_draws(run):
-        before, known = found.get(tuple(sample.tokens), (0.0, sample))
-        same(known, sample)
-        found[tuple(sample.tokens)] = (before + probability, sample)
-    return found
-
-
-def same(left: Sample, right: Sample) -> None:
-    assert left.tokens == right.tokens
-    assert left.finish_reason == right.finish_reason
-    assert left.log_prob == pytest.approx(right.log_prob, abs=TINY)
-    assert left.log_weight == pytest.approx(right.log_weight, abs=TINY)
-    assert (left.accepted, left.log_evidence) == (right.accepted, pytest.approx(right.log_evidence, abs=TINY))
-    assert [record.forced for record in left.trace] == [record.forced for record in right.trace]
-    for one, other in zip(left.trace, right.trace, strict=True):
-        assert one[:4] == pytest.approx(other[:4], abs=TINY)
-
-
-def check(case: Case, method: Any, trees: bool = True, **changes: Any) -> None:
-    expected, found = law(case, lcd, trees=False, **changes), law(case, method, trees, **changes)
-    assert found.keys() == expected.keys()
-    for tokens, (probability, sample) in found.items():
-        assert probability == pytest.approx(expected[tokens][0], abs=TINY)
-        same(sample, expected[tokens][1])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -226,3 +186,58 @@ def test_a_drafter_that_fails_to_learn() -> None:
 
 def test_a_wide_model() -> None:
     assert ForkTarget(TableModel(5)).width == 5
+
+
+# --- methods that are built on masked decoding ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", tiny_cases(2), ids=str)
+def test_resampling_stays_properly_weighted(case: Tiny) -> None:
+    """E[w · 1(x)] = p(x) of every member, whatever is drafted; and the same outputs as without drafts."""
+    speculation = Speculation([Given(4, 4)])
+    for settings in (case.settings, replace(case.settings, temperature=0.5)):
+        sums: dict[tuple[int, ...], float] = {}
+        plain = dict(enumerate_tokens(case, settings, None))
+        drafted = dict(enumerate_tokens(case, settings, speculation.complete))
+        assert drafted.keys() == plain.keys()
+        for key, (probability, sample) in drafted.items():
+            assert probability == pytest.approx(plain[key][0], abs=1e-12)
+            assert sample.log_weight == pytest.approx(plain[key][1].log_weight, abs=1e-12)
+            if sample.finish_reason == "stop":
+                weight = probability * math.exp(sample.log_weight)
+                sums[tuple(sample.tokens)] = sums.get(tuple(sample.tokens), 0.0) + weight
+        if settings.temperature == 1:
+            expected = {x: math.exp(log_p) for x, log_p in exact(case).items()}
+            assert sums == pytest.approx(expected, abs=1e-12)
+
+
+def enumerate_tokens(case: Tiny, settings: Settings, grow: Any) -> Any:
+    """(outcome, (probability, sample)): by the tokens of all samples that one was drawn from."""
+    found: dict[Any, tuple[float, Sample]] = {}
+
+    def run(draw: Any) -> list[Sample]:
+        return drive(SIR(samples=2), branching(case.job(draw, settings=settings, grow=grow)))
+
+    for probability, (sample,) in enumerate_draws(run):
+        key = tuple(sample.tokens), tuple(tuple(each.tokens) for each in sample.population)
+        found[key] = (found.get(key, (0.0, sample))[0] + probability, sample)
+    return found.items()
+
+
+@pytest.mark.parametrize("proposal", ["restart", "uniform", "priority"])
+def test_chains_that_draft(proposal: str) -> None:
+    """The same states for the same seed, and fewer forwards."""
+    saved = 0
+    for seed in range(6):
+        case = Case("dyck", seed, 1.0, settings=Settings(max_tokens=9))
+        method = MCMC(steps=3, proposal=proposal)
+        (plain,) = drive(method, branching(case.job(TorchDraw(seed))))
+        speculation = Speculation([Given(4, 4), Given(5, 9)])
+        job = branching(case.job(TorchDraw(seed), grow=speculation.complete))
+        (found,) = drive(method, job)
+        same(found, plain)
+        assert [state.tokens for state in found.population] == [state.tokens for state in plain.population]
+        assert found.drafts["given"].accepted <= found.drafts["given"].drafted
+        assert found.forwards <= plain.forwards
+        saved += plain.forwards - found.forwards
+    assert saved > 0

@@ -83,16 +83,23 @@ class Given(Drafter):
 class Drawn(Drafter):
     """Draws `width` children for each node down to a depth, from a random distribution for each text.
 
-    masked: under the constraint's mask. replacement: siblings are independent
+    masked: under the constraint's mask. replacement: siblings are independent. spine: only first children have children
     """
 
     name = "drawn"
 
     def __init__(
-        self, seed: int, width: int = 2, depth: int = 2, *, replacement: bool = False, masked: bool = True
+        self,
+        seed: int,
+        width: int = 2,
+        depth: int = 2,
+        *,
+        replacement: bool = False,
+        masked: bool = True,
+        spine: bool = False,
     ) -> None:
         self.seed, self.width, self.depth = seed, width, depth
-        self.replacement, self.masked = replacement, masked
+        self.replacement, self.masked, self.spine = replacement, masked, spine
 
     def draft(self, context: Context, budget: Budget) -> DraftTree:
         self.tokens: list[int] = []
@@ -132,7 +139,7 @@ class Drawn(Drafter):
             self.stated.append(float(probs[token]))
             if not self.replacement:
                 left[token] = 0
-        for child, token in nodes:
+        for child, token in nodes[:1] if self.spine else nodes:
             after = None if matcher is None else matcher.fork()
             if after is None or after.advance(token):
                 self._grow(context, [*path, token], child, after)

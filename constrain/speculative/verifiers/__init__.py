@@ -1,11 +1,41 @@
 """Verifiers, one rule a file; `VERIFIERS` is the table of their names.
 
 takes: a `Case` (tree, target at its places). gives: a `Verdict` (how far, and what comes next)
-start reading at: ../verifier.py (what a verifier is), then match.py
+start reading at: ../verifier.py (what a verifier is), match.py, then residual.py (what the rejection rules share)
 """
 
+from collections.abc import Callable
+
+from constrain.errors import ConstrainError
+from constrain.speculative.verifier import Verifier
+from constrain.speculative.verifiers.block import Block
+from constrain.speculative.verifiers.kseq import KSeq
 from constrain.speculative.verifiers.match import Match
+from constrain.speculative.verifiers.optimum import optimal_acceptance
+from constrain.speculative.verifiers.recursive import Recursive, RecursiveWithout, Token
+from constrain.speculative.verifiers.traversal import Traversal
 
-VERIFIERS = {"match": Match}
+VERIFIERS: dict[str, Callable[[], Verifier]] = {
+    rule.name: rule for rule in (Block, KSeq, Match, Recursive, RecursiveWithout, Token, Traversal)
+}
 
-__all__ = ["Match", "VERIFIERS"]
+
+def verifier_named(name: str) -> Verifier:
+    """A verifier of that name. Raises ConstrainError with the known names."""
+    if name not in VERIFIERS:
+        raise ConstrainError(f"there is no verifier {name!r}", fix=f"choose one of: {', '.join(sorted(VERIFIERS))}")
+    return VERIFIERS[name]()
+
+
+__all__ = [
+    "Block",
+    "KSeq",
+    "Match",
+    "Recursive",
+    "RecursiveWithout",
+    "Token",
+    "Traversal",
+    "VERIFIERS",
+    "optimal_acceptance",
+    "verifier_named",
+]

@@ -1,0 +1,59 @@
+"""The yardstick: how often can *any* rule accept one of k drafted siblings (Hu et al. 2025, arXiv 2502.18779)?
+
+    α* = 1 + min over sets H of tokens of  p(H) − Pr(all drafts are in H)
+
+by duality of optimal transport. The best H is one of those that take tokens by s/p, largest first, so one pass over the
+vocabulary finds it. Independent drafts: Pr = s(H)ᵏ. Without replacement: the chance that k draws stay in H, for k = 2
+in closed form, beyond that by enumeration of ordered draws: for tests and small vocabularies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import permutations
+
+import torch
+
+from constrain.errors import ConstrainError
+
+ENUMERATED = 200_000  # ordered draws that are enumerated at most
+
+
+def optimal_acceptance(target: torch.Tensor, drafted: torch.Tensor, k: int, replacement: bool) -> float:
+    """α* for k siblings at one place: at most this share of steps goes on to one of them, whatever the rule.
+
+    target, drafted: float[N], each sums to 1. Raises ConstrainError where too many draws would be enumerated.
+    """
+    p, s = target.double(), drafted.double()
+    order = torch.argsort(s / p.clamp(min=torch.finfo(p.dtype).tiny), descending=True)
+    p, s = p[order], s[order]
+    mass = p.cumsum(0)
+    inside = s.cumsum(0)
+    if replacement or k == 1:
+        stays = inside**k
+    elif k == 2:
+        stays = torch.stack([_two(s[: n + 1]) for n in range(len(s))])
+    else:
+        if math.perm(len(s), min(k, len(s))) > ENUMERATED:
+            raise ConstrainError(f"{k} draws without replacement from {len(s)} tokens are too many to enumerate")
+        stays = torch.tensor([_stays(s[: n + 1].tolist(), k) for n in range(len(s))], dtype=torch.float64)
+    return 1 + min(0.0, float((mass - stays).min()))
+
+
+def _two(s: torch.Tensor) -> torch.Tensor:
+    """Both of two draws without replacement are among these."""
+    others = (1 - s).clamp(min=torch.finfo(s.dtype).tiny)
+    return (s * (s.sum() - s) / others).sum()
+
+
+def _stays(s: Sequence[float], k: int) -> float:
+    """All of k draws without replacement are among these; where fewer have any probability, all of those are."""
+    total = 0.0
+    for drawn in permutations(s, k):
+        chance, left = 1.0, 1.0
+        for share in drawn:
+            chance *= share / left if left > 0 else 0.0
+            left -= share
+        total += chance
+    return total

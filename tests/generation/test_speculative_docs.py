@@ -1,0 +1,34 @@
+"""docs/speculative.md runs as it stands, and names every drafter and every verifier."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from constrain.speculative import NAMED, VERIFIERS
+
+
+def test_the_examples_run(repository: Path) -> None:
+    page = (repository / "docs" / "speculative.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    results = []
+    for block in blocks:
+        exec(compile(block, "docs/speculative.md", "exec"), names)
+        results.append(names["g"])
+    auto, drawn, own = results
+    assert auto.stats.tokens_per_forward > 1
+    assert auto.finish_reason == "stop"
+    assert auto.stats.drafts["lookup"].accepted > 0
+    assert drawn.stats.drafts["model"].accepted > 0
+    assert drawn.stats.drafts["model"].fault is None
+    assert own.stats.drafts["again"].drafted > 0
+
+
+def test_everything_is_named(repository: Path) -> None:
+    page = (repository / "docs" / "speculative.md").read_text(encoding="utf-8")
+    for name in NAMED:
+        assert f'`"{name}"`' in page
+    for name in VERIFIERS:
+        assert re.search(rf"^\| `{name}`", page, re.MULTILINE)
