@@ -83,3 +83,20 @@ def test_diagrams_need_their_package(tmp_path, monkeypatch):
     code, output = run("diagram", LIST, "-o", str(tmp_path / "list.svg"))
     assert code == 2
     assert "pip install railroad-diagrams" in output
+
+
+def test_generate_shapes_its_output():
+    lists = 'start: "[" [start ("," start)*] "]" | /[0-9]/'
+    arguments = ["--prompt", "[1,[", "--suffix", "]]", "--max-tokens", "12", "--close", "--seed", "3", "-n", "3"]
+    code, output = run("generate", "--grammar", lists, *arguments)
+    assert code == 0
+    for line in output.splitlines():
+        assert run("check", "--grammar", lists, "-", given=f"[1,[{line}]]")[0] == 0
+    code, output = run(
+        "generate", "--regex", "[a-z ]*", "--stop", "e", "--stop", "a", "--min-tokens", "2", "--seed", "1"
+    )
+    assert code == 0
+    assert not set("ea") & set(output)
+    code, output = run("generate", "--regex", "[a-z]{30,}", "--close", "--max-tokens", "3")
+    assert code == 2
+    assert "is too small" in output
