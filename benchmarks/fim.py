@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import constrain
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, LimitError
 from constrain.grammar.source import Source
 from constrain.guided.closing import Closing
 from constrain.guided.members import is_member
@@ -136,13 +136,17 @@ def by_model(model: Any, rng: random.Random) -> Callable[[Source], str]:
 
 def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], str], rng: random.Random) -> dict[str, Any]:
     """Cut, complete, check; the row of the table."""
-    compile_ms, total_ms, lengths, faults, changed, tight = [], [], [], [], 0, 0
+    compile_ms, total_ms, lengths, faults, changed, tight, uncut = [], [], [], [], 0, 0, 0
     for whole in wholes:
         start = rng.randrange(len(whole.text))
         end = min(len(whole.text), start + rng.randrange(PIECE))
         prefix, suffix = whole.text[:start], whole.text[end:]
         begin = time.thread_time()
-        source = constrain.between(whole.source, prefix=prefix, suffix=suffix)
+        try:
+            source = constrain.between(whole.source, prefix=prefix, suffix=suffix)
+        except LimitError:  # a number under `multipleOf`
+            uncut += 1
+            continue
         compile_ms.append(1e3 * (time.thread_time() - begin))
         try:
             middle = generate(source)
@@ -165,6 +169,7 @@ def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], str], r
         "wholes that parse": len(lengths) - len(faults),
         "middles other than the one cut out": changed,
         "budget too small": tight,
+        "refused: cannot be cut": uncut,
         "characters": [statistics.median(lengths), max(lengths)] if lengths else [],
         "between() ms, median and max": [round(statistics.median(compile_ms), 2), round(max(compile_ms), 1)],
         "all ms, median and max": [round(statistics.median(total_ms), 1), round(max(total_ms), 1)],

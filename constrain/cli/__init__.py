@@ -1,4 +1,5 @@
 """The command line: `constrain generate | check | explain | test-grammar | warmup | bench`.
+"""The command line: `constrain generate | check | explain | lint | diagram | warmup | bench`.
 
 The idea: a command reads its options, asks the library, and prints. A result goes to standard output; a fault is one
 message on standard error and an exit code, never a traceback (`console.py`). Whatever takes time to load (numba,
@@ -12,6 +13,7 @@ from typing import Annotated
 import typer
 
 from constrain.cli import bench, check, examples, explain, generate, warmup
+from constrain.cli import bench, check, diagram, explain, generate, lint, warmup
 from constrain.cli.console import EXIT_CODES, reported
 
 app = typer.Typer(
@@ -29,6 +31,8 @@ app.command("generate", epilog=EXIT_CODES)(reported(generate.command))
 app.command("check", epilog=EXIT_CODES)(reported(check.command))
 app.command("explain", epilog=EXIT_CODES)(reported(explain.command))
 app.command("test-grammar", epilog=EXIT_CODES)(reported(examples.command))
+app.command("lint", epilog=EXIT_CODES)(reported(lint.command))
+app.command("diagram", epilog=EXIT_CODES)(reported(diagram.command))
 app.command("warmup", epilog=EXIT_CODES)(reported(warmup.command))
 app.add_typer(bench_app, name="bench")
 for benchmark in (bench.maskbench, bench.keywords, bench.jsonschemabench):

@@ -41,7 +41,7 @@ def command(
 def verdict(source: Any, data: bytes) -> list[str]:
     """No lines for a member; else lines that say where it fails: place, the text with a caret, what is expected."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation
+    from constrain.cli.expected import byte_vocabulary, expectation, in_words
     from constrain.errors import span
 
     compiled = constrain.compile(source, byte_vocabulary())
@@ -62,7 +62,7 @@ def verdict(source: Any, data: bytes) -> list[str]:
     fault = "the text ends too early" if good == len(data) else f"{named(data, begin, good)} is not allowed here"
     because = [f"  because {reason}"] if reason is not None and not reason.startswith("not JSON") else []
     return [f"not a member: {fault}", f"  at {place}", *(f"     {line}" for line in drawing), *because] + [
-        f"  {line}" for line in expectation(matcher)
+        f"  {line}" for line in [*expectation(matcher), *in_words(source, matcher)]
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 END_OF_TEXT = 256
 SPELLED = {0x20: "space", 0x09: "tab", 0x0A: "newline", 0x0D: "carriage return", 0x60: "backquote"}
 QUIET = frozenset(b"\\ \t\n\r")  # what an example leaves out: escapes and white space
+MOST_RULES = 6  # in progress, that are shown
 LEAD = range(0xC2, 0xF5)  # the first bytes of characters beyond ASCII (RFC 3629, section 4)
 
 
@@ -84,6 +85,30 @@ def expectation(matcher: Any) -> list[str]:
     if any(len(sample) > 1 for sample in samples):
         lines.append("for example: " + "  ".join(samples))
     return lines
+
+
+def in_words(source: Any, matcher: Any) -> list[str]:
+    """Lines that say the same in the words of a grammar text: its terminals, and the rules in progress."""
+    from constrain.grammar.source import GrammarText
+
+    if not isinstance(source, GrammarText):
+        return []
+    from constrain.engine.situation import situation
+
+    here = situation(matcher)
+    waiting = [*here.begin, *(f"more of {name}" for name in here.go_on)]
+    lines = [f"in the grammar: {_listed(waiting, 12)}"] if waiting else []
+    if here.around:
+        lines.append(f"inside {', in '.join(here.around)}")
+    return lines + [f"  {rule}" for rule in here.rules[:MOST_RULES]] + _and_more(here.rules)
+
+
+def _listed(names: list[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f", and {len(names) - most} more" if len(names) > most else "")
+
+
+def _and_more(rules: list[str]) -> list[str]:
+    return [f"  and {len(rules) - MOST_RULES} more"] if len(rules) > MOST_RULES else []
 
 
 def _runs(sorted_bytes: list[int]) -> list[tuple[int, int]]:

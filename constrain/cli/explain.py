@@ -30,10 +30,17 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Why is this token refused? Show which of its bytes has no continuation, and what is expected there."""
-    if (text is None) == (token is None):
-        raise UsageError("give exactly one of --text and --token")
+    """Why is this token refused? Show which of its bytes has no continuation, and what is expected there.
+
+    Without a token: show where the text stands, in the words of the grammar.
+    """
+    if text is not None and token is not None:
+        raise UsageError("give at most one of --text and --token")
     source = options.source()
+    if text is None and token is None:
+        good, lines = state(source, prefix.encode("utf-8"))
+        typer.echo("\n".join(lines))
+        raise typer.Exit(0 if good else NOT_A_MEMBER)
     spelled: bytes | None
     if text is not None:
         spelled, name = text.encode("utf-8"), repr(text)
@@ -55,7 +62,7 @@ def command(
 def explanation(source: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
     """(allowed, lines that say why). token: its bytes; None stands for the end of the text."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation
+    from constrain.cli.expected import byte_vocabulary, expectation, in_words
 
     matcher = constrain.compile(source, byte_vocabulary()).matcher()
     good = advance_far(matcher, prefix)
@@ -74,7 +81,20 @@ def explanation(source: Any, prefix: bytes, token: bytes | None, name: str) -> t
     lines = [f"refused: {name}{after}", f"  byte {good + 1} of {len(token)}, {_byte(token[good])}, has no continuation"]
     if good:
         lines.append(f"  up to there: {_short(prefix + token[:good])}")
-    return False, lines + [f"  {line}" for line in expectation(matcher)]
+    return False, lines + [f"  {line}" for line in [*expectation(matcher), *in_words(source, matcher)]]
+
+
+def state(source: Any, prefix: bytes) -> tuple[bool, list[str]]:
+    """(is it a prefix of a member, lines that say where a text stands)."""
+    import constrain
+    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+
+    matcher = constrain.compile(source, byte_vocabulary()).matcher()
+    good = advance_far(matcher, prefix)
+    said = f"after {_short(prefix)}" if prefix else "at the start"
+    if good < len(prefix):
+        said = f"--prefix is no prefix of a member: it fails at byte {good + 1}, {_byte(prefix[good])}"
+    return good == len(prefix), [said, *(f"  {line}" for line in [*expectation(matcher), *in_words(source, matcher)])]
 
 
 def _short(text: bytes, length: int = 40) -> str:

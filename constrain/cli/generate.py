@@ -32,6 +32,15 @@ def command(
         str, typer.Option(metavar="NAME", help="What is sampled: lcd, faithful, cars, exact, argmax, ...")
     ] = "lcd",
     seed: Annotated[int | None, typer.Option(help="The same seed writes the same text.")] = None,
+    stop: Annotated[
+        list[str] | None, typer.Option(help="End the text where this is first written; may be given several times.")
+    ] = None,
+    min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0,
+    close: Annotated[bool, typer.Option("--close", help="Always complete the text within --max-tokens.")] = False,
+    prefix: Annotated[str | None, typer.Option(help="What comes before the text in a member; see --suffix.")] = None,
+    suffix: Annotated[
+        str | None, typer.Option(help="Fill in the middle: prefix (or prompt), text and suffix are a member.")
+    ] = None,
     n: Annotated[int, typer.Option("--n", "-n", help="How many texts.", min=1)] = 1,
     stream: Annotated[bool, typer.Option("--stream", help="Show the text as it is written (one text only).")] = False,
     as_json: Annotated[
@@ -46,6 +55,7 @@ def command(
     import constrain
 
     given = {"constraint": source, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
+    given |= {"stop": stop or None, "min_tokens": min_tokens, "close": close, "prefix": prefix, "suffix": suffix}
     given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
     if stream:
         results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given))]

@@ -1,0 +1,56 @@
+"""`constrain lint`: what is doubtful about a grammar, with an example text where it can be read in two ways."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+import typer
+
+from constrain.cli.console import NOT_A_MEMBER, UsageError
+from constrain.cli.sources import read_grammar
+
+DOUBTFUL = NOT_A_MEMBER
+
+
+def command(
+    grammar: Annotated[str, typer.Argument(metavar="FILE|TEXT", help="A Lark or GBNF grammar: a file, or the text.")],
+    grammar_format: Annotated[str | None, typer.Option(help="lark or gbnf; guessed when left out.")] = None,
+    start: Annotated[str | None, typer.Option(help="The start rule (start; in GBNF root).")] = None,
+    lexer: Annotated[str, typer.Option(help="dynamic or greedy.")] = "dynamic",
+    seconds: Annotated[float, typer.Option(help="How long to look for a text with two readings.", min=0.0)] = 5.0,
+) -> None:
+    """What is doubtful about a grammar? Unused and unreachable rules, endless loops, shadowed terminals, ambiguity."""
+    lines = report(load(grammar, grammar_format, start, lexer), seconds)
+    typer.echo("\n".join(lines) if lines else "nothing is doubtful")
+    if lines:
+        raise typer.Exit(DOUBTFUL)
+
+
+def load(given: str, grammar_format: str | None, start: str | None, lexer: str) -> Any:
+    """The source of a grammar text. Raises UsageError, GrammarError."""
+    import constrain
+    from constrain.grammar.source import GrammarText
+
+    text, name = read_grammar(given)
+    kind = grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
+    source = constrain.grammar(text, format=cast(Any, kind), start=start, lexer=cast(Any, lexer))
+    if not isinstance(source, GrammarText):
+        raise UsageError("this is no grammar text")
+    return source
+
+
+def report(source: Any, seconds: float = 5.0) -> list[str]:
+    """A line for each finding, and an example for an ambiguity."""
+    from constrain.grammar.lint import lint
+    from constrain.grammar.walk import reachable
+    from constrain.guided.shortest import least_texts
+
+    lines = []
+    for finding in lint(source, seconds=seconds):
+        lines.append(f"{finding.kind}: {finding.message}")
+        if finding.ambiguity is not None:
+            table = reachable(source.to_grammar().start, 1 << 30)
+            least = least_texts(table or {})
+            words = [least[symbol].decode(errors="replace") for symbol in finding.ambiguity.form]
+            lines.append(f"  for example: {(' ' if source.to_grammar().ignore else '').join(words)!r}")
+    return lines
