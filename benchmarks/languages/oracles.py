@@ -42,6 +42,8 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "expat": "languages.xml_oracle:expat",
     "graphql-core": "languages.oracles:graphql",
     "json": "languages.oracles:json",
+    "gcc": "languages.gcc:gcc",
+    "javac": "languages.javac:javac",
     "node": "languages.node:node",
     "sqlite": "languages.sqlite:sqlite",
     "json5": "languages.oracles:json5",
