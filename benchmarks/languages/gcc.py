@@ -17,7 +17,8 @@ SYNTAX = re.compile(
     r"error: (expected|stray|missing terminating|unterminated|invalid suffix|empty character|two or more data types"
     r"|too many decimal|exponent has|invalid digit|.*used with no following hex|both ‘|.*incomplete universal"
     r"|duplicate ‘|multiple storage|‘else’ without|ISO C forbids an empty|missing ‘\(’|‘asm’ operand)"
-    r"|data definition has no type|type defaults to ‘int’ (in|\[)|extra semicolon|no semicolon at end|empty enum|empty declaration"
+    r"|data definition has no type|type defaults to ‘int’ (in|\[)"
+    r"|extra semicolon|no semicolon at end|empty enum|empty declaration"
 )
 NO_VERDICT = re.compile(r"unknown type name|lvalue required as left")
 UNKNOWN = re.compile(r"error: (unknown type name|.*undeclared)")
