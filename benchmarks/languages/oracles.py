@@ -43,6 +43,8 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "gbnf": "languages.grammar_oracles:gbnf",
     "graphql-core": "languages.oracles:graphql",
     "json": "languages.oracles:json",
+    "gcc": "languages.gcc:gcc",
+    "javac": "languages.javac:javac",
     "node": "languages.node:node",
     "sqlite": "languages.sqlite:sqlite",
     "json5": "languages.oracles:json5",

@@ -1,9 +1,9 @@
 """SQLite as an oracle: does its parser read the text to the end?
 
-The library is called through ctypes, since the standard module prepares one statement only. Preparing runs nothing, so
-most names are unknown, and SQLite says so at the end of a statement, or (CREATE, ALTER) as soon as it has read a name;
-the database has a few tables for that. Only messages about syntax make a text no member. Where another fault stopped
-the parser before the end of the text there is no verdict: what follows was not read.
+The library is called through ctypes, since the standard module prepares one statement only. Preparing runs nothing,
+so most names are unknown, and SQLite says so at the end of a statement, or (CREATE, ALTER) as soon as it has read a
+name; the database has a few tables for that. Only messages about syntax make a text no member. Where another fault
+stopped the parser before the end of the text there is no verdict: what follows was not read.
 """
 
 from __future__ import annotations

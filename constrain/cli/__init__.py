@@ -1,5 +1,4 @@
-"""The command line: `constrain generate | check | explain | test-grammar | warmup | bench`.
-"""The command line: `constrain generate | check | explain | lint | diagram | warmup | bench`.
+"""The command line: `constrain generate | check | explain | lint | diagram | test-grammar | warmup | bench`.
 
 The idea: a command reads its options, asks the library, and prints. A result goes to standard output; a fault is one
 message on standard error and an exit code, never a traceback (`console.py`). Whatever takes time to load (numba,
@@ -12,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from constrain.cli import bench, check, examples, explain, generate, warmup
-from constrain.cli import bench, check, diagram, explain, generate, lint, warmup
+from constrain.cli import bench, check, diagram, examples, explain, generate, lint, warmup
 from constrain.cli.console import EXIT_CODES, reported
 
 app = typer.Typer(

@@ -1,0 +1,11 @@
+typedef unsigned long size;
+typedef int (*callback)(void *, const char *restrict s, ...);
+static const volatile int a = 1, *b, c[3] = { 1, [2] = 3, }, (*d)[2], *(*e[4])(int);
+extern inline int f(void), g(), h(int x, size, int [], char *[static 3], int (*)(long));
+unsigned long long int i; long unsigned j; signed char k; double _Complex l; _Bool m; long double n;
+struct s; struct t { int x : 3, : 2, y; struct { int z; }; union { float u; double v; } w; const char name[]; };
+enum color { RED, GREEN = 1 << 2, BLUE, }; enum color paint;
+_Thread_local int o; _Alignas(16) int p; _Alignas(double) char q; _Atomic(int) r; _Atomic int s1;
+_Noreturn void stop(void); _Static_assert(sizeof(int) >= 2, "int");
+callback cb; size n1; struct t *make(struct t s), v = { .x = 1, .w.u = 2.0f, { 3 } };
+int vla(int n, int a[n][n + 1], int b[*], int c[const static 2]);

@@ -1,0 +1,3 @@
+#include <stdio.h>
+int x = 1
+int y = 2;

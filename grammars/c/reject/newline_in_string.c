@@ -1,0 +1,2 @@
+char *s = "one
+two";

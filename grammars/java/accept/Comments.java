@@ -1,0 +1,4 @@
+/**/class/* a */A// b
+{/* several
+lines * / ** */int x;/***/}
+// end

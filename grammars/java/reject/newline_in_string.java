@@ -1,0 +1,2 @@
+class A { String x = "one
+two"; }
