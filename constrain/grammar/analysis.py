@@ -258,6 +258,44 @@ def swallowed_pairs(table: Table, ignore: tuple[Terminal, ...]) -> list[tuple[Te
     return sorted(found, key=lambda pair: (pair[0].name, pair[1].name))
 
 
+def outranked(table: Table, ignore: tuple[Terminal, ...]) -> list[tuple[Terminal, Terminal]]:
+    """(winner, loser) of terminals with the same texts, one of which wins under `lexer="greedy"` where both may stand.
+
+    The same texts: the same tree. Cost: linear in the terminals.
+    """
+    ranks: dict[Node, dict[Terminal, None]] = {}
+    for terminal in [*terminals(table), *ignore]:
+        ranks.setdefault(terminal.node, {})[terminal] = None
+    found: list[tuple[Terminal, Terminal]] = []
+    for same in ranks.values():
+        first, *others = sorted(same, key=_rank, reverse=True)
+        found += [(first, other) for other in others if _rank(other) < _rank(first)]
+    return found
+
+
+def _rank(terminal: Terminal) -> tuple[int, bool]:
+    return terminal.priority, terminal.literal
+
+
+def left_associative(table: Table) -> Table:
+    """The same language with less ambiguity: `s: s x s | y` becomes `s: s x s# | s#` and `s#: y`.
+
+    A text of such a rule is a sequence of `y` with an `x` between any two, whatever tree it was derived by; so the tree
+    that leans to the left is enough. Of `s: s s s`, copies of the rule alone, all but the first are replaced.
+    """
+    flat: Table = {}
+    for name, alternatives in table.items():
+        inner = f"{name}#"  # no rule of a grammar text can have this name
+        joined = [a for a in alternatives if len(a) > 1 and a[0] == a[-1] == name]
+        if joined:
+            middles = [(inner,) * (len(a) - 2) if set(a) == {name} else a[1:-1] for a in joined]
+            flat[name] = ((inner,), *((name, *middle, inner) for middle in middles))
+            flat[inner] = tuple(a for a in alternatives if a not in joined)
+        else:
+            flat[name] = alternatives
+    return flat
+
+
 def finite_node(node: Node) -> bool:
     """Is the language visibly finite? (False may be wrong under `&` and complement.)"""
     if isinstance(node, syntax.Intersect):

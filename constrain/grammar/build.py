@@ -62,13 +62,17 @@ def build(
     if folded:
         table = analysis.without_unproductive(to_table(fold(rules)))
     kept = analysis.reachable_rules(table, start)
-    table = {name: alternatives for name, alternatives in table.items() if name in kept}
+    table = analysis.left_associative({name: table[name] for name in table if name in kept})
     ignore = tuple(terminal for terminal in ignore if not analysis.empty_node(terminal.node))
     if lexer == "greedy":
         findings += [
             f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
             for a, b in analysis.swallowed_pairs(table, ignore)
             if layout is None or not {a.name, b.name} & {*layout.declared}
+        ]
+        findings += [
+            f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
+            for higher, lower in analysis.outranked(table, ignore)
         ]
     right_recursive = analysis.right_recursive_rules(table)
     if layout is not None:

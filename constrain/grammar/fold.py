@@ -44,7 +44,7 @@ def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
     found, stack = {start: None}, [start]
     while stack:
         name = stack.pop()
-        new = references(rules[name]).keys() - found.keys() if name in rules else ()
+        new = [each for each in references(rules[name]) if each not in found] if name in rules else []
         found |= dict.fromkeys(new)
         stack += new
     return found

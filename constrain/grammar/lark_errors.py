@@ -203,7 +203,7 @@ def _syntax_error(message: str, unexpected: UnexpectedInput, places: Places) -> 
     index = len(text) if unexpected.pos_in_stream is None else min(unexpected.pos_in_stream, len(text))
     fix = _SYNTAX
     if isinstance(unexpected, UnexpectedCharacters):
-        said = f"unexpected character {text[index : index + 1]!r}"
+        said, fix = _bad_character(text, index)
     else:
         said = re.sub(r", at line \d+ column \d+$", "", message.split("\n")[0])
         if text[index : index + 2] in (":=", "::"):
@@ -216,6 +216,23 @@ def _syntax_error(message: str, unexpected: UnexpectedInput, places: Places) -> 
     while index > 0 and text[index : index + 1] in ("", "\n", "\r") and text[index - 1 : index] in "\r\n":
         index -= 1  # the fault is seen at the line's end: point there, not below
     return GrammarError(_lower(said), place=places.at(index), fix=fix)
+
+
+_DIRECTIVES = "%ignore, %import, %declare, %override, %extend"
+
+
+def _bad_character(text: str, index: int) -> tuple[str, str]:
+    """(message, way out) for what lark cannot make a token of."""
+    found = text[index : index + 1]
+    if found == '"':
+        return "this string is not closed", 'add "; a newline is written \\n'
+    if found == "/":
+        return "this regex is not closed", "add /; a slash inside is written \\/"
+    if found == "%" and (name := re.match(r"%\w*", text[index:])):
+        return f"unknown directive {name[0]}", f"the directives are {_DIRECTIVES}, and %json and %regex in rules"
+    if found == "\ufeff":
+        return "a byte order mark", "remove it: the text begins after it"
+    return f"unexpected character {found!r}", _SYNTAX
 
 
 def _unclosed(text: str, end: int) -> int:

@@ -38,7 +38,7 @@ from constrain.grammar.regular import WHOLE, with_blanks
 from constrain.grammar.rules import Lexer, Terminal
 
 MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself with ever larger arguments
-_NOTHING: Expression = Sequence(())
+MAX_PRIORITY = (1 << 20) - 1  # of terminals; the engine keeps them in an int32 with two other bits
 
 
 @dataclass(frozen=True)
@@ -238,6 +238,12 @@ class _Reader:
     def terminal(self, name: str) -> Terminal:
         if name not in self.terminals:
             tree, priority = self.definitions[name]
+            if abs(priority) > MAX_PRIORITY:
+                raise GrammarError(
+                    f"the priority {priority} of {name} is too large",
+                    place=self.places.definition(name),
+                    fix=f"keep priorities within ±{MAX_PRIORITY}",
+                )
             node = terminal_node(tree, self.places.token)
             shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
             self.terminals[name] = Terminal(node, shown, priority, literal=single_string(tree) is not None)

@@ -72,10 +72,10 @@ def test_when_larks_order_decides():
     short = Contextual('start: A | B\nA.1: "a"\nB: "ab"')  # lark: priority comes before length
     assert short.order_decides("ab")
     assert not short.order_decides("a")
-    tied = Contextual("start: A | B\nA: /[ab]/\nB: /[bc]/")
-    assert tied.order_decides("b")
+    tied = Contextual('start: a "x" | b "y"\na: A\nb: B\nA: /[ab]/\nB: /[bc]/')
+    assert tied.order_decides("bx")
     with pytest.raises(Conflict):
-        Contextual('start: "a" start | "a"?')
+        Contextual('start: "a" start | "a" start "b" | "c"')
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from constrain.automata import syntax
 from constrain.grammar import analysis
-from constrain.grammar.ebnf import Counted, counted
+from constrain.grammar.ebnf import Counted, counted, to_nonterminals
 from constrain.grammar.rules import Grammar, Nonterminal, Terminal
 from naive_grammar import Earley, begins, language, matches, random_grammar, random_node, texts
 
@@ -157,3 +157,19 @@ def test_counted_symbols_are_made_link_by_link():
     found = language(Grammar(counted(A, 2, 4)), "a", 6)
     assert [text for text, (is_member, _) in found.items() if is_member] == ["aa", "aaa", "aaaa"]
     assert [text for text, (_, is_viable) in found.items() if not is_viable] == ["aaaaa"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_left_associative_tables_have_the_same_language(seed):
+    """Random alternatives of s (at both ends, often), of another rule and of letters; every text up to a length."""
+    rng = random.Random(seed)
+    table = {}
+    for name, other in (("s", "t"), ("t", "s")):
+        alternatives = [tuple(rng.choices([name, other, A, B], [3, 1, 2, 2], k=rng.randint(1, 3))) for _ in range(2)]
+        ends = (name, *rng.choices([A, B, other, name], k=rng.randrange(3)), name)
+        empty = [()] if rng.randrange(3) == 0 else []
+        table[name] = tuple(dict.fromkeys([*alternatives, ends, (rng.choice([A, B]),), *empty]))
+    flat = analysis.left_associative(table)
+    assert "s#" in flat
+    made = [language(Grammar(to_nonterminals(each, "s", frozenset())), "ab", 5) for each in (table, flat)]
+    assert made[0] == made[1]

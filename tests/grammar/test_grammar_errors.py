@@ -87,6 +87,12 @@ def test_what_was_folded_into_a_terminal_is_not_out_of_reach():
         ),
         ('start: NUM NUM\nNUM: /[0-9]+/\n%ignore " "', "greedy", ()),
         (
+            'start: LOW "!" | HIGH "?"\nLOW.1: /a+/\nHIGH.2: /a+/',
+            "greedy",
+            ("LOW is not taken under lexer='greedy' where HIGH may stand: both have the same texts",),
+        ),
+        ('start: LOW "!" | HIGH "?"\nLOW.1: /a+/\nHIGH.2: /a+/', "dynamic", ()),
+        (
             "start: WORDS WORDS\nWORDS: /[a-z ]+/\n%ignore /[ ]/",
             "greedy",
             ("WORDS can never directly follow WORDS under lexer='greedy': the longest WORDS runs into it",),
