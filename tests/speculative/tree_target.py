@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,11 @@ class TreeTableSession:
 
 def table_probs(seed: int, prefix: Sequence[int], size: int, spread: float) -> np.ndarray:
     """Some distribution, the same for the same prefix; some entries are zero."""
+    return _table_probs(seed, tuple(prefix), size, spread)
+
+
+@lru_cache(maxsize=100_000)
+def _table_probs(seed: int, prefix: tuple[int, ...], size: int, spread: float) -> np.ndarray:
     rng = np.random.default_rng([seed, 11, *(token + 1 for token in prefix)])
     weights = np.exp(rng.normal(scale=spread, size=size))
     weights[rng.random(size) < 0.15] = 0
@@ -118,7 +124,7 @@ class Drawn(Drafter):
         if len(path) == self.depth:
             return
         size = context.setting.size
-        probs = torch.from_numpy(table_probs(self.seed, [*context.tokens, *path], size, 1.5))
+        probs = torch.tensor(table_probs(self.seed, [*context.tokens, *path], size, 1.5))
         if self.masked and matcher is not None:
             allowed = torch.tensor([matcher.allows(token) for token in range(size)])
             probs = probs * allowed if float((probs * allowed).sum()) else allowed.double()

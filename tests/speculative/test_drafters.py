@@ -1,0 +1,179 @@
+"""What each drafter proposes, by hand; and that a draft model which is the target itself is always agreed with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from decoder_cases import branching, same
+from sampling_cases import Case
+from speculative_cases import LETTERS, context_of
+
+import constrain
+from constrain.errors import ConstrainError
+from constrain.sampling import Settings, TorchDraw, lcd
+from constrain.sampling.sampler import drive
+from constrain.speculative import Budget, Context, DraftTree, Fixed, Forced, Lookup, Model, Speculation
+from constrain.speculative.drafters import NAMED, drafter_named
+from constrain.speculative.drafters.forced import longest_match
+from toy_matcher import ToyConstraint
+from toy_model import TableModel
+
+WIDE = Budget(20, 20)
+ANY = ToyConstraint(LETTERS, is_prefix=lambda t: True, is_member=lambda t: True)
+
+
+def paths(tree: DraftTree) -> list[list[int]]:
+    """The paths to the leaves."""
+    inner = set(tree.parents.tolist())
+    leaves = [node for node in range(len(tree)) if node not in inner]
+    return [[int(tree.tokens[i]) for i in tree.path(leaf + 1)] for leaf in leaves]
+
+
+# --- lookup -----------------------------------------------------------------------------------------------------------
+
+
+def test_lookup_copies_what_followed() -> None:
+    context = context_of(None, [5, 6, 7, 8, 9, 5, 6], prompt=[1])
+    assert paths(Lookup(copies=1).draft(context, WIDE)) == [[7, 8, 9, 5, 6]]
+    assert paths(Lookup(copies=1).draft(context, Budget(20, 2))) == [[7, 8]]
+    assert paths(Lookup(copies=1).draft(context_of(None, [5, 6], prompt=[1]), WIDE)) == []
+
+
+def test_lookup_prefers_long_matches_then_late_ones() -> None:
+    #                            a b c   then b d      then b e      and now a b
+    context = context_of(None, [1, 2, 3, 9, 2, 4, 9, 9, 2, 5, 9, 9, 1, 2], prompt=[0])
+    assert paths(Lookup(longest=2, copies=1).draft(context, Budget(9, 1))) == [[3]]
+    assert paths(Lookup(longest=1, copies=1).draft(context, Budget(9, 1))) == [[5]]
+    assert paths(Lookup(longest=2, copies=3).draft(context, Budget(9, 1))) == [[3], [5], [4]]
+    assert paths(Lookup(longest=2, shortest=2, copies=3).draft(context, Budget(9, 1))) == [[3]]
+
+
+def test_lookup_reads_hints_and_remembers() -> None:
+    context = context_of(None, [7], prompt=[1], hints=[[3, 4, 5], [7, 8, 3]])
+    drafter = Lookup()
+    assert paths(drafter.draft(context, WIDE)) == [[8, 3]]
+    tokens = [*context.tokens, 8, 3]
+    longer = replace(context, tokens=tokens)  # the same memo
+    assert paths(drafter.draft(longer, WIDE)) == [[4, 5]]
+    assert paths(Lookup().draft(replace(longer, memo={}), WIDE)) == [[4, 5]]
+    other = context_of(None, [7], prompt=[1])
+    assert paths(drafter.draft(other, WIDE)) == []
+
+
+@pytest.mark.parametrize("options", [{"longest": 0}, {"longest": 2, "shortest": 3}, {"copies": 0}, {"shortest": "a"}])
+def test_options_of_lookup(options: dict[str, Any]) -> None:
+    with pytest.raises(ConstrainError, match="must be an int of at least"):
+        Lookup(**options)
+
+
+# --- forced -----------------------------------------------------------------------------------------------------------
+
+
+def test_forced_bytes_are_tokenised() -> None:
+    vocabulary = constrain.Vocabulary(
+        [b"{", b'"', b'"n', b"na", b"me", b'":', b":", b"a", b"n", b"m", b"e", None], [11]
+    )
+    compiled = constrain.compile(constrain.regex(r'\{("name"|"nap"):'), vocabulary)
+    matcher = compiled.matcher()
+    setting = replace(context_of(None).setting, size=12, eos_ids=[11], token_bytes=vocabulary.tokens)
+    context = replace(context_of(None), setting=setting, matcher=matcher)
+    assert paths(Forced().draft(context, WIDE)) == [[0, 2, 7]]  # {  "n  a, and then m or p
+    assert paths(Forced().draft(context, Budget(9, 2))) == [[0, 2]]
+    own = replace(context, setting=replace(setting, encode=lambda text: list(text)))
+    assert paths(Forced().draft(own, WIDE)) == [list(b'{"na')]
+    for token in (0, 2, 7, 9):
+        assert matcher.advance(token)
+    assert paths(Forced().draft(context, WIDE)) == [[10, 5]]  # e  ":
+    assert matcher.state == context.matcher.state  # type: ignore[union-attr]
+    assert paths(Forced().draft(context_of(None), WIDE)) == []
+    assert paths(Forced().draft(context_of(ANY), WIDE)) == []  # a matcher that knows no bytes
+
+
+def test_the_longest_match() -> None:
+    encode = longest_match([b"a", b"ab", b"abc", b"b", None, b"", b"ab"])
+    assert encode(b"abcabba") == [2, 1, 3, 0]
+    assert encode(b"abxab") == [1]  # no token begins with x
+    assert encode(b"") == []
+
+
+# --- a model ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ragged", [True, False])
+@pytest.mark.parametrize(
+    "settings", [{"temperature": 0}, {"temperature": 1.0}, {"temperature": 0.5, "top_k": 2}], ids=str
+)
+def test_the_target_agrees_with_itself(settings: dict[str, Any], ragged: bool) -> None:
+    """Nothing that the target itself drafts is refused: the drafter follows rows that end, and rows that lag."""
+    case = Case("skewed", 3, 1.0, settings=Settings(max_tokens=9, **settings))
+    given = {"rows": 3, "prompts": [[0], [1, 2], [2, 0, 1]]}
+    job = branching(case.job(TorchDraw(1), **given))
+    table = case.model
+    drafter = Model(TableModel(table.width, table.seed, table.spread, ragged=ragged))
+    samples = drive(Speculation([drafter], verifier="token", controller=Fixed(9, 3)), job)
+    for sample in samples:
+        count = sample.drafts["model"]
+        assert count.fault is None
+        assert count.accepted == count.drafted > 0
+        assert sample.forwards < len(sample.tokens)
+    if settings["temperature"] == 0:
+        for sample, plain in zip(samples, drive(lcd, case.job(TorchDraw(1), **given)), strict=True):
+            same(sample, plain)
+
+
+@pytest.mark.parametrize("draws", ["any", "chain", "without"])
+def test_what_a_model_states_is_what_it_draws_from(draws: str) -> None:
+    """Masked, shaped, and one-sided: siblings are distinct, and the row is the draft model's own law."""
+    words = ToyConstraint(LETTERS, [b"abc", b"acb", b"b", b"ca"])
+    model = TableModel(7, 2)
+    setting = replace(context_of(words).setting, draws=draws, settings=Settings(temperature=0.7))
+    context: Context = replace(context_of(words), setting=setting)
+    (tree,) = Model(model, width=2).propose([context], [Budget(6, 3)])
+    assert len(tree) <= 6
+    assert tree.drawn == (draws != "any")
+    for place, children in enumerate(tree.children()):
+        if not children:
+            continue
+        prefix = [*context.tokens, *(int(tree.tokens[i]) for i in tree.path(place))]
+        matcher = words.matcher()
+        for token in prefix[1:]:
+            assert matcher.advance(token)
+        logits = torch.tensor(model.logits(prefix)[:5]) / 0.7
+        logits[[token not in matcher.allowed() for token in range(5)]] = -torch.inf
+        law = logits.softmax(-1)
+        tokens = [int(tree.tokens[child]) for child in children]
+        assert len(set(tokens)) == len(tokens)
+        torch.testing.assert_close(torch.from_numpy(tree.log_probs[children]), law[tokens].log())
+        if tree.drawn:
+            assert tree.draft_probs is not None
+            (row,) = set(tree.draft_rows[children].tolist())
+            torch.testing.assert_close(tree.draft_probs[row], law)
+        else:
+            assert tokens == law.argsort(descending=True, stable=True)[: len(tokens)].tolist()
+
+
+def test_models_need_room() -> None:
+    words = ToyConstraint(LETTERS, [b"abc"])
+    drafter = Model(TableModel(7, 2))
+    contexts = [context_of(words, left=1), context_of(words), context_of(words)]
+    trees = drafter.propose(contexts, [WIDE, Budget(0, 5), Budget(5, 0)])
+    assert [len(tree) for tree in trees] == [0, 0, 0]
+
+
+def test_names() -> None:
+    for name in NAMED:
+        assert drafter_named(name).name == name
+    with pytest.raises(ConstrainError) as caught:
+        drafter_named("psychic")
+    assert str(caught.value) == "there is no drafter 'psychic'\n  fix: choose one of: auto, forced, lookup"
+    with pytest.raises(ConstrainError, match="there is no drafter 'psychic'"):
+        Speculation(["psychic"])
+    with pytest.raises(ConstrainError, match="there is no verifier 'psychic'"):
+        Speculation([], verifier="psychic")
+    with pytest.raises(ConstrainError, match="width must be an int of at least 1, not 0"):
+        Model(TableModel(3), width=0)
+    with pytest.raises(ConstrainError, match="nodes must be an int of at least 0, not -1"):
+        Fixed(nodes=-1)
