@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.engine.matcher import WATCH, Matcher, Row, _row
+from constrain.engine.matcher import _STATE, WATCH, Matcher, Row, _row
 from constrain.errors import ConstrainError
 from constrain.kernels import arena, batch, masks
 
@@ -119,8 +119,14 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
 
     automaton.attempt(operation)
     taken[places] = results == -1
-    for i in np.flatnonzero((results >= WATCH) | ends).tolist():
-        taken[places[i]] = matchers[i].advance(tokens[i])  # a guard, or the text's check, has a say
+    for i in np.flatnonzero(results >= WATCH).tolist():
+        matcher, token = matchers[i], int(tokens[i])
+        if matcher._is_clear(token, keep=True):
+            matcher._states.append(int(results[i]) & _STATE)
+            matcher._steps.append(token)
+            taken[places[i]] = True
+    for i in np.flatnonzero(ends).tolist():
+        taken[places[i]] = matchers[i].advance(int(tokens[i]))  # the text's check has a say
 
 
 def _fill_all(groups: list[_Group], rows: Row) -> None:
