@@ -47,7 +47,7 @@ def lower(store: Store, node: Node) -> int:
     key = ("terminal", node)
     known = store.lowered.get(key)
     if known is None:
-        known = store.lowered[key] = store.prune(_lower(store, node, utf8))
+        known = store.remember(key, store.prune(_lower(store, node, utf8)))
     return known
 
 
@@ -58,7 +58,7 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
     key = (node, spell)
     known = store.lowered.get(key)
     if known is None:
-        known = store.lowered[key] = _LOWER[type(node)](store, node, spell)
+        known = store.remember(key, _LOWER[type(node)](store, node, spell))
     return known
 
 
@@ -87,7 +87,7 @@ def _character(store: Store, c: str, spell: Spelling) -> int:
     key = (c, spell)
     known = store.lowered.get(key)
     if known is None:
-        known = store.lowered[key] = spell(store, ((ord(c), ord(c)),))
+        known = store.remember(key, spell(store, ((ord(c), ord(c)),)))
     return known
 
 
@@ -134,8 +134,11 @@ def _complement(store: Store, node: Node, spell: Spelling) -> int:
 
 
 def _json_string(store: Store, node: Node, spell: Spelling) -> int:
-    quote = utf8(store, ((0x22, 0x22),))
-    return store.concat([quote, _lower(store, node.args[0], json), quote])
+    quote = _character(store, '"', utf8)
+    part = node.args[0]
+    if isinstance(part, Literals) and len(part.texts) == 1:  # one flat chain, whose ends are the states of its reading
+        return store.concat([quote, *(_character(store, c, json) for c in part.texts[0]), quote])
+    return store.concat([quote, _lower(store, part, json), quote])
 
 
 def _remainder(store: Store, node: Node, spell: Spelling) -> int:
@@ -143,7 +146,7 @@ def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     known = store.lowered.get("digits")
     if known is None:
         sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
-        known = store.lowered["digits"] = store.region(sets)
+        known = store.remember("digits", store.region(sets))
     return store.remainder(node.args[0], known)
 
 

@@ -10,7 +10,7 @@ flush, the limit is an error.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from constrain.kernels import arena, batch, earley, expressions, logits, masks  
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
+MAX_LOWERED = 4096  # syntax trees that are remembered: records are found again without, and trees cost the collector
 
 
 class Flush(Exception):
@@ -32,23 +33,24 @@ class Flush(Exception):
 class Store:
     """An arena A, its hash table H and scratch S (int32 arrays), with the memo of lowered syntax trees.
 
-    budget: bytes of A at which `Flush` is raised instead of growing; None: grow up to 4 GiB.
+    words: of A at first. slots: of H at first, a power of two. budget: bytes of A at which `Flush` is raised instead of
+    growing; None: grow up to 4 GiB.
     """
 
-    def __init__(self, words: int = 1 << 16, budget: int | None = None) -> None:
+    def __init__(self, words: int = 1 << 16, slots: int = 1 << 14, budget: int | None = None) -> None:
         kernels.load()
         self.lock = threading.RLock()
         self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
         self.may_exceed = False  # set for one operation that did not fit into an empty arena either
         self.A: Int32 = np.empty(words, np.int32)
-        self.H: Int32 = np.zeros(1 << 14, np.int32)
+        self.H: Int32 = np.zeros(slots, np.int32)
         self.S: Int32 = np.zeros(1 << 18, np.int32)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
         self.H[:] = 0
-        self.lowered: dict[Any, int] = {}
+        self.lowered: dict[Hashable, int] = {}
         arena.init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
         self.A[arena.UNEXPANDED] = arena.region(self.A, earley.MAX_UNEXPANDED)
@@ -78,6 +80,13 @@ class Store:
                     f"deciding whether an intersection or complement is empty needs more than {limit} states",
                     fix="simplify the pattern, or lower its counted repetitions",
                 ) from None
+
+    def remember(self, key: Hashable, e: int) -> int:
+        """Keep the expression of a syntax tree at hand. Returns it."""
+        if len(self.lowered) >= MAX_LOWERED:
+            self.lowered.clear()
+        self.lowered[key] = e
+        return e
 
     def _grow(self) -> None:
         need = int(self.A[arena.TOP]) + int(self.A[arena.NEED])
@@ -127,7 +136,7 @@ class Store:
         return self._with_stack(np.packbits(members, bitorder="little").view(np.int32), expressions.byte_set)
 
     def concat(self, parts: list[int]) -> int:
-        return self._with_stack(parts, expressions.chain, 8, len(parts))
+        return self.call(_concat, np.array(parts, np.int32))
 
     def union(self, parts: list[int]) -> int:
         return self._with_stack(self._flat(parts, arena.ALT), expressions.alt, 8)
@@ -182,6 +191,10 @@ class Store:
 
 def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:
     return arena.region(A, n)
+
+
+def _concat(A: Int32, H: Int32, S: Int32, parts: Int32) -> int:
+    return expressions.concat(A, H, parts)
 
 
 def _remainder(A: Int32, H: Int32, S: Int32, divisor: int, digits: int) -> int:

@@ -15,7 +15,6 @@ freely.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 MAX_CODE_POINT = 0x10FFFF
@@ -26,14 +25,11 @@ Ranges = tuple[tuple[int, int], ...]  # inclusive, sorted, disjoint, not adjacen
 class Node:
     """A regular language of texts; compared by structure. Build one with the functions below."""
 
-    args: tuple[Any, ...]
+    __slots__ = ("_hash", "args")
 
     def __init__(self, *args: Any) -> None:
-        self.args = args
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((type(self).__name__, self.args))
+        self.args: tuple[Any, ...] = args
+        self._hash = hash((type(self).__name__, args))
 
     def __hash__(self) -> int:
         return self._hash
@@ -41,7 +37,12 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(self) is type(other) and self._hash == other._hash and self.args == other.args
+        return (
+            isinstance(other, Node)
+            and self._hash == other._hash
+            and type(self) is type(other)
+            and self.args == other.args
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.args))})"
@@ -49,6 +50,8 @@ class Node:
 
 class Chars(Node):
     """One character of a set. args: (ranges,). An empty set is the empty language."""
+
+    __slots__ = ()
 
     @property
     def ranges(self) -> Ranges:
@@ -58,6 +61,8 @@ class Chars(Node):
 class Literals(Node):
     """One of finitely many texts. args: (texts,), sorted and distinct; `Literals(("",))` is the empty text."""
 
+    __slots__ = ()
+
     @property
     def texts(self) -> tuple[str, ...]:
         return self.args[0]
@@ -66,13 +71,19 @@ class Literals(Node):
 class Concat(Node):
     """One after the other. args: the parts, at least two."""
 
+    __slots__ = ()
+
 
 class Alternate(Node):
     """Any of the parts. args: the parts, at least two."""
 
+    __slots__ = ()
+
 
 class Repeat(Node):
     """`low` to `high` copies (`high` None: no bound). args: (node, low, high)."""
+
+    __slots__ = ()
 
     @property
     def node(self) -> Node:
@@ -90,13 +101,19 @@ class Repeat(Node):
 class Intersect(Node):
     """All of the parts. args: the parts, at least two."""
 
+    __slots__ = ()
+
 
 class Complement(Node):
     """Every text (of characters) that is not in the part. args: (node,)."""
 
+    __slots__ = ()
+
 
 class Remainder(Node):
     """Digits whose number is a multiple of `divisor`; points among them do not count. args: (divisor,)."""
+
+    __slots__ = ()
 
 
 class Acyclic(Node):
@@ -124,6 +141,8 @@ class Acyclic(Node):
 
 class JsonString(Node):
     """JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
+
+    __slots__ = ()
 
 
 EMPTY = Chars(())  # no text at all

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.grammar.rules import Symbol, Terminal
 from constrain.grammar.walk import alternatives_of
 from constrain.kernels import arena, configurations, earley
@@ -91,14 +91,15 @@ def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
     return state & (configurations.WATCH - 1)
 
 
-def symbols(automaton: TokenAutomaton, start: Symbol) -> dict[int, Symbol]:
-    """What the records stand for: every symbol that was reached from `start` so far."""
+def symbols(automaton: TokenAutomaton, rules: Rules) -> dict[int, Symbol]:
+    """What the records stand for: every symbol of a grammar that was reached so far."""
+    start: Symbol = rules.grammar.start
     found: dict[int, Symbol] = {}
     seen: set[Symbol] = {start}
     stack = [start]
     while stack:
         symbol = stack.pop()
-        record = automaton.symbol(symbol)
+        record = automaton.symbol(symbol, rules)
         found[record] = symbol
         if isinstance(symbol, Terminal):
             found[automaton._terminal(symbol)] = symbol  # of one that may be nothing, this is the part that is not

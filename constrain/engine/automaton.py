@@ -16,6 +16,9 @@ import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from constrain.automata.lower import lower
 from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
@@ -30,6 +33,9 @@ from constrain.vocab.vocabulary import Vocabulary
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
 REMEMBERED = 64  # sources whose grammars are kept for equal sources to come
+MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
+MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
+AHEAD = 4  # steps from a nonterminal to those behind its first lexemes: a mask needs them too
 
 _lock = threading.Lock()
 _automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
@@ -52,21 +58,27 @@ class TokenAutomaton(Store):
         self.size = vocabulary.size
         self.epoch = 0
         self.readers = Readers()
+        self._starting = False  # while a start is made, only what it needs is expanded
         self._slices = [piece.ranges for piece in vocabulary.slices]
         self._layout = layout(vocabulary)
         size = self._layout.words.size
         budget = max(budget, 4 * size + (1 << 20))
-        # all of the budget at once: pages that are never written cost nothing, and the arena need not be copied to grow
-        super().__init__(words=budget // 4, budget=budget)
+        # All of the budget at once: pages that are never written cost nothing, and nothing is copied to grow.
+        # PERF: to grow H at a million records takes 40 ms, in the middle of some mask. A holds a record in 40 words.
+        slots = 1 << (budget // 4 // 16).bit_length() - 1
+        super().__init__(words=budget // 4, slots=slots, budget=budget)
 
     def reset(self) -> None:
         super().reset()
-        self._symbols: dict[Hashable, int] = {}
+        self._settings: dict[Hashable, int] = {}  # records of grammars
+        self._terminals: dict[Terminal, int] = {}
         self._names: list[str] = []  # of nonterminals, by the number in their records
-        self._waiting: dict[int, weakref.ref[Nonterminal]] = {}  # records without alternatives: who can tell them
-        self._watched: set[int] = set()  # records of nonterminals
+        self._owners: list[weakref.ref[Rules]] = []  # likewise
+        self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
+        self._shared = Rules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
-        self._grammars: dict[Source, Grammar] = {}
+        self._grammars: dict[Source, Rules] = {}
+        self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
         base = self.call(_region, self._layout.words.size)
         self.A[base : base + self._layout.words.size] = self._layout.words
         for word, offset in self._layout.header.items():
@@ -109,54 +121,70 @@ class TokenAutomaton(Store):
         known = self._watched_states
         return known.setdefault((configuration, guarded), MAX_WORDS + len(known))
 
-    def grammar_of(self, source: Source) -> Grammar:
-        """The grammar of a source; equal sources get the same one, so that a repeated request finds its states made.
+    def keep_row(self, epoch: int, configuration: int, row: NDArray[np.uint32], found: int) -> None:
+        """Remember a mask, which nobody will change any more."""
+        with self.lock:
+            if epoch == self.epoch:
+                if len(self.rows) >= MAX_ROWS:
+                    self.rows.clear()
+                self.rows[configuration] = row, found
+
+    def rules_of(self, source: Source) -> Rules:
+        """The rules of a source; equal sources get the same ones, so that a repeated request finds its states made.
 
         Raises what the source raises.
         """
         with self.lock:
-            known = self._grammars.pop(source, None) or source.to_grammar()
+            known = self._grammars.pop(source, None) or Rules(source.to_grammar(), self.epoch)
             self._grammars[source] = known  # the latest is last
             if len(self._grammars) > REMEMBERED:
                 del self._grammars[next(iter(self._grammars))]
             return known
 
-    def start(self, grammar: Grammar) -> int:
+    def start(self, rules: Rules) -> int:
         """The configuration before the first byte. The caller holds the lock."""
-        whole = self._nonterminal(_WHOLE)
-        suffix = self._suffix(self.symbol(grammar.start), 0)
-        return self.call(configurations.start_configuration, self._grammar(grammar), whole, suffix)
+        rules.follow(self.epoch)
+        whole = self._nonterminal(_WHOLE, self._shared)
+        start = self.symbol(rules.grammar.start, rules)
+        suffix = self.call(_suffix_of, start, 0)
+        self._starting = True
+        try:
+            return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
+        finally:
+            self._starting = False
 
     def _grammar(self, grammar: Grammar) -> int:
         """Grammars with the same ignored terminals, lexer and closing share one record."""
         key = (grammar.ignore, grammar.lexer, grammar.closing)
-        known: int | None = self.lowered.get(key)
+        known = self._settings.get(key)
         if known is None:
-            known = self.call(_intern1, arena.GRAMMAR, len(self.lowered))
+            known = self.call(_intern1, arena.GRAMMAR, len(self._settings))
             ignored = [self._terminal(t) for t in grammar.ignore]
             self.A[known + earley.IGNORED] = self._list([t for t in ignored if t])
             self.A[known + earley.GREEDY] = grammar.lexer == "greedy"
             self.A[known + earley.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
-            self.lowered[key] = known
+            self._settings[key] = known
         return known
 
     # -- symbols -> records --------------------------------------------------------------------------------------------
 
-    def symbol(self, symbol: Symbol) -> int:
+    def symbol(self, symbol: Symbol, rules: Rules) -> int:
         """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
-        optional."""
+        optional. rules: those that it stands in."""
         if isinstance(symbol, Nonterminal):
-            return self._nonterminal(symbol)
-        known = self._symbols.get(symbol)
+            return self._nonterminal(symbol, rules)
+        known = self._terminals.get(symbol)
         if known is None:
             known = self._terminal(symbol)
             expression = lower(self, symbol.node)
             if self.is_nullable(expression):
-                terminal, known = known, self._nonterminal(Nonterminal(symbol.name, list))
-                alternatives = [0] if expression == arena.EPS else [self._suffix(terminal, 0), 0]
-                self.A[known + earley.ALTERNATIVES] = self._list(alternatives)
-                del self._waiting[known]
-            self._symbols[symbol] = known
+                lexeme = [0] if expression == arena.EPS else [1, known, 0]
+                known = self._new(symbol.name, self._shared, False, False)
+                self.call(_set_alternatives, known, np.array(lexeme, np.int32))
+                self._nullable.add(known)
+            if len(self._terminals) >= MAX_TERMINALS:
+                self._terminals.clear()
+            self._terminals[symbol] = known
         return known
 
     def _terminal(self, terminal: Terminal) -> int:
@@ -176,29 +204,24 @@ class TokenAutomaton(Store):
         rank = 2 * terminal.priority + terminal.literal
         return self._with_stack([expression, excluded, rank, after], _intern_list, arena.TERMINAL, 8)
 
-    def _nonterminal(self, nonterminal: Nonterminal) -> int:
-        """The record of a nonterminal. A reference to it is kept only until its alternatives are known, and a weak one,
-        so that what nobody compiles any more can be freed (`Nonterminal.expansion`)."""
+    def _nonterminal(self, nonterminal: Nonterminal, rules: Rules) -> int:
+        """The record of a nonterminal."""
+        if nonterminal.shared:
+            rules = self._shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
-        known = self._symbols.get(identity)
+        known = rules.records.get(identity)
         if known is None:
-            known = self.call(_intern1, arena.NONTERMINAL, len(self._names))
-            self._names.append(nonterminal.name)
-            self.A[known + earley.RIGHT_RECURSIVE] = nonterminal.right_recursive
-            if nonterminal.watched:
-                self._watched.add(known)
-            self._symbols[identity] = known
-        if self.A[known + earley.ALTERNATIVES] == 0:
-            waiting = self._waiting.get(known)
-            if waiting is None or waiting() is None:
-                self._waiting[known] = weakref.ref(nonterminal)
+            known = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
+            rules.records[identity] = known
+            rules.waiting[known] = nonterminal
         return known
 
-    def _suffix(self, symbol: int, following: int) -> int:
-        suffix: int = self.call(_intern2, arena.SUFFIX, symbol, following)
-        if symbol in self._watched or (following and self.A[following + earley.HOLDS_WATCHED]):
-            self.A[suffix + earley.HOLDS_WATCHED] = 1
-        return suffix
+    def _new(self, name: str, rules: Rules, right_recursive: bool, watched: bool) -> int:
+        """A record for a nonterminal."""
+        known = self.call(_new_nonterminal, len(self._names), right_recursive, watched)
+        self._names.append(name)
+        self._owners.append(rules.reference)
+        return known
 
     def _list(self, items: Sequence[int]) -> int:
         """A region [n, items...]."""
@@ -208,28 +231,70 @@ class TokenAutomaton(Store):
         return at
 
     def expand(self) -> None:
-        for record in self.pending():
-            if self.A[record + earley.ALTERNATIVES] != 0:
-                continue
-            nonterminal = self._waiting[record]()
-            if nonterminal is None:  # it was another grammar's, which is gone: begin again from those that are there
-                raise Flush
-            if nonterminal.expansion is None:
-                nonterminal.expansion = nonterminal.expand()
-            suffixes: dict[int, None] = {}
-            for alternative in nonterminal.expansion:
-                symbols = [self.symbol(symbol) for symbol in alternative]
-                if 0 in symbols:
-                    continue  # a terminal without any text: the alternative derives nothing
-                suffix = 0
-                for symbol in reversed(symbols):
-                    suffix = self._suffix(symbol, suffix)
-                suffixes[suffix] = None
-            self.A[record + earley.ALTERNATIVES] = self._list(list(suffixes))
-            del self._waiting[record]
+        """Give the nonterminals that kernels asked for their alternatives, and those that they will ask for next."""
+        queue = self.pending()
+        for _ in range(1 if self._starting else AHEAD):
+            following: list[int] = []
+            for record in queue:
+                following += self._expand(record)
+            queue = following
+
+    def _expand(self, record: int) -> list[int]:
+        """Give a nonterminal its alternatives; those without that its first lexemes lead to."""
+        rules = self._owners[self.A[record + arena.KEY]]()
+        if rules is None:  # nobody can follow it any more; what is there begins again
+            raise Flush
+        nonterminal = rules.waiting.get(record)
+        if nonterminal is None:
+            return []
+        words: list[int] = []
+        following: list[int] = []
+        for alternative in nonterminal.expand():
+            records = [self.symbol(symbol, rules) for symbol in alternative]
+            if 0 in records:
+                continue  # a terminal without any text: the alternative derives nothing
+            words.append(len(records))
+            words += records
+            if not records:
+                self._nullable.add(record)
+            for symbol, each in zip(alternative, records, strict=True):
+                if isinstance(symbol, Nonterminal):
+                    if each in rules.waiting or each in self._shared.waiting:
+                        following.append(each)
+                    if each not in self._nullable:
+                        break
+                elif not symbol.literal:
+                    break
+        self.call(_set_alternatives, record, np.array(words, np.int32))
+        del rules.waiting[record]
+        return following
+
+
+class Rules:
+    """A grammar with the records of its nonterminals, as far as a text has reached them.
+
+    records: by key, or by themselves where they have none. waiting: those whose alternatives were not asked for yet.
+    Both go with the grammar, so that what nobody compiles any more is freed; the arena keeps its records till the next
+    flush.
+    """
+
+    __slots__ = ("__weakref__", "epoch", "grammar", "records", "reference", "waiting")
+
+    def __init__(self, grammar: Grammar, epoch: int) -> None:
+        self.grammar = grammar
+        self.reference = weakref.ref(self)
+        self.epoch = epoch
+        self.records: dict[Hashable, int] = {}
+        self.waiting: dict[int, Nonterminal] = {}
+
+    def follow(self, epoch: int) -> None:
+        """Forget the records if they are those of another epoch."""
+        if self.epoch != epoch:
+            self.records, self.waiting, self.epoch = {}, {}, epoch
 
 
 _WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol
+_NO_GRAMMAR = Grammar(_WHOLE)
 
 
 # kernels that take no scratch, with the arguments that `Store.call` passes
@@ -241,9 +306,19 @@ def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
     return arena.intern1(A, H, kind, a)
 
 
-def _intern2(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int) -> int:
-    return arena.intern2(A, H, kind, a, b)
 
 
 def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:
     return arena.intern_list(A, H, S, kind, start)
+
+
+def _new_nonterminal(A: Int32, H: Int32, S: Int32, number: int, right_recursive: bool, watched: bool) -> int:
+    return earley.nonterminal(A, number, right_recursive, watched)
+
+
+def _suffix_of(A: Int32, H: Int32, S: Int32, symbol: int, following: int) -> int:
+    return earley.suffix_of(A, H, symbol, following)
+
+
+def _set_alternatives(A: Int32, H: Int32, S: Int32, symbol: int, words: Int32) -> int:
+    return earley.set_alternatives(A, H, symbol, words)

@@ -24,10 +24,10 @@ class CompiledConstraint:
         self.source = source
         self.vocabulary = vocabulary
         self.automaton = automaton
-        self._grammar = automaton.grammar_of(source)
+        self.rules = automaton.rules_of(source)
         self.guard = source.guard(vocabulary)
         self.always_guarded = self.guard is not None and self.guard.always
-        self._start = (-1, 0)  # (epoch, configuration)
+        self.known_start = (-1, 0)  # (epoch, configuration) as it was last found
         if automaton.attempt(self.start) == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(source))
 
@@ -37,10 +37,10 @@ class CompiledConstraint:
 
     def start(self) -> int:
         """The configuration before the first byte, in the automaton's present epoch. The caller holds the lock."""
-        epoch, configuration = self._start
+        epoch, configuration = self.known_start
         if epoch != self.automaton.epoch:
-            configuration = self.automaton.start(self._grammar)
-            self._start = (self.automaton.epoch, configuration)
+            configuration = self.automaton.start(self.rules)
+            self.known_start = (self.automaton.epoch, configuration)
         return configuration
 
     def matcher(self) -> Matcher:

@@ -79,7 +79,7 @@ def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple
     """(the SLICE words that describe a slice whose tables begin at offset `at`, those tables)."""
     rest = _nodes(piece.rest)
     main = np.zeros(len(piece.rest), np.int32)
-    masks.align_trie(whole, rest, main)
+    masks.align_trie(whole, rest, np.zeros(piece.rest.max_depth + 2, np.int32), main)
     rows = np.ascontiguousarray(piece.tokens_by_length).view(np.int32)
     sequences = [_sequence(each) for low, high in piece.ranges for each in utf8_sequences(low, high)]
     tables = [rest, main, rows.ravel(), np.array(sequences, np.int32).ravel()]

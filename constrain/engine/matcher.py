@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.automata.store import Flush
 from constrain.errors import ConstrainError
 from constrain.kernels import arena, configurations, masks
 
@@ -32,14 +33,20 @@ Row = NDArray[np.uint32]
 class Matcher:
     """One sequence under a compiled constraint. Steps (`advance`, `advance_bytes`) can be taken back one by one."""
 
-    __slots__ = ("compiled", "_automaton", "_epoch", "_steps", "_states", "_finished", "_guarded", "_passed")
+    __slots__ = (
+        "compiled", "_automaton", "_eos_ids", "_epoch", "_finished", "_guarded", "_passed", "_row", "_size", "_states",
+        "_steps",
+    )  # fmt: skip
 
     def __init__(self, compiled: CompiledConstraint) -> None:
         self.compiled = compiled
         self._automaton: TokenAutomaton = compiled.automaton
-        self._epoch = -1
+        self._eos_ids = self._automaton.eos_ids
+        self._size = self._automaton.size
+        self._row: Row | None = None  # the latest that was checked
+        self._epoch, start = compiled.known_start
         self._steps: list[int | bytes] = []  # what was read: token ids, or bytes
-        self._states: list[int] = [0]  # the configuration before each step and after the last
+        self._states: list[int] = [start]  # the configuration before each step and after the last
         self._finished = False  # the last step was an EOS
         self._guarded: list[Hashable] = []  # the guard's states before each step, as far as it was asked
         self._passed = (-1, False)  # the source's check of the text: after how many steps, its verdict
@@ -51,10 +58,10 @@ class Matcher:
 
         Raises ConstrainError for an id outside the vocabulary.
         """
-        token = self._token(token_id)
+        token = token_id if type(token_id) is int and 0 <= token_id < self._size else self._token(token_id)
         if self._finished:
             return False
-        if token in self._automaton.eos_ids:
+        if token in self._eos_ids:
             if not self.is_accepting():
                 return False
             self._states.append(self._states[-1])
@@ -111,13 +118,39 @@ class Matcher:
         bits are set iff the text is complete; after an EOS nothing is allowed. Raises ConstrainError for another shape
         or dtype.
         """
-        words = _row(row, self._automaton.size)
+        if row is not self._row:
+            self._row = _row(row, self._automaton.size)
+            row = self._row
         if self._finished:
-            words[:] = 0
+            row[:] = 0
             return
-        found = self._ask(masks.fill_mask, words)
+        try:
+            found = self._ask(masks.fill_mask, row)
+        except TypeError:  # no kernel takes it: its flags or shape have changed since it was checked
+            found = self._ask(masks.fill_mask, _row(row, self._automaton.size))
         if found or self.compiled.always_guarded:
-            self._narrow(words, found)
+            self._narrow(row, found)
+
+    def mask(self) -> Row:
+        """The mask of the next token as a read-only row, uint32[ceil(V / 32)], as `fill_mask` writes it.
+
+        The row never changes, and may be kept; matchers in the same state are given the same one, without a copy.
+        """
+        automaton = self._automaton
+        with automaton.lock:
+            current = self._epoch == automaton.epoch and not self._finished
+            known = automaton.rows.get(self._states[-1]) if current else None
+        if known is not None and not self._narrows(known[1]):
+            return known[0]
+        row = np.zeros((automaton.size + 31) // 32, np.uint32)
+        if not self._finished:
+            found = self._ask(masks.fill_mask, row)
+            if self._narrows(found):
+                self._narrow(row, found)
+            else:
+                automaton.keep_row(self._epoch, self._states[-1], row, found)
+        row.flags.writeable = False
+        return row
 
     def allows(self, token_id: SupportsIndex) -> bool:
         """Whether the token may come next; computes no mask. Raises ConstrainError for an id outside the vocabulary."""
@@ -229,6 +262,15 @@ class Matcher:
             self._passed = (len(self._steps), verdict)
         return self._passed[1]
 
+    def _narrows(self, found: int) -> bool:
+        """Whether `_narrow` has anything to ask about a mask."""
+        compiled = self.compiled
+        return bool(
+            compiled.always_guarded
+            or (found & masks.IS_WATCHED and compiled.guard is not None)
+            or (found & masks.IS_ACCEPTING and compiled.source.residual)
+        )
+
     def _narrow(self, words: Row, found: int) -> None:
         """Take out of a mask what the guard vetoes, and the EOS if the text does not pass. found: see `fill_mask`."""
         guard = self.compiled.guard
@@ -246,13 +288,19 @@ class Matcher:
     def _ask(self, kernel: Any, *arguments: Any) -> int:
         """Run a kernel on the present configuration."""
         automaton = self._automaton
+        with automaton.lock:
+            if self._epoch == automaton.epoch:  # PERF: most questions end here, so nothing is prepared for the others
+                try:
+                    return automaton.call(kernel, self._states[-1], *arguments)
+                except Flush:
+                    pass
 
-        def operation() -> int:
-            self._follow()
-            return automaton.call(kernel, self._states[-1], *arguments)
+            def operation() -> int:
+                self._follow()
+                return automaton.call(kernel, self._states[-1], *arguments)
 
-        result: int = automaton.attempt(operation)
-        return result
+            result: int = automaton.attempt(operation)
+            return result
 
     def _follow(self) -> None:
         """After a flush: find the states again by reading the steps from the start. The caller holds the lock."""
@@ -293,7 +341,7 @@ def _row(row: Row, size: int) -> Row:
         )
     if not row.flags.c_contiguous or not row.flags.writeable:
         raise ConstrainError("a mask row must be contiguous and writable", fix="np.ascontiguousarray(row)")
-    return row.view(np.uint32)
+    return row if row.dtype == np.uint32 else row.view(np.uint32)
 
 
 def _words(text: bytes) -> NDArray[np.int32]:

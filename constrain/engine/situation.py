@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from constrain.engine import anatomy
 from constrain.engine.anatomy import Item
-from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.engine.matcher import Matcher
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.grammar.walk import alternatives_of
@@ -42,16 +42,16 @@ def situation(matcher: Matcher) -> Situation:
 
     def ask() -> Situation:
         matcher._follow()
-        return _Look(automaton, matcher.compiled._grammar.start).at(matcher._states[-1])
+        return _Look(automaton, matcher.compiled.rules).at(matcher._states[-1])
 
     found: Situation = automaton.attempt(ask)
     return found
 
 
 class _Look:
-    def __init__(self, automaton: TokenAutomaton, start: Nonterminal) -> None:
+    def __init__(self, automaton: TokenAutomaton, rules: Rules) -> None:
         self.automaton = automaton
-        self.names = anatomy.symbols(automaton, start)
+        self.names = anatomy.symbols(automaton, rules)
 
     def at(self, configuration: int) -> Situation:
         begin: dict[str, None] = {}

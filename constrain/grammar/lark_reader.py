@@ -75,7 +75,7 @@ class LarkRules:
                     fix=f"write %declare {name}, and remove its definition",
                 )
         line, indent = (Leaf(Terminal(literal(text), name)) for text, name in zip("\n ", layout.declared, strict=False))
-        meaning: dict[str, Expression] = dict(zip(layout.declared, (line, indent, _NOTHING), strict=True))
+        meaning: dict[str, Expression] = dict(zip(layout.declared, (line, indent, Sequence(())), strict=True))
         meaning = {name: each for name, each in meaning.items() if name in self.declared}
         return self.bound(meaning).reading("greedy", layout)
 

@@ -19,7 +19,7 @@ from typing import Literal
 from constrain.automata.syntax import Node
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Terminal:
     """A lexeme: a regular language of texts (UTF-8 when spelled).
 
@@ -43,38 +43,55 @@ class Terminal:
     excluding: frozenset[Terminal] = frozenset()
     after: tuple[Terminal, ...] | None = None
 
+    _hash: int = field(init=False, repr=False, compare=False)  # asked for at every place where the terminal stands
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.node, self.priority, self.literal, self.excluding, self.after)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
 
 class Nonterminal:
     """A named set of alternatives, each a sequence of symbols. An empty sequence is the empty text.
 
-    expand: called at most once per engine, when a text first reaches the nonterminal.
+    expand: called at most once per engine, when a text first reaches the nonterminal, and again after the engine
+      forgot its states. Subclasses may define it as a method.
     key: equal keys, equal language; None: equal to itself only.
     right_recursive: some alternative ends (up to nullable symbols) in a symbol that leads back here; such tails are
       parsed in constant space (`analysis` finds them).
-    expansion: the alternatives, once `expand` was called: a grammar that is alive keeps all of its nonterminals alive.
     watched: while it is still to come in a rule that was begun, the source's guard has to be asked (`guards`).
     check: what no rule can say of a text of it: None if all is well, else one sentence. Asked of a finished text
       (`finished`).
+    shared: other grammars may have it too, so that the engine keeps what it knows of it when this one is gone.
+    expansion: the alternatives, once somebody outside the engine asked for them (`walk`).
     """
 
-    __slots__ = ("__weakref__", "check", "expand", "expansion", "key", "name", "right_recursive", "watched")
+    __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")
 
     def __init__(
         self,
         name: str,
-        expand: Callable[[], Sequence[Sequence[Symbol]]],
+        expand: Callable[[], Sequence[Sequence[Symbol]]] | None = None,
         key: Hashable = None,
         right_recursive: bool = False,
         watched: bool = False,
         check: Callable[[str], str | None] | None = None,
+        shared: bool = False,
     ) -> None:
         self.name = name
-        self.expand = expand
+        self._expand = expand
         self.key = key
         self.right_recursive = right_recursive
         self.watched = watched
         self.check = check
         self.expansion: Sequence[Sequence[Symbol]] | None = None
+        self.shared = shared
+
+    def expand(self) -> Sequence[Sequence[Symbol]]:
+        """The alternatives."""
+        assert self._expand is not None, "a subclass without alternatives"
+        return self._expand()
 
     def __eq__(self, other: object) -> bool:
         if self is other:

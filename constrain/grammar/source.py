@@ -70,7 +70,7 @@ class Source:
         if empty_node(self.node):
             raise UnsatisfiableError(f"no text fulfils {self._shown()}", fix="relax one of its parts")
         terminal = Terminal(self.node, self._shown())
-        return Grammar(Nonterminal("start", lambda: [[terminal]], key=("regular", terminal)))
+        return Grammar(Nonterminal("start", lambda: [[terminal]], key=("regular", terminal), shared=True))
 
     @property
     def node(self) -> Node | None:

@@ -1,7 +1,7 @@
 """Going over grammars as they are: rules that are made when they are first reached, all or as many as a limit allows.
 
-The idea: `Nonterminal.expansion` keeps what `expand` gave, for the engine and for everybody who looks here, so that
-nothing is made twice. Cost: what is visited.
+The idea: `Nonterminal.expansion` keeps what `expand` gave, for everybody who looks here. (The engine keeps records
+of its own.) Cost: what is visited.
 """
 
 from __future__ import annotations

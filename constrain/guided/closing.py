@@ -38,7 +38,7 @@ class Closing:
         self.compiled = compiled
         automaton, self.horizon = compiled.automaton, None
         if close:
-            make = lambda: Horizon.of(automaton, compiled._grammar, compiled.vocabulary)  # noqa: E731
+            make = lambda: Horizon.of(automaton, compiled.rules, compiled.vocabulary)  # noqa: E731
             self.horizon = automaton.attempt(make)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         for token in compiled.vocabulary.eos_ids:

@@ -22,8 +22,7 @@ from collections import OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.engine.automaton import TokenAutomaton
-from constrain.grammar.rules import Grammar
+from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.guided.shortest import Shortest
 from constrain.kernels import arena, configurations, masks
 from constrain.vocab.vocabulary import Vocabulary
@@ -35,7 +34,7 @@ FEW = 8  # tokens: for fewer, finding the loops costs more than it saves
 REMEMBERED = 128  # configurations whose `after` is kept: half a megabyte each for 128k tokens
 
 _tables: weakref.WeakKeyDictionary[Vocabulary, Spellings] = weakref.WeakKeyDictionary()
-_horizons: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[Grammar, Horizon]] = weakref.WeakKeyDictionary()
+_horizons: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[Rules, Horizon]] = weakref.WeakKeyDictionary()
 KEPT = 8  # grammars of an automaton whose horizons are kept for the next request
 
 
@@ -104,20 +103,20 @@ class Horizon:
     """What the configurations of one compiled constraint need; the caller holds the automaton's lock."""
 
     @classmethod
-    def of(cls, automaton: TokenAutomaton, grammar: Grammar, vocabulary: Vocabulary) -> Horizon:
+    def of(cls, automaton: TokenAutomaton, rules: Rules, vocabulary: Vocabulary) -> Horizon:
         """The horizon of a grammar, kept for as long as few others are asked for. Raises LimitError."""
         known = _horizons.setdefault(automaton, OrderedDict())
-        if grammar not in known:
-            known[grammar] = cls(automaton, grammar, vocabulary)
-        known.move_to_end(grammar)
+        if rules not in known:
+            known[rules] = cls(automaton, rules, vocabulary)
+        known.move_to_end(rules)
         if len(known) > KEPT:
             known.popitem(last=False)
-        return known[grammar]
+        return known[rules]
 
-    def __init__(self, automaton: TokenAutomaton, grammar: Grammar, vocabulary: Vocabulary) -> None:
+    def __init__(self, automaton: TokenAutomaton, rules: Rules, vocabulary: Vocabulary) -> None:
         """Raises LimitError for a grammar of too many rules."""
         self.automaton = automaton
-        self.shortest = Shortest(automaton, grammar)
+        self.shortest = Shortest(automaton, rules)
         self.spellings = Spellings.of(vocabulary)
         self.size = vocabulary.size
         self._counts: dict[bytes, int] = {}

@@ -28,6 +28,7 @@ from constrain.automata.decide import is_empty
 from constrain.automata.syntax import Node, alternate, complement, intersect
 from constrain.engine import anatomy
 from constrain.engine.anatomy import Item
+from constrain.engine.automaton import Rules
 from constrain.errors import UnsatisfiableError, span
 from constrain.grammar.backwards import Backwards
 from constrain.grammar.regular import spaced_out
@@ -100,7 +101,8 @@ class _Reading:
         """All of it, under the lock: numbers of states are good until the automaton forgets."""
         self.starts: list[tuple[Terminal | None, Tail]] = []
         self.tails: dict[Follow, list[Tail]] = {}
-        self.states = [self.automaton.start(self.source)]
+        rules = Rules(self.source, self.automaton.epoch)
+        self.states = [self.automaton.start(rules)]
         for character in self.text:
             state = anatomy.after(self.automaton, self.states[-1], character.encode())
             if state == arena.NONE:
@@ -108,7 +110,7 @@ class _Reading:
             self.states.append(state)
         self.read = len(self.states) - 1
         if self.read == len(self.text):
-            self.names = anatomy.symbols(self.automaton, self.source.start)
+            self.names = anatomy.symbols(self.automaton, rules)
             self._collect_starts()
             self._collect_tails()
 

@@ -1,6 +1,6 @@
 """The shortest text that completes a member, from any configuration.
 
-    Shortest(automaton, grammar).completion(c)      # bytes; None: nothing that was found completes it
+    Shortest(automaton, rules).completion(c)      # bytes; None: nothing that was found completes it
 
 The idea: texts under *shortlex* order (shorter first, then byte by byte) are a semiring: the least text of a sequence
 is the sequence of least texts. So least texts of nonterminals are found as shortest derivations (Knuth, "A
@@ -28,9 +28,9 @@ from constrain.automata.shape import nullable
 from constrain.automata.syntax import alternate, difference
 from constrain.engine import anatomy
 from constrain.engine.anatomy import Item, Lexeme
-from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.errors import LimitError
-from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.grammar.walk import Alternatives, reachable
 from constrain.kernels import arena, configurations, expressions
 
@@ -102,10 +102,10 @@ def least_lexeme(terminal: Terminal) -> Text:
 class Shortest:
     """Completions in one automaton under one grammar; the caller of its methods holds the automaton's lock."""
 
-    def __init__(self, automaton: TokenAutomaton, grammar: Grammar) -> None:
+    def __init__(self, automaton: TokenAutomaton, rules: Rules) -> None:
         """Raises LimitError for a grammar of too many rules."""
-        self.automaton = automaton
-        self.grammar = grammar
+        self.automaton, self.rules = automaton, rules
+        self.grammar = grammar = rules.grammar
         table = reachable(grammar.start, LIMIT)
         if table is None:
             raise LimitError(
@@ -152,7 +152,7 @@ class Shortest:
     def name(self, record: int) -> Symbol:
         """The symbol behind a record."""
         if record not in self.names:
-            self.names = anatomy.symbols(self.automaton, self.grammar.start)
+            self.names = anatomy.symbols(self.automaton, self.rules)
             self.names |= {self.automaton._terminal(each): each for each in self.grammar.ignore}
         return self.names[record]
 

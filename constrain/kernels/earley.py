@@ -6,7 +6,8 @@ it — is still to come. A parser state is the set of items after a lexeme, fini
 origins (*completed*). Since an origin is itself such a state, equal situations are one record: the second element of a
 list leads to the same state as the first, and `scan` is remembered.
 
-    NONTERMINAL(index)        memo: alternatives [n, suffix...] (0: ask the owner, Unexpanded), right-recursive?
+    NONTERMINAL(number)       memo: alternatives [n, suffix...] (0: ask the owner, Unexpanded), right-recursive?,
+                              does the grammar's guard watch it? Numbers are unique: not in the hash table.
     TERMINAL(expression, excluded TAGSET or 0, rank, GRAMMAR or 0)       the GRAMMAR holds after it; 0: no change
     SUFFIX(symbol, next)      next = 0: the last symbol. The empty suffix is 0. memo: does it hold a watched symbol?
     GRAMMAR(index)            memo: ignored terminals [n, TERMINAL...], greedy?, closing: byte + 1 or 0
@@ -30,10 +31,12 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.arena import (
     KEY,
+    KIND_BITS,
     N_UNEXPANDED,
     NONTERMINAL,
     PARSER,
     SCAN,
+    SUFFIX,
     UNEXPANDED,
     ScratchFull,
     intern2,
@@ -48,7 +51,7 @@ from constrain.kernels.arena import (
 )
 from constrain.kernels.expressions import lexer_state
 
-ALTERNATIVES, RIGHT_RECURSIVE = 1, 2  # memo words of nonterminals
+ALTERNATIVES, RIGHT_RECURSIVE, IS_WATCHED = 1, 2, 3  # memo words of nonterminals
 IGNORED, GREEDY, CLOSING = 1, 2, 3  # of grammars; CLOSING: a text is a member if it is one with this byte at its end
 HOLDS_WATCHED = 1  # of suffixes: 0 no, 1 yes; set when they are made
 CLOSURE, LEXER, ACCEPTS, WATCHED = 1, 2, 3, 4  # of parser states; ACCEPTS, WATCHED: 1 no, 2 yes
@@ -58,6 +61,53 @@ MAX_UNEXPANDED = 1024
 
 class Unexpanded(Exception):
     """Nonterminals without alternatives were reached; they stand in the region A[UNEXPANDED]."""
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+@kernel("i(arena, i, i, i)", entry=True)
+def nonterminal(A, number, right_recursive, is_watched):
+    """A new nonterminal without alternatives. Its number must be new."""
+    r = region(A, KEY + 1)
+    A[r] = NONTERMINAL | (1 << KIND_BITS)
+    A[r + RIGHT_RECURSIVE] = right_recursive
+    A[r + IS_WATCHED] = is_watched
+    A[r + KEY] = number
+    return r
+
+
+@kernel("i(arena, arena, i, i)", entry=True)
+def suffix_of(A, H, symbol, following):
+    """The SUFFIX of a symbol and what follows it."""
+    suffix = intern2(A, H, SUFFIX, symbol, following)
+    watched = kind(A, symbol) == NONTERMINAL and A[symbol + IS_WATCHED] != 0
+    if watched or (following != 0 and A[following + HOLDS_WATCHED] != 0):
+        A[suffix + HOLDS_WATCHED] = 1
+    return suffix
+
+
+@kernel("i(arena, arena, i, arena)", entry=True)
+def set_alternatives(A, H, symbol, words):
+    """Give a nonterminal its alternatives; words: for each the number of its symbols, and these; their number."""
+    n = 0
+    i = 0
+    while i < words.size:
+        n += 1
+        i += 1 + words[i]
+    out = region(A, 1 + n)
+    A[out] = n
+    n = 0
+    i = 0
+    while i < words.size:
+        suffix = 0
+        for k in range(i + words[i], i, -1):
+            suffix = suffix_of(A, H, words[k], suffix)
+        n += 1
+        A[out + n] = suffix
+        i += 1 + words[i]
+    A[symbol + ALTERNATIVES] = out
+    return n
 
 
 # --- a set of items on the scratch stack ------------------------------------------------------------------------------

@@ -366,12 +366,21 @@ def alt2(A, H, S, a, b):
     return alt(A, H, S, start)
 
 
-@kernel("i(arena, arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, arena, i, i)")
 def chain(A, H, S, start, n):
     """CAT of the n expressions S[start : start + n]."""
     e = EPS
     for i in range(start + n - 1, start - 1, -1):
         e = cat(A, H, S[i], e)
+    return e
+
+
+@kernel("i(arena, arena, arena)", entry=True)
+def concat(A, H, parts):
+    """CAT of the expressions in an array."""
+    e = EPS
+    for i in range(parts.size - 1, -1, -1):
+        e = cat(A, H, parts[i], e)
     return e
 
 
@@ -488,15 +497,17 @@ def partition_of_fronts(A, H, S, start):
     stop = unique_groups(S, start, S[0], 1)
     room(S, 2048)
     classes = stop
-    for i in range(classes, classes + 1025):
-        S[i] = 0
+    cleared = S[classes : classes + 1025]
+    for i in range(1025):
+        cleared[i] = 0
     S[classes + 256] = 256  # all bytes are in class 0
     S[classes + 1024] = 1
     for i in range(start, stop):
         split_classes(A, S, classes, S[i])
     number = classes + 256
-    for i in range(number, number + 256):
-        S[i] = -1
+    unnumbered = S[number : number + 256]
+    for i in range(256):
+        unnumbered[i] = -1
     top = reserve(A, KEY + 64)
     n = 0
     for w in range(64):

@@ -67,13 +67,24 @@ from constrain.kernels.configurations import (
 )
 from constrain.kernels.earley import GREEDY, scan
 from constrain.kernels.expressions import INSIDE, TAGS, clamp, continues, peek, step, tags
-from constrain.kernels.slices import MAIN, NODES, PIECE_NODES, copy_slice, covering_slice, loops, text_part
+from constrain.kernels.slices import (
+    MAIN,
+    NODES,
+    PIECE_NODES,
+    closed,
+    copy_slice,
+    covering_slice,
+    largest_slice,
+    loops,
+    text_part,
+)
 
 HEAD = 5
 BLOCKS, N_BLOCKS, BITMAP = 2, 3, 4  # words of an inside region, after the tokens
 BLOCK = 13
 T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
 IS_WATCHED, IS_ACCEPTING = 1, 2  # what `fill_mask` says
+MIN_ALIKE = 3  # small letters after which two states must be one, for a walk of their difference
 MARK, NUMBER, BITS = 1, 2, 3  # memo words of TAGSET records: serial of the walk that saw it, number in it, survivors
 
 
@@ -156,11 +167,13 @@ def walk_lexer(A, H, S, lexer, bitmap, piece):
 @kernel("i(arena, arena, i, i)")
 def store_tokens(A, S, bitmap, count):
     """The beginning of an inside region for the bitmap: a list of tokens if that is shorter, else the bitmap."""
-    words = (A[N_TOKENS] + 31) >> 5
+    words = np.int64((A[N_TOKENS] + 31) >> 5)
+    bits = S[bitmap : bitmap + words]
     if count >= words:
         where = region(A, words)
+        copy = A[where : where + words]
         for w in range(words):
-            A[where + w] = S[bitmap + w]
+            copy[w] = bits[w]
         head = region(A, HEAD)
         A[head + BITMAP] = where
         return head
@@ -168,15 +181,21 @@ def store_tokens(A, S, bitmap, count):
     head = region(A, HEAD)
     A[head] = count
     A[head + 1] = where
-    for w in range(words):
-        bits = np.int64(S[bitmap + w]) & 0xFFFFFFFF
-        token = w * 32
-        while bits != 0:
-            if bits & 1:
-                A[where] = token
-                where += 1
-            bits >>= 1
-            token += 1
+    for group in range(0, words, 16):
+        stop = min(group + 16, words)
+        some = 0
+        for w in range(group, stop):  # PERF: most groups are empty, and this loop is vectorised
+            some |= bits[w]
+        if some != 0:
+            for w in range(group, stop):
+                left = np.int64(bits[w]) & 0xFFFFFFFF
+                token = w * 32
+                while left != 0:
+                    if left & 1:
+                        A[where] = token
+                        where += 1
+                    left >>= 1
+                    token += 1
     return head
 
 
@@ -246,11 +265,12 @@ def inside_by_walk(A, H, S, lexer):
     bitmap = np.int64(S[0])
     above = ((A[N_TOKENS] + 31) >> 5) + 2 * (A[DEPTH] + 2)
     room(S, above)
-    for w in range(bitmap, bitmap + above):
-        S[w] = 0
+    cleared = S[bitmap : bitmap + above]
+    for w in range(above):
+        cleared[w] = 0
     triples = bitmap + above
     S[0] = triples
-    piece = copy_slice(A, S, covering_slice(A, H, S, lexer), bitmap)
+    piece = copy_slice(A, S, largest_slice(A, H, S, lexer), bitmap)
     count = walk_lexer(A, H, S, lexer, bitmap, piece)
     if piece:
         count = A[N_TOKENS]  # many: store the bitmap
@@ -386,6 +406,16 @@ def inside_by_difference(A, H, S, lexer, text, known):
     return head
 
 
+@kernel("i(arena, arena, arena, i, i)")
+def alike(A, H, S, e, f):
+    """How many of the small letters lead from two states to the same state."""
+    n = 0
+    for letter in range(0x61, 0x7B):
+        if step(A, H, S, e, letter) == step(A, H, S, f, letter):
+            n += 1
+    return n
+
+
 @kernel("i(arena, arena, arena, i)")
 def reference_of(A, H, S, lexer):
     """A looping state whose successors are for the most part those of the lexer state, or 0.
@@ -396,11 +426,7 @@ def reference_of(A, H, S, lexer):
     e = step(A, H, S, lexer, 0x7E)  # ~ and ^: few exceptions begin so
     if e == NONE or e == lexer or e != step(A, H, S, lexer, 0x5E) or not loops(A, H, S, e):
         return 0
-    alike = 0
-    for letter in range(0x61, 0x7B):
-        if step(A, H, S, e, letter) == step(A, H, S, lexer, letter):
-            alike += 1
-    return e if alike >= 13 else 0
+    return e if alike(A, H, S, e, lexer) >= MIN_ALIKE else 0
 
 
 @kernel("i(arena, arena, i, i, i)")
@@ -484,8 +510,13 @@ def inside_by_exceptions(A, H, S, lexer, reference, known):
     room(S, words + 3 * (A[DEPTH] + 2))
     triples = states + 3 * (A[DEPTH] + 2)
     S[0] = triples
+    copy = S[bitmap : bitmap + words]
     for w in range(words):
-        S[bitmap + w] = A[A[known + BITMAP] + w] if A[known + BITMAP] != 0 else 0
+        copy[w] = 0
+    if A[known + BITMAP] != 0:
+        bits = A[A[known + BITMAP] : A[known + BITMAP] + words]
+        for w in range(words):
+            copy[w] = bits[w]
     for k in range(A[known + 1], A[known + 1] + A[known]):
         S[bitmap + (A[k] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[k] & 31))
     walk_exceptions(A, H, S, lexer, reference, states, bitmap)
@@ -507,7 +538,7 @@ def inside_by_exceptions(A, H, S, lexer, reference, known):
 def find_inside(A, H, S, lexer):
     """The inside region of a lexer state, by the cheapest way that is open to it."""
     text = text_part(A, H, S, lexer)
-    if text != 0:
+    if text != 0 and (alike(A, H, S, lexer, text) >= MIN_ALIKE or not closed(A, H, S, lexer, 0)):
         return inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
     if covering_slice(A, H, S, lexer) >> 32 != 1:  # not by the slice with the most tokens
         reference = reference_of(A, H, S, lexer)
@@ -631,9 +662,11 @@ def store_mask(A, S, bitmaps, tokens):
             A[record + 2 + i - bitmaps] = S[i]
         return record
     union = region(A, words)
+    all_bits = A[union : union + words]
     for k in range(bitmaps, tokens):
+        bits = A[S[k] : S[k] + words]
         for w in range(words):
-            A[union + w] |= A[S[k] + w]
+            all_bits[w] |= bits[w]
     for i in range(tokens, out):
         A[union + (S[i] >> 5)] |= np.int32(np.uint32(1) << np.uint32(S[i] & 31))
     record = region(A, 3)
@@ -726,16 +759,16 @@ def forced_token(A, H, S, c):
     return -1
 
 
-@kernel("void(arena, arena, arena)", entry=True)
-def align_trie(whole, part, out):
+@kernel("void(arena, arena, arena, arena)", entry=True)
+def align_trie(whole, part, cursor, out):
     """The number in a whole trie of each node of a trie of some of its tokens.
 
     whole, part: nodes as rows of three words     out: int32[nodes of part]
+    cursor: int32[deepest level + 2], zero; by depth, where to look for the next sibling
     """
-    cursor = np.zeros(1 << 16, np.int64)  # by depth: where to look for the next sibling
     for i in range(out.size):
         depth = part[3 * i] >> 8
-        j = cursor[depth]
+        j = np.int64(cursor[depth])
         while whole[3 * j] != part[3 * i]:
             j = np.int64(whole[3 * j + 1])
         out[i] = j

@@ -1,16 +1,18 @@
 """Slices in the arena: which tokens made of one class of characters may all be read from a lexer state, at once.
 
 The idea (vocab/slices.py): where every character of a class leads on, whichever it is, the tokens made of such
-characters need no walk. Two ways to see that n of them may be read:
+characters need no walk. Three ways to see that n of them may be read:
 
 * `run_length`: the head of the expression counts them (`[a-z]{0,40}...`);
 * `uniform_run`: from state to state, every character of the class leads to the same next state. This needs no look at
-  the expression, so it serves intersections and complements (a pattern together with a length, any key but some).
+  the expression, so it serves intersections and complements (a pattern together with a length, any key but some);
+* `closed`: the characters lead to few states in all, and from each of these every character leads on (keys that a
+  pattern tells apart: all stay inside, though in different states).
 
     slice    [nodes, n, main, longest, rows, sequences, q, -, bytes (8 words)]
              the trie of the other tokens and each node's number in the whole trie; longest + 1 bitmaps: row r = tokens
              of at most r characters; q runs of SEQUENCE words, the UTF-8 of the class: [number of bytes, low, high...]
-    UNIFORM(state, slice)     memo: the one successor
+    UNIFORM(state, slice)     memo: the one successor; closed?
 
 Cost: `uniform` some thousand look-ups once per state and slice.
 """
@@ -43,8 +45,9 @@ from constrain.kernels.expressions import FIRST_SLICE, FLAGS, continues, is_nega
 SLICE, SEQUENCE = 16, 9
 NODES, PIECE_NODES, MAIN, LONGEST, ROWS, SEQUENCES, N_SEQUENCES, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 8  # of a slice
 POINTERS = (NODES, MAIN, ROWS, SEQUENCES)
-TARGET = 1  # of UNIFORM records; 1 = it depends on the character
+TARGET, CLOSED = 1, 2  # of UNIFORM records; TARGET 1: it depends on the character. CLOSED: 1 no, 2 yes
 MAX_FRONTIER = 8  # states in the middle of a character
+MAX_CLOSED = 40  # states that `closed` follows
 
 
 run_length_again = recursion(lambda: run_length, 4)
@@ -155,6 +158,74 @@ def uniform_run(A, H, S, e, j):
     return n
 
 
+@kernel("i(arena, arena, arena, i, i, i)")
+def add_successors(A, H, S, e, j, start):
+    """Push the states after each character of slice j that S[start : S[0]] lacks; 0 if one of them is dead or may end a
+    lexeme, or if they are too many."""
+    piece = A[SLICES] + SLICE * j
+    for q in range(A[piece + N_SEQUENCES]):
+        sequence = A[piece + SEQUENCES] + SEQUENCE * q
+        bottom = np.int64(S[0])  # the states in the middle of a character stand above, for a while
+        low = bottom
+        push(S, e)
+        high = np.int64(S[0])
+        for k in range(A[sequence]):
+            for x in range(low, high):
+                last = -1
+                for b in range(A[sequence + 1 + 2 * k], A[sequence + 2 + 2 * k] + 1):
+                    d = peek(A, S[x], b)
+                    if d == 0:
+                        d = step(A, H, S, S[x], b)
+                    if d == last:
+                        continue
+                    last = d
+                    fresh = d != NONE
+                    for y in range(high, S[0]):
+                        fresh = fresh and S[y] != d
+                    if fresh:
+                        push(S, d)
+                    if d == NONE or S[0] - high > MAX_FRONTIER:
+                        S[0] = bottom
+                        return 0
+            low = high
+            high = np.int64(S[0])
+        top = bottom
+        for x in range(low, high):
+            d = np.int64(S[x])
+            if not continues(A, d) or tags(A, H, S, d) != NO_TAGS:
+                S[0] = bottom
+                return 0
+            fresh = True
+            for y in range(start, top):
+                fresh = fresh and S[y] != d
+            if fresh:
+                S[top] = d
+                top += 1
+        S[0] = top
+    return 1
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def closed(A, H, S, e, j):
+    """Whether any number of characters of slice j, whichever they are, may be read from e without ending a lexeme."""
+    memo = intern2(A, H, UNIFORM, e, j)
+    if A[memo + CLOSED] == 0:
+        start = np.int64(S[0])
+        push(S, e)
+        all_lead_on = True
+        x = start
+        while all_lead_on and x < S[0]:
+            all_lead_on = add_successors(A, H, S, S[x], j, start) != 0 and S[0] - start <= MAX_CLOSED
+            x += 1
+        stop = np.int64(S[0]) if all_lead_on else start
+        for y in range(start, stop):  # what holds for e holds for all that it leads to
+            A[intern2(A, H, UNIFORM, S[y], j) + CLOSED] = 2
+        if not all_lead_on:
+            A[memo + CLOSED] = 1
+        S[0] = start
+    return A[memo + CLOSED] == 2
+
+
 @kernel("i(arena, arena, arena, i)")
 def covering_slice(A, H, S, lexer):
     """(number of the first slice that a lexer state admits + 1) << 32 | of how many characters; 0 if none."""
@@ -167,6 +238,19 @@ def covering_slice(A, H, S, lexer):
         if n > 0:
             return ((j + 1) << 32) | n
     return 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def largest_slice(A, H, S, lexer):
+    """`covering_slice`, or one with more tokens that is closed from here on."""
+    found = covering_slice(A, H, S, lexer)
+    stop = found >> 32 if found != 0 else A[N_SLICES] + 1
+    if step(A, H, S, lexer, 0x71) == NONE or step(A, H, S, lexer, 0x65) == NONE:
+        return found
+    for j in range(stop - 1):
+        if closed(A, H, S, lexer, j):
+            return ((j + 1) << 32) | A[A[SLICES] + SLICE * j + LONGEST]
+    return found
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -183,9 +267,12 @@ def copy_slice(A, S, found, bitmap):
         return 0
     piece = A[SLICES] + SLICE * ((found >> 32) - 1)
     row = min(found & 0xFFFFFFFF, A[piece + LONGEST])
-    words = (A[N_TOKENS] + 31) >> 5
+    words = np.int64((A[N_TOKENS] + 31) >> 5)
+    start = A[piece + ROWS] + row * words
+    bits = A[start : start + words]
+    copy = S[bitmap : bitmap + words]
     for w in range(words):
-        S[bitmap + w] = A[A[piece + ROWS] + row * words + w]
+        copy[w] = bits[w]
     return piece
 
 

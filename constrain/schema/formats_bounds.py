@@ -39,7 +39,7 @@ def format_language(name: str) -> Node:
     return Undecided(name) if name in CHECKED_LATER else FORMATS[name]()
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1024)
 def at_most(language: Node) -> Node:
     """A regular language that holds every text of the language: itself, if it has no format in it that is open."""
     return _replaced(language, lambda name, inside: (FORMATS if inside else AT_LEAST)[name](), True)

@@ -12,14 +12,15 @@ parsed in constant space, so a value ends when its last bracket is read.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Hashable
 
 from constrain.automata.syntax import ANY_TEXT, alternate
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
 from constrain.schema.compute import Computation
 from constrain.schema.digits import NUMBER, number_node
-from constrain.schema.lower_arrays import array_rules
-from constrain.schema.lower_objects import object_rules
+from constrain.schema.lower_arrays import ArrayRule
+from constrain.schema.lower_objects import ObjectRule
 from constrain.schema.numbers import has_numbers
 from constrain.schema.strings import is_void
 from constrain.schema.terminals import (
@@ -57,15 +58,12 @@ class Lowering:
         """The symbol of the values that fulfil a conjunction, which is inhabited."""
         symbol = self._symbols.get(conj)
         if symbol is None:
-            alternatives = self.alternatives(self.computation.normal(conj))
-            if len(alternatives) == 1:
-                symbol = alternatives[0][0]
-            else:
-                symbol = Nonterminal("value", lambda: alternatives, key=(self.number, "value", *conj))
+            parts = self.parts(self.computation.normal(conj))
+            symbol = parts[0] if len(parts) == 1 else _Value((self.number, "value", *conj), parts)
             self._symbols[conj] = symbol
         return symbol
 
-    def alternatives(self, normal: Normal) -> Alternatives:
+    def parts(self, normal: Normal) -> list[Symbol]:
         """The parts of a set that are inhabited, each one symbol."""
         found: list[Symbol] = []
         if normal.null:
@@ -78,14 +76,19 @@ class Lowering:
             found.append(ANY_NUMBER if node == NUMBER else Terminal(node, name="number"))
         if not is_void(normal.strings):
             found.append(ANY_STRING if normal.strings == ANY_TEXT else string_terminal(normal.strings))
-        found += [self.array(box) for box in normal.arrays if self.computation.has_arrays(box)]
-        found += [self.object(box) for box in normal.objects if self.computation.has_objects(box)]
-        return [[symbol] for symbol in found]
+        found += [ArrayRule(self, box) for box in normal.arrays if self.computation.has_arrays(box)]
+        found += [ObjectRule(self, box) for box in normal.objects if self.computation.has_objects(box)]
+        return found
 
-    def array(self, box: ArrayBox) -> Nonterminal:
-        """The arrays of a box."""
-        return array_rules(self, box)
 
-    def object(self, box: ObjectBox) -> Nonterminal:
-        """The objects of a box."""
-        return object_rules(self, box)
+class _Value(Nonterminal):
+    """Any of some symbols."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, key: Hashable, parts: list[Symbol]) -> None:
+        super().__init__("value", key=key)
+        self.parts = parts
+
+    def expand(self) -> Alternatives:
+        return [[symbol] for symbol in self.parts]

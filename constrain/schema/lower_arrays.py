@@ -10,7 +10,6 @@ situation: an unbounded list loops back to itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from constrain.grammar.rules import Nonterminal, Symbol
@@ -22,16 +21,20 @@ if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
 
 
-def array_rules(lowering: Lowering, box: ArrayBox) -> Nonterminal:
+class ArrayRule(Nonterminal):
     """The arrays of a box, which is inhabited."""
 
-    def expand() -> Alternatives:
-        shape = lowering.computation.array_shape(box)
-        assert shape is not None
-        rules = _ArrayRules(lowering, shape)
-        return [[OPEN_ARRAY, *lowering.space, rules.situation(0, shape.start)]]
+    __slots__ = ("box", "lowering")
 
-    return Nonterminal("array", expand, key=lowering.key(box))
+    def __init__(self, lowering: Lowering, box: ArrayBox) -> None:
+        super().__init__("array", key=lowering.key(box))
+        self.lowering, self.box = lowering, box
+
+    def expand(self) -> Alternatives:
+        shape = self.lowering.computation.array_shape(self.box)
+        assert shape is not None
+        rules = _ArrayRules(self.lowering, shape)
+        return [[OPEN_ARRAY, *self.lowering.space, rules.situation(0, shape.start)]]
 
 
 class _ArrayRules:
@@ -41,26 +44,35 @@ class _ArrayRules:
         self.lowering = lowering
         self.shape = shape
         self.key = lowering.key(shape.box)
+        self.watched = (shape.box.unique or shape.box.repeats) and isinstance(shape, CountedArrays)
 
     def situation(self, i: int, state: State) -> Nonterminal:
         """What may follow when i items are written (and the whitespace after them)."""
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
-        key = (*self.key, i, *state)
-        box = self.shape.box
-        watched = (box.unique or box.repeats) and isinstance(self.shape, CountedArrays)
-        return Nonterminal(f"item {i}", self._expansion(i, state), key=key, right_recursive=True, watched=watched)
+        return _Items(self, i, state)
 
-    def _expansion(self, i: int, state: State) -> Callable[[], Alternatives]:
-        def expand() -> Alternatives:
-            gap = self.lowering.space
-            alternatives: Alternatives = []
-            if self.shape.complete(i, state):
-                alternatives.append([CLOSE_ARRAY])
-            before: list[Symbol] = [COMMA, *gap] if i else []
-            for conj, after in self.shape.entries(i, state):
-                if self.shape.viable(i + 1, after):
-                    alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
-            return alternatives
+    def alternatives(self, i: int, state: State) -> Alternatives:
+        """The end, or one more item."""
+        gap = self.lowering.space
+        alternatives: Alternatives = []
+        if self.shape.complete(i, state):
+            alternatives.append([CLOSE_ARRAY])
+        before: list[Symbol] = [COMMA, *gap] if i else []
+        for conj, after in self.shape.entries(i, state):
+            if self.shape.viable(i + 1, after):
+                alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
+        return alternatives
 
-        return expand
+
+class _Items(Nonterminal):
+    """What may follow a number of items. A class, not a closure: each object costs the collector."""
+
+    __slots__ = ("i", "rules", "state")
+
+    def __init__(self, rules: _ArrayRules, i: int, state: State) -> None:
+        super().__init__(f"item {i}", None, (*rules.key, i, *state), True, rules.watched)
+        self.rules, self.i, self.state = rules, i, state
+
+    def expand(self) -> Alternatives:
+        return self.rules.alternatives(self.i, self.state)

@@ -14,7 +14,7 @@ may repeat as far as these rules go: once one is written, the guard watches (`gu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
@@ -50,19 +50,27 @@ class Situation(NamedTuple):
         return self.done, self.size, sum(1 << need for need in self.pending), self.any_yet, self.open_yet
 
 
-def object_rules(lowering: Lowering, box: ObjectBox) -> Nonterminal:
+class ObjectRule(Nonterminal):
     """The objects of a box, which is inhabited."""
 
-    def expand() -> Alternatives:
-        alternatives: Alternatives = []
+    __slots__ = ("box", "lowering")
+
+    def __init__(self, lowering: Lowering, box: ObjectBox) -> None:
+        super().__init__("object", key=lowering.key(box))
+        self.lowering, self.box = lowering, box
+
+    def expand(self) -> Alternatives:
+        lowering = self.lowering
         make = _InOrder if lowering.in_order else _AnyOrder
-        for number, shape in enumerate(lowering.computation.object_shapes(box)):
-            rules = make(lowering, shape, (*lowering.key(box), number))
+        alternatives: Alternatives = []
+        for number, shape in enumerate(lowering.computation.object_shapes(self.box)):
+            rules = make(lowering, shape, (*lowering.key(self.box), number))
             start = Situation(0, 0, shape.all_pending, False)
-            alternatives.append([OPEN_OBJECT, *lowering.space, rules.follow(start)])
+            alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
         return alternatives
 
-    return Nonterminal("object", expand, key=lowering.key(box))
+
+_NOTHING_MADE: tuple[None, Alternatives] = (None, [])
 
 
 class _ObjectRules:
@@ -73,24 +81,19 @@ class _ObjectRules:
         self.shape = shape
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
-        self._known_members: dict[Situation, Alternatives] = {}
+        self._made: tuple[Situation | None, Alternatives] = _NOTHING_MADE  # by `following`, for the call to come
 
-    def follow(self, at: Situation) -> Nonterminal:
+    def following(self, at: Situation) -> Alternatives:
         """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
-        key = (*self.key, "follow", *at.key)
-        return Nonterminal("members", self._following(at), key=key, right_recursive=True, watched=at.open_yet)
-
-    def _following(self, at: Situation) -> Callable[[], Alternatives]:
-        def expand() -> Alternatives:
-            alternatives: Alternatives = []
-            if self.complete(at):
-                alternatives.append([CLOSE_OBJECT])
-            if self.members(at):
-                comma: list[Symbol] = [COMMA, *self.lowering.space] if at.any_yet else []
-                alternatives.append([*comma, self.member(at)])
-            return alternatives
-
-        return expand
+        alternatives: Alternatives = []
+        if self.complete(at):
+            alternatives.append([CLOSE_OBJECT])
+        members = self._members(at)
+        if members:
+            self._made = at, members
+            comma: list[Symbol] = [COMMA, *self.lowering.space] if at.any_yet else []
+            alternatives.append([*comma, _Member(self, at)])
+        return alternatives
 
     def complete(self, at: Situation) -> bool:
         """May the object end here?"""
@@ -106,7 +109,7 @@ class _ObjectRules:
     def pair(self, key: Terminal, conj: Conj, then: Situation) -> list[Symbol]:
         """One member and what follows it."""
         gap = self.lowering.space
-        return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap, self.follow(then)]
+        return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap, _Members(self, then)]
 
     def after(self, at: Situation, done: int, pending: Pending, is_open: bool = False) -> Situation:
         """The situation after one more property."""
@@ -132,17 +135,10 @@ class _ObjectRules:
             )
         return known
 
-    def member(self, at: Situation) -> Nonterminal:
-        """One of the members that may come next."""
-        key = (*self.key, "member", *at.key)
-        return Nonterminal("member", lambda: self.members(at), key=key, right_recursive=True, watched=at.open_yet)
-
     def members(self, at: Situation) -> Alternatives:
         """The members that may come next; none if the object must end."""
-        known = self._known_members.get(at)
-        if known is None:
-            known = self._known_members[at] = self._members(at)
-        return known
+        (made_at, made), self._made = self._made, _NOTHING_MADE
+        return made if made_at is at else self._members(at)
 
     def _members(self, at: Situation) -> Alternatives:
         raise NotImplementedError
@@ -154,6 +150,32 @@ class _ObjectRules:
     def available(self, at: Situation) -> int:
         """How many declared properties may still come."""
         raise NotImplementedError
+
+
+class _Members(Nonterminal):
+    """What may come in a situation. A class, not a closure: there are many, and each object costs the collector."""
+
+    __slots__ = ("at", "rules")
+
+    def __init__(self, rules: _ObjectRules, at: Situation) -> None:
+        super().__init__("members", None, (*rules.key, "members", *at.key), True, at.open_yet)
+        self.rules, self.at = rules, at
+
+    def expand(self) -> Alternatives:
+        return self.rules.following(self.at)
+
+
+class _Member(Nonterminal):
+    """One of the members that may come next."""
+
+    __slots__ = ("at", "rules")
+
+    def __init__(self, rules: _ObjectRules, at: Situation) -> None:
+        super().__init__("member", None, (*rules.key, "member", *at.key), True, at.open_yet)
+        self.rules, self.at = rules, at
+
+    def expand(self) -> Alternatives:
+        return self.rules.members(self.at)
 
 
 class _InOrder(_ObjectRules):
@@ -170,7 +192,7 @@ class _InOrder(_ObjectRules):
         alternatives: Alternatives = []
         for i in range(at.done, len(members)):
             if i - at.done >= BLOCK and i % BLOCK == 0:
-                alternatives.append([self.member(at._replace(done=i))])
+                alternatives.append([_Member(self, at._replace(done=i))])
                 return alternatives
             name, conj, must = members[i]
             then = self.after(at, i + 1, at.pending)

@@ -30,7 +30,7 @@ ANY_STRING = Terminal(json_string(ANY_TEXT), name="string")
 ANY_NUMBER = Terminal(NUMBER, name="number")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def key_terminal(name: str) -> Terminal:
     """A declared key, in every spelling."""
     return Terminal(json_string(literal(name)), name=f"key {name!r}")
@@ -53,7 +53,7 @@ def any_value(whitespace: str) -> Nonterminal:
             return [[rules[part] if isinstance(part, str) else part for part in each] for each in alternatives]
 
         key = ("any", whitespace, name)
-        rules[name] = Nonterminal(name, expand, key=key, right_recursive=tail, watched=watched)
+        rules[name] = Nonterminal(name, expand, key=key, right_recursive=tail, watched=watched, shared=True)
         return rules[name]
 
     rules: dict[str, Nonterminal] = {}

@@ -45,7 +45,7 @@ class Contents:
                 continue
             if key in NAMES or not isinstance(key, str):
                 return None
-            part = self._value(key, value)
+            part = value if type(value) is str else self._value(key, value)
             if part is None:
                 return None
             parts.append((key, part))
@@ -74,6 +74,8 @@ class Contents:
 
 def plain(value: Any) -> Hashable:
     """A hashable stand-in for a JSON value: equal exactly if type and content are."""
+    if type(value) is str:  # the usual case; nothing else here is equal to a text
+        return value
     if isinstance(value, dict):
         return ("object", *((key, plain(item)) for key, item in value.items()))
     if isinstance(value, (list, tuple)):

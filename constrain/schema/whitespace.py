@@ -44,4 +44,4 @@ def space(policy: str) -> tuple[Symbol, ...]:
     if policy not in POLICIES:
         raise ConstrainError(f"whitespace={policy!r} is not a policy", fix=f"use one of {', '.join(POLICIES)}")
     terminal = Terminal(_language(policy), name="whitespace")
-    return (Nonterminal("gap", lambda: [[terminal], []], key=("gap", policy)),)
+    return (Nonterminal("gap", lambda: [[terminal], []], key=("gap", policy), shared=True),)

@@ -19,6 +19,11 @@ KEYS: dict[str, Any] = {
     "additionalProperties": False,
 }
 OPEN = {**KEYS, "additionalProperties": {"type": "null"}}
+SORTED_KEYS: dict[str, Any] = {
+    "type": "object",
+    "patternProperties": {"^[0-9a-zA-Z_-]+$": {"type": "integer"}},
+    "additionalProperties": {"type": "null"},
+}
 CASES: list[tuple[Any, str]] = [
     (OPEN, '{|"|m|app|ers":null,"x|_y":1,"sections|X":null'),
     (KEYS, '{"|x_|any'),
@@ -28,6 +33,8 @@ CASES: list[tuple[Any, str]] = [
     ({"type": "string", "not": {"pattern": "^a.*z$"}}, '"|a|b|z|y'),
     ({"type": "string", "pattern": "^[a-z]{2,40}$", "not": {"const": "secret"}}, '"|se|cre|ts'),
     ({"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}, {"maxLength": 9}]}, '"|xx|a|x|b'),
+    (SORTED_KEYS, '{"|terrain|-a|.|b":null,"|x'),
+    ({"type": "string", "format": "uri"}, '"|https|://|example|.com/a|?q'),
     ({"type": "integer", "multipleOf": 7, "minimum": 100}, "|1|0|5"),
     ({"type": "number", "multipleOf": 0.21}, "|1|.|2|6"),
     ({"type": "integer", "not": {"multipleOf": 13}}, "|2|6|1"),
@@ -48,13 +55,16 @@ def test_mask_is_what_is_allowed(schema: Any, cuts: str) -> None:
         assert not wrong, (matcher.text, [vocabulary.tokens[token] for token in wrong[:10]])
 
 
-def test_exceptions_are_cheap() -> None:
-    """Any key but some: a few thousand nodes of the trie, not all of them."""
+@pytest.mark.parametrize(
+    "schema, pieces", [(OPEN, ('{"', "m", "x")), (SORTED_KEYS, ('{"', "terrain", "-a", "."))], ids=["some", "sorted"]
+)
+def test_keys_are_cheap(schema: Any, pieces: tuple[str, ...]) -> None:
+    """Any key but some, and keys that a pattern tells apart: a part of the trie, not all of it."""
     vocabulary = vocabularies.sentencepiece32k()
     automaton = constrain.TokenAutomaton(vocabulary)
-    matcher = constrain.compile(constrain.json_schema(OPEN), vocabulary, automaton=automaton).matcher()
+    matcher = constrain.compile(constrain.json_schema(schema), vocabulary, automaton=automaton).matcher()
     row = np.zeros(vocabulary.words, np.uint32)
-    for piece in ('{"', "m", "x"):
+    for piece in pieces:
         assert matcher.advance_bytes(piece.encode())
         before = int(automaton.A[arena.N_VISITED])
         matcher.fill_mask(row)

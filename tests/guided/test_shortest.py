@@ -22,11 +22,11 @@ LONGEST = 6
 def completions(source, prefixes):
     """{text: shortest completion} by the engine, for the texts that can go on."""
     automaton = byte_automaton()
-    grammar_of = automaton.grammar_of(source)
+    rules = automaton.rules_of(source)
 
     def ask():
-        shortest = Shortest(automaton, grammar_of)
-        start = automaton.start(grammar_of)
+        shortest = Shortest(automaton, rules)
+        start = automaton.start(rules)
         states = {text: anatomy.after(automaton, start, text.encode()) for text in prefixes}
         return {text: shortest.completion(state) for text, state in states.items() if state != arena.NONE}
 
