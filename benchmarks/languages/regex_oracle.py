@@ -8,7 +8,11 @@ leaves it out, the flag x and \\N{...}.
 from __future__ import annotations
 
 import re
+import sys
 import warnings
+
+if sys.version_info < (3, 11):
+    raise ImportError("the re of Python 3.11, with possessive quantifiers")
 
 BEYOND = (
     "invalid group reference",
