@@ -44,6 +44,7 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "json": "languages.oracles:json",
     "json5": "languages.oracles:json5",
     "tomllib": "languages.oracles:tomllib",
+    "python": "languages.oracles:python",
     "sqlite": "languages.sqlite:sqlite",
 }
 
@@ -69,6 +70,25 @@ def json(text: bytes) -> bool:
     try:
         JSONDecoder(parse_constant=refuse, parse_int=str).decode(shown)
     except ValueError:
+        return False
+    return True
+
+
+def python(text: bytes) -> bool | None:
+    """The parser of the interpreter that runs this (`ast.parse`). None: nested too deeply for it."""
+    import ast
+    import warnings
+
+    shown = decoded(text)
+    if shown is None:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(shown)
+    except (RecursionError, MemoryError):
+        return None
+    except (SyntaxError, ValueError):  # a null byte is a ValueError
         return False
     return True
 
