@@ -41,18 +41,19 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "csv": "languages.oracles:csv",
     "expat": "languages.xml_oracle:expat",
     "gbnf": "languages.grammar_oracles:gbnf",
-    "graphql-core": "languages.oracles:graphql",
-    "json": "languages.oracles:json",
     "gcc": "languages.gcc:gcc",
+    "graphql-core": "languages.oracles:graphql",
     "javac": "languages.javac:javac",
-    "node": "languages.node:node",
-    "sqlite": "languages.sqlite:sqlite",
+    "json": "languages.oracles:json",
     "json5": "languages.oracles:json5",
     "lark": "languages.grammar_oracles:lark",
     "markdown-it-table": "languages.markdown_oracle:table",
+    "node": "languages.node:node",
     "partialsmiles": "languages.smiles_oracle:smiles",
+    "python": "languages.oracles:python",
     "pyyaml-flow": "languages.yaml_oracle:flow",
     "re": "languages.regex_oracle:pattern",
+    "sqlite": "languages.sqlite:sqlite",
     "tomllib": "languages.oracles:tomllib",
 }
 
@@ -78,6 +79,25 @@ def json(text: bytes) -> bool:
     try:
         JSONDecoder(parse_constant=refuse, parse_int=str).decode(shown)
     except ValueError:
+        return False
+    return True
+
+
+def python(text: bytes) -> bool | None:
+    """The parser of the interpreter that runs this (`ast.parse`). None: nested too deeply for it."""
+    import ast
+    import warnings
+
+    shown = decoded(text)
+    if shown is None:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(shown)
+    except (RecursionError, MemoryError):
+        return None
+    except (SyntaxError, ValueError):  # a null byte is a ValueError
         return False
     return True
 

@@ -14,21 +14,9 @@ import constrain
 from constrain.engine import Matcher
 from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.grammar.layout import Column, _spelled, indentation
+from layout_cases import SUBSET
 from naive_regex import NaiveRegex
 
-SUBSET = r"""
-start: statement*
-statement: simple | "if" expression ":" block ["else" ":" block]
-simple: expression (";" expression)* [";"] _NEWLINE
-block: simple | _NEWLINE _INDENT statement+ _DEDENT
-expression: atom ("(" [expression] ")")*
-atom: NAME | "(" [expression] ")"
-NAME: /(?!(if|else)$)[a-z]+/
-%declare _NEWLINE _INDENT _DEDENT
-%ignore /[ \t\f]/
-%ignore /#[^\n\r]*/
-%ignore /\\\r?\n/
-"""
 BYTES = constrain.Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256])
 
 

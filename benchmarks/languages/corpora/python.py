@@ -1,0 +1,26 @@
+"""Python: the files of the standard library of the interpreter that runs this; installed packages are left out."""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Iterator
+from random import Random
+
+from languages.corpora import files
+
+
+def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
+    """Files in UTF-8, in an order drawn by the seed; an oracle refuses those that are meant to be wrong."""
+    root = sysconfig.get_path("stdlib")
+    for path in files([root], "*.py", random):
+        text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        if "site-packages" not in path.parts and _is_utf8(text):
+            yield path.relative_to(root).as_posix(), text
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

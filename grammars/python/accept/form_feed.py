@@ -1,0 +1,7 @@
+
+x = 1
+
+def g():
+    pass
+def h(): pass
+    # c
