@@ -98,7 +98,7 @@ def measure(
     records = {name: _load(name, engine, folder, limit) for name, engine in engines.items()}
     encoded = [(name, vocabulary.encode(text.decode())) for name, text in texts]
     left = {name: limit for name in engines if records[name]["error"] is None}
-    read: dict[str, list[list[int]]] = {name: [] for name in left}  # the texts of the first pass, the one cut off left out
+    read: dict[str, list[list[int]]] = {name: [] for name in left}  # the texts that the first pass finished
     for name, tokens in encoded:
         for engine_name in [each for each in left if left[each] > 0]:
             record, begin = records[engine_name], time.perf_counter()
