@@ -16,6 +16,8 @@ from constrain.grammar.ebnf import Expression, Table, to_nonterminals, to_table
 from constrain.grammar.fold import fold, reachable
 from constrain.grammar.rules import Grammar, Lexer, Terminal
 
+MAX_SEARCHED = 1_000_000  # rules times terminals, up to which pairs of terminals are looked at
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -61,16 +63,26 @@ def build(
     table = analysis.left_associative({name: table[name] for name in table if name in kept})
     ignore = tuple(terminal for terminal in ignore if not analysis.empty_node(terminal.node))
     if lexer == "greedy":
-        findings += [
-            f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
-            for a, b in analysis.swallowed_pairs(table, ignore)
-        ]
-        findings += [
-            f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
-            for higher, lower in analysis.outranked(table, ignore)
-        ]
+        findings += _about_lexing(table, ignore)
     symbol = to_nonterminals(table, start, analysis.right_recursive_rules(table))
     return Reading(Grammar(symbol, ignore, lexer), rules, start, tuple(findings))
+
+
+def _about_lexing(table: Table, ignore: tuple[Terminal, ...]) -> list[str]:
+    """What `lexer="greedy"` makes impossible."""
+    lost = [
+        f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
+        for higher, lower in analysis.outranked(table, ignore)
+    ]
+    if len(table) * len(analysis.terminals(table)) > MAX_SEARCHED:
+        return [
+            *lost,
+            "whether terminals can follow each other under lexer='greedy' was not looked into: too many rules",
+        ]
+    return [
+        f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
+        for a, b in analysis.swallowed_pairs(table, ignore)
+    ] + lost
 
 
 def _culprit(written: Table, table: Table, start: str) -> str:
