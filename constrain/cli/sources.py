@@ -43,7 +43,9 @@ class SourceOptions:
     whitespace: Annotated[str, typer.Option(help="Schema: bounded, compact or any.")] = "bounded"
     property_order: Annotated[str, typer.Option(help="Schema: keys in the order of the schema, or any.")] = "schema"
     formats: Annotated[str, typer.Option(help="Schema: assert formats, or annotate only.")] = "assert"
-    grammar_format: Annotated[str | None, typer.Option(help="Grammar: lark or gbnf; guessed when left out.")] = None
+    grammar_format: Annotated[str | None, typer.Option(help="Grammar: lark, gbnf or ebnf; guessed when left out.")] = (
+        None
+    )
     start: Annotated[str | None, typer.Option(help="Grammar: the start rule (start; in GBNF root).")] = None
     lexer: Annotated[
         str | None, typer.Option(help="Grammar: dynamic or greedy (by default dynamic, or as the folder says).")
@@ -75,9 +77,15 @@ class SourceOptions:
         if folder is not None:
             return folder.source(format=self.grammar_format, start=self.start, lexer=lexer)
         text, name = read_grammar(given)
-        kind: Any = self.grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
+        kind: Any = self.grammar_format or _format_of(text, name)
         base = str(Path(name).parent) if name else None
         return constrain.grammar(text, format=kind, start=self.start, lexer=lexer or "dynamic", base=base)
+
+
+def _format_of(text: str, name: str) -> str:
+    """The format of a grammar, by the ending of its file, else by its sign for "is"."""
+    suffix = Path(name).suffix[1:]
+    return suffix if suffix in ("lark", "gbnf", "ebnf") else "gbnf" if "::=" in text else "lark"
 
 
 def read_schema(given: str) -> str:

@@ -196,12 +196,14 @@ def on_cycles(edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
 def _ends(table: Table, nullable: set[str], last: bool) -> dict[str, set[Terminal]]:
     """FIRST (or, with last=True, LAST) of every rule: the terminals that a text of it can begin (end) with."""
     ends: dict[str, set[Terminal]] = {name: set() for name in table}
+    order = list(table)
     changed = True
     while changed:
         changed = False
-        for name, alternatives in table.items():
+        order.reverse()  # chains of rules are written in either direction: two rounds for each
+        for name in order:
             before = len(ends[name])
-            for alternative in alternatives:
+            for alternative in table[name]:
                 for symbol in reversed(alternative) if last else alternative:
                     ends[name] |= _ends_of(symbol, ends)
                     if not nullable_symbol(symbol, nullable):

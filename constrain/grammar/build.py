@@ -7,7 +7,7 @@ and what is doubtful is told in `Reading.findings`: nothing vanishes silently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from constrain.errors import UnsatisfiableError
@@ -17,6 +17,8 @@ from constrain.grammar.fold import fold, reachable
 from constrain.grammar.indentation import indented
 from constrain.grammar.layout import Layout
 from constrain.grammar.rules import Grammar, Lexer, Terminal
+
+MAX_SEARCHED = 1_000_000  # rules times terminals, up to which pairs of terminals are looked at
 
 
 @dataclass(frozen=True)
@@ -65,21 +67,31 @@ def build(
     table = analysis.left_associative({name: table[name] for name in table if name in kept})
     ignore = tuple(terminal for terminal in ignore if not analysis.empty_node(terminal.node))
     if lexer == "greedy":
-        findings += [
-            f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
-            for a, b in analysis.swallowed_pairs(table, ignore)
-            if layout is None or not {a.name, b.name} & {*layout.declared}
-        ]
-        findings += [
-            f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
-            for higher, lower in analysis.outranked(table, ignore)
-        ]
+        findings += _about_lexing(table, ignore, () if layout is None else layout.declared)
     right_recursive = analysis.right_recursive_rules(table)
     if layout is not None:
         grammar = indented(table, start, layout, ignore, right_recursive, place)
     else:
         grammar = Grammar(to_nonterminals(table, start, right_recursive), ignore, lexer)
     return Reading(grammar, rules, start, tuple(findings))
+
+
+def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence[str]) -> list[str]:
+    """What `lexer="greedy"` makes impossible. declared: terminals of a layout, which are not read as they are."""
+    lost = [
+        f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
+        for higher, lower in analysis.outranked(table, ignore)
+    ]
+    if len(table) * len(analysis.terminals(table)) > MAX_SEARCHED:
+        return [
+            *lost,
+            "whether terminals can follow each other under lexer='greedy' was not looked into: too many rules",
+        ]
+    return [
+        f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
+        for a, b in analysis.swallowed_pairs(table, ignore)
+        if not {a.name, b.name} & {*declared}
+    ] + lost
 
 
 def _culprit(written: Table, table: Table, start: str) -> str:

@@ -62,7 +62,7 @@ def test_a_changed_file_is_read_again(folder):
 @pytest.mark.parametrize(
     "broken, message, place",
     [
-        ('_MARK: "!" | "?\n', "unexpected character '\"'", 'parts/marks.lark, line 1, column 14\n_MARK: "!" | "?'),
+        ('_MARK: "!" | "?\n', "this string is not closed", 'parts/marks.lark, line 1, column 14\n_MARK: "!" | "?'),
         ("_MARK: NONE\n", "NONE is used but not defined", "parts/marks.lark, line 1, column 8\n_MARK: NONE"),
         ('_MARK: "!"\n_MARK: "?"\n', "_MARK is defined more than once", "parts/marks.lark, line 2, column 1\n_MARK"),
     ],
