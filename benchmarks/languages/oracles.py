@@ -40,6 +40,7 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "arithmetic": "languages.oracles:arithmetic",
     "csv": "languages.oracles:csv",
     "expat": "languages.xml_oracle:expat",
+    "gofmt": "languages.gofmt:gofmt",
     "graphql-core": "languages.oracles:graphql",
     "json": "languages.oracles:json",
     "gcc": "languages.gcc:gcc",
