@@ -69,13 +69,16 @@ def measure(folder: GrammarFolder, options: argparse.Namespace, engines: dict[st
 
 
 def _some(texts: list[corpora.Text], vocabulary: Any, tokens: int) -> list[corpora.Text]:
-    """The first texts, about so many tokens together."""
+    """The first texts, about so many tokens together, none of them more than an eighth of that."""
     kept: list[corpora.Text] = []
+    left = tokens
     for text in texts:
-        if tokens <= 0 or vocabulary is None:
+        if left <= 0 or vocabulary is None:
             break
-        kept.append(text)
-        tokens -= len(vocabulary.encode(text[1].decode()))
+        length = len(vocabulary.encode(text[1].decode()))
+        if length <= tokens / 8:
+            kept.append(text)
+            left -= length
     return kept
 
 

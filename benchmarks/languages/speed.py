@@ -92,21 +92,26 @@ def measure(
 ) -> list[dict[str, Any]]:
     """The records of all engines.
 
-    limit: seconds for an engine to load the grammar, and to read texts in one pass; when they are over, it reads no
-    more of them, and the text that it was reading counts neither way.
+    limit: seconds for an engine to load the grammar, and to read texts the first time; when they are over, it reads no
+    more of them, and the text that it was reading counts neither way. The second pass has the same texts.
     """
     records = {name: _load(name, engine, folder, limit) for name, engine in engines.items()}
     encoded = [(name, vocabulary.encode(text.decode())) for name, text in texts]
-    for which in PASSES:
-        left = {name: limit for name in engines if records[name]["error"] is None}
-        for name, tokens in encoded:
-            for engine_name in [each for each in left if left[each] > 0]:
-                record, begin = records[engine_name], time.perf_counter()
-                accepted = _accepts(engines[engine_name], tokens, record[which], left[engine_name])
-                left[engine_name] -= time.perf_counter() - begin
-                if which == PASSES[0] and accepted is not None:
-                    record["accepted"] += accepted
-                    record["refused"] += [] if accepted else [name]
+    left = {name: limit for name in engines if records[name]["error"] is None}
+    read: dict[str, list[list[int]]] = {name: [] for name in left}  # the texts of the first pass
+    for name, tokens in encoded:
+        for engine_name in [each for each in left if left[each] > 0]:
+            record, begin = records[engine_name], time.perf_counter()
+            accepted = _accepts(engines[engine_name], tokens, record[PASSES[0]], left[engine_name])
+            left[engine_name] -= time.perf_counter() - begin
+            read[engine_name].append(tokens)
+            if accepted is not None:
+                record["accepted"] += accepted
+                record["refused"] += [] if accepted else [name]
+    for index in range(len(encoded)):
+        for engine_name, again in read.items():
+            if index < len(again):
+                _accepts(engines[engine_name], again[index], records[engine_name][PASSES[1]], limit)
     return list(records.values())
 
 

@@ -10,7 +10,7 @@ from constrain.grammars.examples import read_examples
 from languages import oracles, verdicts
 
 CHANGES = 40  # of each member
-MOST = 400  # of a grammar: some oracles start a process for each text
+MOST = 150  # of a grammar: some oracles start a process for each text
 NAMES = [name for name in constrain.grammars.names() if constrain.grammars.folder(name).settings.get("oracle")]
 
 
@@ -31,7 +31,7 @@ def test_the_oracle_says_the_same_of_the_examples(folder: GrammarFolder, oracle:
     for example in read_examples(folder.path / "accept", True):
         assert oracle(example.text) is not False, example
     for example in read_examples(folder.path / "reject", False):
-        assert not oracle(example.text), example
+        assert oracle(example.text) is not True, example
 
 
 def test_the_oracle_says_the_same_after_a_change(folder: GrammarFolder, oracle: oracles.Oracle) -> None:

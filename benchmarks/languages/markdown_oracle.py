@@ -1,0 +1,31 @@
+"""markdown-it as an oracle for tables: is the whole text one table?
+
+None, since the grammar's README leaves it out: a row that does not begin with a pipe, blank lines around the table,
+control characters.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+
+_PARSER = MarkdownIt("commonmark").enable("table")
+
+
+def table(text: bytes) -> bool | None:
+    """The verdict."""
+    try:
+        shown = text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    lines = re.split(r"\r\n|\n|\r", shown)
+    if lines[-1] == "" and len(lines) > 1:
+        lines.pop()
+    tokens = _PARSER.parse(shown)
+    if not tokens or tokens[0].type != "table_open" or tokens[-1].type != "table_close":
+        return False
+    if sum(token.type == "table_open" for token in tokens) != 1 or tokens[0].map != [0, len(lines)]:
+        return False
+    odd = re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", shown)
+    return None if odd or any(not re.match(r" {0,3}\|", line) for line in lines) else True

@@ -1,0 +1,4 @@
+FROM a
+RUN <<EOF
+echo
+EOF

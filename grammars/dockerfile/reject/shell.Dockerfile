@@ -1,0 +1,2 @@
+FROM a
+SHELL sh -c
