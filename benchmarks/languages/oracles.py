@@ -42,6 +42,7 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "expat": "languages.xml_oracle:expat",
     "gbnf": "languages.grammar_oracles:gbnf",
     "gcc": "languages.gcc:gcc",
+    "gofmt": "languages.gofmt:gofmt",
     "graphql-core": "languages.oracles:graphql",
     "javac": "languages.javac:javac",
     "json": "languages.oracles:json",

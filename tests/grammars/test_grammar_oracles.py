@@ -10,7 +10,7 @@ from constrain.grammars.examples import read_examples
 from languages import oracles, verdicts
 
 CHANGES = 40  # of each member
-MOST = 400  # of a grammar: some oracles start a process for each text
+MOST = 150  # of a grammar: some oracles start a process for each text
 NAMES = [name for name in constrain.grammars.names() if constrain.grammars.folder(name).settings.get("oracle")]
 
 

@@ -1,0 +1,4 @@
+package p
+
+var a = "one
+two"

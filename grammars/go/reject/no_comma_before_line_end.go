@@ -1,0 +1,6 @@
+package p
+
+var a = f(
+	1,
+	2
+)
