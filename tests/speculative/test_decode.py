@@ -141,6 +141,14 @@ def no_law(**changes: Any) -> DraftTree:
     return DraftTree(given["tokens"], one - 1, np.zeros(1), one, given["draft_probs"])
 
 
+def twice() -> DraftTree:
+    import numpy as np
+    import torch
+
+    zeros = np.zeros(2, np.int32)
+    return DraftTree(zeros, zeros - 1, np.zeros(2), zeros, torch.full((1, 3), 1 / 3))
+
+
 def bad_drafts() -> list[tuple[Any, str]]:
     import numpy as np
     import torch
@@ -153,6 +161,7 @@ def bad_drafts() -> list[tuple[Any, str]]:
         (no_law(draft_probs=torch.ones(1, 3)), "ConstrainError: a row of draft_probs has negative entries, or its sum"),
         (no_law(draft_probs=torch.full((1, 3), math.nan)), "ConstrainError: a row of draft_probs has negative entries"),
         (no_law(tokens=np.array([3], np.int32)), "ConstrainError: a drawn token is outside the vocabulary of 3"),
+        (twice(), "ConstrainError: two siblings drawn without replacement are the same token"),
         (no_law(draft_probs=torch.eye(3)[1:2]), "ConstrainError: a token is said to be drawn from a distribution that"),
     ]
 
