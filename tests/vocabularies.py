@@ -1,9 +1,9 @@
 """Vocabularies for tests: three real ones (skipped where their files are absent), and a tiny one made by hand.
 
-    tiny()              ids 0-255 the bytes, then a few longer tokens, a duplicate, a special token, end of text
-    llama3()            128,256 ids, byte-level BPE, from tiktoken's format
-    tekken()            131,072 ids, byte-level BPE, end-of-text ids 2 and 11
-    sentencepiece32k()  32,000 ids, SentencePiece BPE with byte fallback
+tiny()              ids 0-255 the bytes, then a few longer tokens, a duplicate, a special token, end of text
+llama3()            128,256 ids, byte-level BPE, from tiktoken's format
+tekken()            131,072 ids, byte-level BPE, end-of-text ids 2 and 11
+sentencepiece32k()  32,000 ids, SentencePiece BPE with byte fallback
 """
 
 from __future__ import annotations

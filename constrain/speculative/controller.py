@@ -18,7 +18,7 @@ class Controller:
         raise NotImplementedError
 
     def update(self, outcomes: Sequence[Outcome], seconds: float) -> None:
-        """Learn from a step. seconds: wall-clock time of its forward."""
+        """Learn from a step. seconds: wall-clock time from the beginning of its forward to its verdicts."""
 
 
 class Fixed(Controller):

@@ -7,7 +7,8 @@ default, the same tokens as `lcd` for the same seed, up to rounding of the logit
     samples = drive(speculation, job)
 
 Tokens that must follow are appended as `lcd` does, and a draft begins after them. Cost: one forward for each step of a
-sequence, which gives at least one token; the masks of the places that the tree reads, none where a token is forced.
+sequence, which gives at least one token; the masks of the places that the tree reads, none where a token is forced. An
+accelerator computes the forward while the masks are filled: nothing waits for the logits before.
 """
 
 from __future__ import annotations
@@ -153,7 +154,6 @@ class _Loop(Particles):
         start = time.perf_counter()
         with self.job.clock.stage("model"):
             logits = self._forward()
-        seconds = time.perf_counter() - start
         bitmask = self._masks()
         events: Events = []
         for i, (line, given) in enumerate(zip(self.lines, logits, strict=True)):
@@ -162,6 +162,7 @@ class _Loop(Particles):
                 with self.job.clock.stage("sample"):
                     events.append((line.particle.row, self._score(line.particle, given)))
         outcomes = self._verify(contexts, logits, bitmask)
+        seconds = time.perf_counter() - start
         events += [(each.context.row, list(each.tokens)) for each in outcomes.values() if each.tokens]
         self._commit(outcomes)
         with self.job.clock.stage("draft"):

@@ -13,7 +13,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
-from constrain.speculative.tree import EMPTY, DraftTree
+from constrain.speculative.tree import EMPTY, NONE, DraftTree
 
 TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
 
@@ -80,4 +80,8 @@ def _checked(trees: Any, contexts: Sequence[Context]) -> list[DraftTree]:
         rows = torch.from_numpy(tree.draft_rows)[drawn].long()
         if bool((probs[rows.to(probs.device), tokens.to(probs.device)] <= 0).any()):
             raise ConstrainError("a token is said to be drawn from a distribution that gives it no probability")
+        columns = (tree.parents, tree.draft_rows, tree.tokens)
+        siblings = [each for each in zip(*(c.tolist() for c in columns), strict=True) if each[1] != NONE]
+        if not tree.replacement and len(set(siblings)) < len(siblings):
+            raise ConstrainError("two siblings drawn without replacement are the same token")
     return trees

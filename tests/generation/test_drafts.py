@@ -115,6 +115,20 @@ def test_streams(ref: reference.Reference) -> None:
     assert stream.result.stats.drafts
 
 
+@pytest.mark.parametrize("method", ["sir", "mcmc", "faithful"])
+def test_methods_that_draft(ref: reference.Reference, method: str) -> None:
+    given = {"regex": '(red|green|blue)(, (red|green|blue)){1,2}"', "seed": 5, "max_tokens": 40, "method": method}
+    expected = constrain.generate(ref, '["red, blue, green", "', **given)
+    found = constrain.generate(ref, '["red, blue, green", "', draft="auto", **given)
+    check(found, expected, 1e-3)
+    assert [each.tokens for each in found.population] == [each.tokens for each in expected.population]
+    assert found.log_evidence == pytest.approx(expected.log_evidence, abs=1e-3)
+    assert found.stats.method == expected.stats.method
+    if method != "faithful" or "sir" in found.stats.method:
+        assert found.stats.forwards < expected.stats.forwards
+        assert found.stats.drafts["lookup"].accepted > 0
+
+
 def test_healing_and_drafts(ref: reference.Reference) -> None:
     given = {"schema": PERSON, "seed": 5, "max_tokens": 60, "healing": True}
     expected = constrain.generate(ref, PROMPT, **given)

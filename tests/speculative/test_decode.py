@@ -10,7 +10,7 @@ import pytest
 from decoder_cases import branching, check, same
 from sampling_cases import Case, cases, exact
 from tiny_cases import Tiny, tiny_cases
-from tree_target import Drawn, Given, TreeTable
+from tree_target import Drawn, Given
 
 from constrain.sampling import MCMC, SIR, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.sampler import drive
@@ -85,19 +85,46 @@ class Oracle(Drafter):
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3, 8])
-def test_what_drafts_are_worth(depth: int) -> None:
+@pytest.mark.parametrize("trees", [True, False], ids=["trees", "chains"])
+def test_what_drafts_are_worth(depth: int, trees: bool) -> None:
     case = Case("dyck", 4, settings=Settings(max_tokens=12, temperature=0))
     (plain,) = drive(lcd, case.job(TorchDraw(0)))
     drafter = Oracle(plain.tokens)
     job = branching(case.job(TorchDraw(0)))
+    job = job if trees else replace(job, model=TableModel(case.model.width, case.model.seed, case.model.spread))
     (sample,) = drive(Speculation([drafter], controller=Fixed(8, depth)), job)
     same(sample, plain)
-    assert isinstance(job.model, TreeTable)
-    assert sample.forwards == job.model.forwards
+    assert sample.forwards == job.model.forwards  # type: ignore[attr-defined]
     count = sample.drafts["oracle"]
     assert count.drafted == count.accepted
     assert sample.forwards + count.accepted + sum(record.forced for record in sample.trace) >= len(sample.tokens)
-    assert sample.forwards <= math.ceil(len(plain.tokens) / (depth + 1)) + 1
+    assert sample.forwards <= math.ceil(len(plain.tokens) / (depth + 1)) + 1 + (not trees)
+
+
+def test_chains_that_are_taken_in_part_are_read_twice_at_most() -> None:
+    """Where the model can only fork, what was taken of a broken chain is read again, once."""
+    case = Case("skewed", 2)
+    read: list[int] = []
+
+    class Counting(TableModel):
+        def start(self, prefixes: Any, keep: Any) -> Any:
+            session, logits = super().start(prefixes, keep)
+            return self.counted(session), logits
+
+        def counted(self, session: Any) -> Any:
+            feed, fork = session.feed, session.fork
+            session.feed = lambda chunks, keep: (read.append(sum(map(len, chunks))), feed(chunks, keep))[1]
+            session.fork = lambda rows: self.counted(fork(rows))
+            return session
+
+    for seed in range(8):
+        read.clear()
+        job = case.job(TorchDraw(seed), model=Counting(case.model.width, case.model.seed, case.model.spread))
+        (sample,) = drive(Speculation([Given(seed, 6)], controller=Fixed(4, 4)), job)
+        (plain,) = drive(lcd, case.job(TorchDraw(seed)))
+        same(sample, plain)
+        drafted = sum(count.drafted for count in sample.drafts.values())
+        assert sum(read) <= 2 * len(sample.tokens) + drafted
 
 
 def test_rows_go_their_own_pace() -> None:
@@ -141,6 +168,14 @@ def no_law(**changes: Any) -> DraftTree:
     return DraftTree(given["tokens"], one - 1, np.zeros(1), one, given["draft_probs"])
 
 
+def twice() -> DraftTree:
+    import numpy as np
+    import torch
+
+    zeros = np.zeros(2, np.int32)
+    return DraftTree(zeros, zeros - 1, np.zeros(2), zeros, torch.full((1, 3), 1 / 3))
+
+
 def bad_drafts() -> list[tuple[Any, str]]:
     import numpy as np
     import torch
@@ -153,6 +188,7 @@ def bad_drafts() -> list[tuple[Any, str]]:
         (no_law(draft_probs=torch.ones(1, 3)), "ConstrainError: a row of draft_probs has negative entries, or its sum"),
         (no_law(draft_probs=torch.full((1, 3), math.nan)), "ConstrainError: a row of draft_probs has negative entries"),
         (no_law(tokens=np.array([3], np.int32)), "ConstrainError: a drawn token is outside the vocabulary of 3"),
+        (twice(), "ConstrainError: two siblings drawn without replacement are the same token"),
         (no_law(draft_probs=torch.eye(3)[1:2]), "ConstrainError: a token is said to be drawn from a distribution that"),
     ]
 

@@ -29,7 +29,7 @@ class KSeq(Recursive):
 
     def _at(self, walk: Walk, place: int, left: torch.Tensor) -> Stop:
         for group in _groups(walk.proposals[place]):
-            drafted = walk.drafted(group[0].row, len(left))
+            drafted = walk.drafted(group[0].row, left)
             share, covered = _shares(left, drafted, len(group))
             for proposal in group:
                 token = proposal.token

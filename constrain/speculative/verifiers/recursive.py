@@ -41,7 +41,7 @@ class Recursive(Rejection):
 
     def _at(self, walk: Walk, place: int, left: torch.Tensor) -> Stop:
         """One place: a child that is taken, or what is left to draw from. left: the target."""
-        drafts = Drafts(walk, len(left))
+        drafts = Drafts(walk, left)
         for proposal in walk.proposals[place]:
             drafted = drafts.of(proposal)
             if walk.accepts(float(left[proposal.token]) / float(drafted[proposal.token])):

@@ -61,12 +61,12 @@ class Walk:
         probs = self.rows.probabilities(place)
         return None if probs is None else probs.double()
 
-    def drafted(self, row: int, width: int) -> torch.Tensor:
-        """float64[width]: a draft distribution; what the model is wider than the vocabulary has no probability."""
+    def drafted(self, row: int, target: torch.Tensor) -> torch.Tensor:
+        """float64[W]: a draft distribution beside a target; what the model is wider has no probability."""
         assert self.tree.draft_probs is not None
-        probs = self.tree.draft_probs[row].double()
+        probs = self.tree.draft_probs[row].to(target.device, torch.float64)
         probs = probs / probs.sum()
-        return torch.nn.functional.pad(probs, (0, width - len(probs)))
+        return torch.nn.functional.pad(probs, (0, len(target) - len(probs)))
 
     def accepts(self, chance: float) -> bool:
         """True with this probability. Nothing is drawn where nothing is open."""
@@ -129,14 +129,14 @@ def rest(left: torch.Tensor, right: torch.Tensor) -> tuple[torch.Tensor, float]:
 class Drafts:
     """The draft distributions at one place: what each proposal was drawn from, given its earlier siblings."""
 
-    def __init__(self, walk: Walk, width: int) -> None:
-        self.walk, self.width = walk, width
+    def __init__(self, walk: Walk, target: torch.Tensor) -> None:
+        self.walk, self.target = walk, target
         self._left: dict[int, torch.Tensor] = {}
 
     def of(self, proposal: Proposal) -> torch.Tensor:
-        """float64[width], sums to 1."""
+        """float64[W], sums to 1."""
         if proposal.row not in self._left:
-            self._left[proposal.row] = self.walk.drafted(proposal.row, self.width)
+            self._left[proposal.row] = self.walk.drafted(proposal.row, self.target)
         return self._left[proposal.row]
 
     def passed(self, proposal: Proposal) -> None:

@@ -34,7 +34,7 @@ class Traversal(Rejection):
         target = walk.target(place)
         if target is None:
             return Stop() if walk.accepts(share) else None
-        drafts = Drafts(walk, len(target))
+        drafts = Drafts(walk, target)
         for proposal in walk.proposals[place]:
             drafted = drafts.of(proposal)
             claim = min(1.0, share * float(target[proposal.token]) / float(drafted[proposal.token]))
