@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
 from constrain.cli.console import NOT_A_MEMBER, UsageError
-from constrain.cli.sources import read_grammar
+from constrain.cli.sources import format_of, read_grammar
 
 DOUBTFUL = NOT_A_MEMBER
 
@@ -32,8 +33,9 @@ def load(given: str, grammar_format: str | None, start: str | None, lexer: str) 
     from constrain.grammar.source import GrammarText
 
     text, name = read_grammar(given)
-    kind = grammar_format or ("gbnf" if name.endswith(".gbnf") or "::=" in text else "lark")
-    source = constrain.grammar(text, format=cast(Any, kind), start=start, lexer=cast(Any, lexer))
+    kind = grammar_format or format_of(text, name)
+    base = str(Path(name).parent) if name else None
+    source = constrain.grammar(text, format=cast(Any, kind), start=start, lexer=cast(Any, lexer), base=base)
     if not isinstance(source, GrammarText):
         raise UsageError("this is no grammar text")
     return source
@@ -49,8 +51,7 @@ def report(source: Any, seconds: float = 5.0) -> list[str]:
     for finding in lint(source, seconds=seconds):
         lines.append(f"{finding.kind}: {finding.message}")
         if finding.ambiguity is not None:
-            table = reachable(source.to_grammar().start, 1 << 30)
-            least = least_texts(table or {})
+            least = least_texts(reachable(finding.ambiguity.rule, 1 << 30) or {})
             words = [least[symbol].decode(errors="replace") for symbol in finding.ambiguity.form]
             lines.append(f"  for example: {(' ' if source.to_grammar().ignore else '').join(words)!r}")
     return lines

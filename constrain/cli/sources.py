@@ -77,12 +77,12 @@ class SourceOptions:
         if folder is not None:
             return folder.source(format=self.grammar_format, start=self.start, lexer=lexer)
         text, name = read_grammar(given)
-        kind: Any = self.grammar_format or _format_of(text, name)
+        kind: Any = self.grammar_format or format_of(text, name)
         base = str(Path(name).parent) if name else None
         return constrain.grammar(text, format=kind, start=self.start, lexer=lexer or "dynamic", base=base)
 
 
-def _format_of(text: str, name: str) -> str:
+def format_of(text: str, name: str) -> str:
     """The format of a grammar, by the ending of its file, else by its sign for "is"."""
     suffix = Path(name).suffix[1:]
     return suffix if suffix in ("lark", "gbnf", "ebnf") else "gbnf" if "::=" in text else "lark"

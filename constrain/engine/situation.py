@@ -17,6 +17,7 @@ from constrain.engine import anatomy
 from constrain.engine.anatomy import Item
 from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.engine.matcher import Matcher
+from constrain.grammar.ebnf import is_helper, written_rule
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.grammar.walk import alternatives_of
 from constrain.kernels import arena
@@ -91,8 +92,8 @@ class _Look:
         for alternative in alternatives_of(rule) if isinstance(rule, Nonterminal) else ():
             cut = len(alternative) - len(rest)
             if cut >= 0 and tuple(alternative[cut:]) == rest:
-                is_helper = "." in rule.name  # type: ignore[union-attr]
-                before = [each for each in alternative[:cut] if not (is_helper and each is rule)]
+                helps = is_helper(rule.name)  # type: ignore[union-attr]
+                before = [each for each in alternative[:cut] if not (helps and each is rule)]
                 found.append((rule, sequence(before)))
         return found  # type: ignore[return-value]
 
@@ -132,12 +133,12 @@ def tags_within(automaton: TokenAutomaton, expression: int) -> set[int]:
 
 def base(symbol: Symbol) -> str:
     """The name of a rule; of a helper rule, that of the rule it was made for."""
-    return symbol.name.split(".")[0]
+    return written_rule(symbol.name)
 
 
 def shown(symbol: Symbol, depth: int = 0) -> str:
     """A symbol in the words of its grammar; a helper rule as the group or repetition that it stands for."""
-    if isinstance(symbol, Terminal) or "." not in symbol.name or "~" in symbol.name:
+    if isinstance(symbol, Terminal) or not is_helper(symbol.name) or "~" in symbol.name:
         return symbol.name or "(a lexeme)"
     if depth == DEEPEST:
         return "(…)"

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from constrain.grammar.analysis import on_cycles
+from constrain.grammar.ebnf import is_helper
 from constrain.grammar.rules import Nonterminal, Symbol
 from constrain.grammar.walk import Alternatives, is_nullable, nullable_nonterminals
 
@@ -127,14 +128,14 @@ class _Search:
         leaf: dict[Form, Trees] = {(symbol,): (symbol.name,)} if length == 1 else {}
         if not isinstance(symbol, Nonterminal):
             return leaf
-        if "." in symbol.name:  # a helper rule is no leaf: nobody wrote it
+        if is_helper(symbol.name):  # a helper rule is no leaf: nobody wrote it
             leaf = {}
         forms = self.found[symbol]
         return leaf | forms[length] if length < len(forms) else leaf
 
 
 def _name(nonterminal: Nonterminal) -> str:
-    return "" if "." in nonterminal.name else nonterminal.name
+    return "" if is_helper(nonterminal.name) else nonterminal.name
 
 
 def _mark(alternatives: Alternatives, i: int) -> str:

@@ -81,6 +81,7 @@ def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence
     lost = [
         f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
         for higher, lower in analysis.outranked(table, ignore)
+        if not {higher.name, lower.name} & {*declared}
     ]
     if len(table) * len(analysis.terminals(table)) > MAX_SEARCHED:
         return [

@@ -85,6 +85,16 @@ Alternative = tuple[TableSymbol, ...]
 Table = dict[str, tuple[Alternative, ...]]
 
 
+def written_rule(name: str) -> str:
+    """The rule of the text that a helper rule was made for; its own name for any other."""
+    return name.split("#")[0]
+
+
+def is_helper(name: str) -> bool:
+    """Nobody wrote this rule: it stands for a part of one."""
+    return "#" in name
+
+
 def to_table(rules: Mapping[str, Expression]) -> Table:
     """Lower every rule to alternatives of symbols; helper rules are named after the rule that needed them first."""
     lowering = _Lowering()

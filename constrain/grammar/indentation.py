@@ -27,7 +27,7 @@ from typing import NamedTuple
 from constrain.automata import syntax
 from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.grammar.analysis import nullable_rules, nullable_symbol
-from constrain.grammar.ebnf import Alternative, Counted, Table, TableSymbol
+from constrain.grammar.ebnf import Alternative, Counted, Table, TableSymbol, written_rule
 from constrain.grammar.layout import EOL, Column, Layout, empty_lines, indentation, line_end
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 
@@ -326,7 +326,7 @@ def _check_nesting(table: Table, layout: Layout, place: Callable[[str], str | No
 
 def _unbalanced(name: str, symbol: TableSymbol, place: Callable[[str], str | None], fault: str) -> GrammarError:
     shown = symbol.name if isinstance(symbol, Terminal) else str(symbol)
-    rule = name.split(".")[0]
+    rule = written_rule(name)
     return GrammarError(
         f"in rule {rule}, {shown} {fault}",
         place=place(rule),

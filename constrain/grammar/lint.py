@@ -17,8 +17,10 @@ from typing import NamedTuple
 from constrain.automata import syntax
 from constrain.automata.quotient import spelled
 from constrain.errors import LimitError
+from constrain.grammar import analysis
 from constrain.grammar.ambiguity import Ambiguity, find_ambiguity, loops
 from constrain.grammar.analysis import empty_node
+from constrain.grammar.ebnf import is_helper, to_nonterminals, to_table, written_rule
 from constrain.grammar.rules import Grammar, Nonterminal, Terminal
 from constrain.grammar.source import GrammarText
 from constrain.grammar.walk import Alternatives, reachable
@@ -40,7 +42,7 @@ class Finding(NamedTuple):
 def lint(source: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
     """What is doubtful about a grammar text. Raises what reading it raises; LimitError for very many rules."""
     grammar = source.to_grammar()
-    table = reachable(grammar.start, LARGEST)
+    table = reachable(_as_written(source), LARGEST)
     if table is None:
         raise LimitError(f"the grammar has more than {LARGEST} rules", fix="lint its parts")
     found = [Finding("reading", message) for message in source.findings]
@@ -52,11 +54,20 @@ def lint(source: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
     endless = any(finding.kind == "loop" for finding in found)  # everything would be ambiguous
     ambiguity = None if endless else find_ambiguity(table, seconds=seconds)
     if ambiguity is not None:
-        name = ambiguity.rule.name.split(".")[0]
+        name = written_rule(ambiguity.rule.name)
         form = " ".join(symbol.name for symbol in ambiguity.form) or "the empty text"
         message = f"rule {name} reads {form} in two ways: {ambiguity.trees[0]} and {ambiguity.trees[1]}"
         found.append(Finding("ambiguous", message, ambiguity))
     return found
+
+
+def _as_written(source: GrammarText) -> Nonterminal:
+    """The start symbol of the rules as they are in the text: the engine's own lean to the left (`left_associative`)."""
+    reading = source.reading
+    if source.layout is not None:
+        return reading.grammar.start
+    table = analysis.without_unproductive(to_table(reading.rules))
+    return to_nonterminals(table, reading.start, analysis.right_recursive_rules(table))
 
 
 def unused_terminals(text: str) -> list[str]:
@@ -70,8 +81,8 @@ def _loops(table: dict[Nonterminal, Alternatives]) -> list[str]:
     names = dict.fromkeys(nonterminal.name for nonterminal in loops(table))
     messages = []
     for name in names:
-        if "." in name:
-            owner = name.split(".")[0]
+        if is_helper(name):
+            owner = written_rule(name)
             messages.append(f"rule {owner} repeats something that may be nothing: a text has endlessly many readings")
         else:
             messages.append(f"rule {name} derives itself with nothing added: a text has endlessly many readings")

@@ -59,6 +59,9 @@ def test_failures_are_shown(tmp_path: Path) -> None:
         "       ab",
         "         ^",
         "    expected: `b`",
+        '    in the grammar: "b"',
+        "    inside root",
+        '      root: A • "b"',
         "3 of 4 as they should be (2 to accept, 2 to refuse)",
     ]
     result = invoke("test-grammar", str(own), "--reject", str(own / "accept"))
