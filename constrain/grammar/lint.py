@@ -23,7 +23,7 @@ from constrain.grammar.rules import Grammar, Nonterminal, Terminal
 from constrain.grammar.source import GrammarText
 from constrain.grammar.walk import Alternatives, reachable
 
-LARGEST = 20_000  # rules, helpers among them
+LARGEST = 10_000  # rules, helpers among them
 MOST_TERMINALS = 300  # of a grammar whose terminals are compared
 _TERMINAL = re.compile(r"^([_A-Z][_A-Z0-9]*)(?:\.-?\d+)?\s*:", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(//|#).*$", re.MULTILINE)

@@ -115,7 +115,7 @@ class Horizon:
         return known[grammar]
 
     def __init__(self, automaton: TokenAutomaton, grammar: Grammar, vocabulary: Vocabulary) -> None:
-        """Raises LimitError for a grammar of too many rules."""
+        """Raises LimitError if no text is found in the grammar (`Shortest`)."""
         self.automaton = automaton
         self.shortest = Shortest(automaton, grammar)
         self.spellings = Spellings.of(vocabulary)
