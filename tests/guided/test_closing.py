@@ -138,7 +138,11 @@ def test_budgets_that_cannot_be_met():
 def endless(n: int, last: int | None) -> Nonterminal:
     """b* a, with a rule for each b; ends may only begin after `last` of them."""
     a, b = Terminal(literal("a")), Terminal(literal("b"))
-    return Nonterminal(f"n{n}", lambda: [[b, endless(n + 1, last)], *([[a]] if last is None or n >= last else [])])
+
+    def expand() -> list[list[Nonterminal | Terminal]]:
+        return [[b, endless(n + 1, last)], *([[a]] if last is None or n >= last else [])]
+
+    return Nonterminal(f"n{n}", expand, key=("endless", n, last))
 
 
 def test_endlessly_many_rules(monkeypatch):
