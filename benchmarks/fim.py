@@ -91,17 +91,20 @@ def validator(schema: Any) -> Callable[[str], str | None]:
 
 
 def grammar_texts(rng: random.Random, folder: Path) -> Iterator[Whole]:
-    """The accepted examples of a grammar of the collection."""
+    """The accepted examples of a grammar of the collection, with the dynamic lexer."""
     if not (folder / "grammar.lark").exists():
         return
     source = constrain.grammar((folder / "grammar.lark").read_text(encoding="utf-8"))
-    files = sorted((folder / "accept").iterdir())
-    rng.shuffle(files)
-    for path in files * 50:
-        text = path.read_text(encoding="utf-8").rstrip("\n")
-        if len(text) > 3 and is_member(source, text):
-            name = f"{folder.name}/{path.name}"
-            yield Whole(name, source, text, lambda text: None if is_member(source, text) else "no member")
+    texts = [text for path in sorted((folder / "accept").iterdir()) for text in examples(path)]
+    for text in rng.choices(texts, k=50 * len(texts)):
+        if 3 < len(text) <= LONGEST and is_member(source, text):
+            yield Whole(folder.name, source, text, lambda text: None if is_member(source, text) else "no member")
+
+
+def examples(path: Path) -> list[str]:
+    """A file is one example; of a file `*.lines`, each line is one."""
+    text = path.read_text(encoding="utf-8")
+    return text.splitlines() if path.suffix == ".lines" else [text.rstrip("\n")]
 
 
 def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[Source], str]:

@@ -25,7 +25,7 @@ from constrain.grammar.rules import Grammar, Nonterminal, Terminal
 from constrain.grammar.source import GrammarText
 from constrain.grammar.walk import Alternatives, reachable
 
-LARGEST = 20_000  # rules, helpers among them
+LARGEST = 10_000  # rules, helpers among them
 MOST_TERMINALS = 300  # of a grammar whose terminals are compared
 _TERMINAL = re.compile(r"^([_A-Z][_A-Z0-9]*)(?:\.-?\d+)?\s*:", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(//|#).*$", re.MULTILINE)
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 def lint(source: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
     """What is doubtful about a grammar text. Raises what reading it raises; LimitError for very many rules."""
     grammar = source.to_grammar()
-    table = reachable(_as_written(source), LARGEST)
+    table = reachable(as_written(source), LARGEST)
     if table is None:
         raise LimitError(f"the grammar has more than {LARGEST} rules", fix="lint its parts")
     found = [Finding("reading", message) for message in source.findings]
@@ -61,7 +61,7 @@ def lint(source: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
     return found
 
 
-def _as_written(source: GrammarText) -> Nonterminal:
+def as_written(source: GrammarText) -> Nonterminal:
     """The start symbol of the rules as they are in the text: the engine's own lean to the left (`left_associative`)."""
     reading = source.reading
     if source.layout is not None:

@@ -6,6 +6,7 @@ of its own.) Cost: what is visited.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from constrain.automata.shape import nullable
@@ -35,6 +36,21 @@ def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives]
         found[nonterminal] = alternatives_of(nonterminal)
         stack += [s for alternative in found[nonterminal] for s in alternative if isinstance(s, Nonterminal)]
     return found
+
+
+def nearest(start: Symbol, limit: int) -> tuple[dict[Nonterminal, Alternatives], bool]:
+    """(the nonterminals that are fewest steps from the start, with their alternatives; are these all?)."""
+    found: dict[Nonterminal, Alternatives] = {}
+    queue = deque([start])
+    while queue:
+        symbol = queue.popleft()
+        if isinstance(symbol, Terminal) or symbol in found:
+            continue
+        if len(found) == limit:
+            return found, False
+        found[symbol] = alternatives_of(symbol)
+        queue.extend(each for alternative in found[symbol] for each in alternative)
+    return found, True
 
 
 def nullable_nonterminals(table: dict[Nonterminal, Alternatives]) -> set[Nonterminal]:

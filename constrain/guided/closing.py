@@ -34,7 +34,7 @@ class Closing:
     """
 
     def __init__(self, compiled: CompiledConstraint, *, close: bool = True) -> None:
-        """Raises LimitError for a grammar of too many rules."""
+        """Raises LimitError if no text is found in the grammar (`Shortest`)."""
         self.compiled = compiled
         automaton, self.horizon = compiled.automaton, None
         if close:

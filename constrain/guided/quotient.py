@@ -15,6 +15,7 @@ backward grammar, and the new rules are written down in reverse.
 
 Exact for `lexer="dynamic"`. Cost: the engine's, which is linear in the text for most grammars; then some µs for each
 place on the stack. The length of the text does not enter the grammar that results.
+Limit: GrammarError for grammars with a layout of lines and columns.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from constrain.automata.syntax import Node, alternate, complement, intersect
 from constrain.engine import anatomy
 from constrain.engine.anatomy import Item
 from constrain.engine.automaton import Rules
-from constrain.errors import UnsatisfiableError, span
+from constrain.errors import GrammarError, UnsatisfiableError, span
 from constrain.grammar.backwards import Backwards
 from constrain.grammar.regular import spaced_out
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
@@ -71,6 +72,11 @@ def right_quotient(grammar: Grammar, text: str) -> Grammar:
 
 @lru_cache(maxsize=16)
 def _plain(grammar: Grammar) -> Grammar:
+    if getattr(grammar, "closing", b""):  # what is ignored, and where a block ends, depends on what stands before
+        raise GrammarError(
+            "a grammar with a layout of lines and columns cannot be cut: its rules depend on the text before",
+            fix="constrain the whole text, or use a grammar without a layout for the piece",
+        )
     return spaced_out(Grammar(grammar.start, grammar.ignore))
 
 

@@ -11,7 +11,9 @@ bytes, the shortest completion is the rest.
 
 Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch the candidates — plain,
 and with ignored text after every lexeme — are tried by the engine, and one that it does not accept does not count.
-Cost: once, the rules of the grammar (LimitError beyond `LIMIT`); then Python, some 50 µs for each new configuration.
+Cost: once, the rules of the grammar; then Python, some 50 µs for each new configuration. Of a grammar with very many
+rules, or endlessly many, those nearest to what is asked for are looked at, `ENOUGH` of them, more only where these have
+no end: then a completion is a bound, and another one may be shorter. LimitError where `LIMIT` rules have no end.
 """
 
 from __future__ import annotations
@@ -31,9 +33,10 @@ from constrain.engine.anatomy import Item, Lexeme
 from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.errors import LimitError
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
-from constrain.grammar.walk import Alternatives, reachable
+from constrain.grammar.walk import Alternatives, nearest
 from constrain.kernels import arena, configurations, expressions
 
+ENOUGH = 5_000
 LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # states of a lexer that one search for the end of a lexeme may visit
 
@@ -106,17 +109,13 @@ class Shortest:
         """Raises LimitError for a grammar of too many rules."""
         self.automaton, self.rules = automaton, rules
         self.grammar = grammar = rules.grammar
-        table = reachable(grammar.start, LIMIT)
-        if table is None:
-            raise LimitError(
-                f"how far a text is from its end cannot be told: the grammar has more than {LIMIT} rules",
-                fix="leave out close=True; with property_order='schema' there are fewer",
-            )
         glues = [b""]
         if grammar.lexer == "greedy":
             blanks = (least_lexeme(each) for each in grammar.ignore)
             glues += sorted({text for text in blanks if text}, key=lambda text: (len(text), text))[:1]
-        self.ways = [_Ways(self, least_texts(table, glue), glue) for glue in glues]
+        self.ways = [_Ways(self, glue) for glue in glues]
+        for way in self.ways:
+            way.learn(grammar.start)
         self._forget()
 
     def _forget(self) -> None:
@@ -164,11 +163,11 @@ class Shortest:
 
 
 class _Ways:
-    """Ways out of configurations, given the least texts of symbols. glue: written after every lexeme."""
+    """Ways out of configurations, by the least texts of symbols. glue: written after every lexeme."""
 
-    def __init__(self, owner: Shortest, least: dict[Symbol, bytes], glue: bytes) -> None:
+    def __init__(self, owner: Shortest, glue: bytes) -> None:
         self.owner = owner
-        self.least = least
+        self.least: dict[Symbol, bytes] = {}
         self.glue = glue
         self.follows: dict[tuple[int, int], Text] = {}
 
@@ -192,6 +191,31 @@ class _Ways:
                 best = _least(best, end + after if end is not None and after is not None else None)
         return best
 
+    def learn(self, symbol: Symbol) -> None:
+        """Find the least text of a symbol, and of what it leads to. Raises LimitError."""
+        limit, complete = ENOUGH, False
+        while symbol not in self.least:
+            if complete or limit > LIMIT:
+                raise LimitError(
+                    f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
+                    fix="leave out close=True; with property_order='schema' there are fewer rules",
+                )
+            table, complete = nearest(symbol, limit)
+            for each, text in least_texts(table, self.glue).items():
+                known = self.least.get(each)
+                self.least[each] = text if known is None else min(known, text, key=lambda t: (len(t), t))
+            if isinstance(symbol, Terminal):
+                text = least_lexeme(symbol) or b""
+                self.least[symbol] = text + self.glue if text else b""
+            limit *= 2
+
+    def text_of(self, record: int) -> bytes:
+        """The least text of a symbol."""
+        symbol = self.owner.name(record)
+        if symbol not in self.least:
+            self.learn(symbol)
+        return self.least[symbol]
+
     def _least_of(self, items: list[Item]) -> Text:
         best: Text = None
         for item in items:
@@ -213,11 +237,8 @@ class _Ways:
 
     def _after(self, item: Item) -> Text:
         """What an item still needs, and then its rule's followers."""
-        parts = [self.least.get(self.owner.name(record)) for record in item.rest]
         following = self._follow(item.rule, item.origin) if item.origin else b""
-        if following is None or None in parts:
-            return None
-        return b"".join(part for part in parts if part is not None) + following
+        return None if following is None else b"".join(map(self.text_of, item.rest)) + following
 
     def _follow(self, rule: int, origin: int) -> Text:
         """The least text that follows a rule that was begun in `origin`."""
@@ -233,11 +254,8 @@ class _Ways:
             tails[key] = []
             for item in anatomy.waiting(automaton, key[1]):
                 if item.rest[0] == key[0]:
-                    parts = [self.least.get(self.owner.name(record)) for record in item.rest[1:]]
-                    if None in parts:
-                        continue
                     after = (item.rule, item.origin) if item.origin else None
-                    tails[key].append((b"".join(part for part in parts if part is not None), after))
+                    tails[key].append((b"".join(map(self.text_of, item.rest[1:])), after))
                     pending += [after] if after else []
         changed = True
         found: dict[tuple[int, int], Text] = dict.fromkeys(tails)

@@ -124,7 +124,7 @@ def test_fewest_tokens():
     assert [spellings.fewest(text) for text in texts] == [0, 1, 2, 2, 2, NEVER]
 
 
-def test_budgets_that_cannot_be_met(monkeypatch):
+def test_budgets_that_cannot_be_met():
     compiled = compile_source(constrain.json_schema({"enum": ["aaaaaaaaaa"]}), vocabularies.tiny())
     with pytest.raises(ConstrainError, match=r"12 tokens is too small: the shortest text, '\"aaaaaaaaaa\"', takes 13"):
         Closing(compiled).matcher(most=12)
@@ -134,9 +134,27 @@ def test_budgets_that_cannot_be_met(monkeypatch):
     with pytest.raises(ConstrainError, match="can spell"):
         Closing(unspelled).matcher(most=9)
 
-    def endless(n: int) -> Nonterminal:
-        return Nonterminal(f"n{n}", lambda: [[Terminal(literal("a"))], [Terminal(literal("b")), endless(n + 1)]])
 
-    monkeypatch.setattr("constrain.guided.shortest.LIMIT", 500)
-    with pytest.raises(LimitError, match="more than 500 rules"):
-        Closing(compile_source(Made(Grammar(endless(0))), AB))
+def endless(n: int, last: int | None) -> Nonterminal:
+    """b* a, with a rule for each b; ends may only begin after `last` of them."""
+    a, b = Terminal(literal("a")), Terminal(literal("b"))
+
+    def expand() -> list[list[Nonterminal | Terminal]]:
+        return [[b, endless(n + 1, last)], *([[a]] if last is None or n >= last else [])]
+
+    return Nonterminal(f"n{n}", expand, key=("endless", n, last))
+
+
+def test_endlessly_many_rules(monkeypatch):
+    """Those nearest to the start are enough if they have an end; else more are looked at, up to a limit."""
+    monkeypatch.setattr("constrain.guided.shortest.ENOUGH", 20)
+    monkeypatch.setattr("constrain.guided.shortest.LIMIT", 100)
+    closing = Closing(compile_source(Made(Grammar(endless(0, None))), AB))
+    matcher = closing.matcher(most=90)
+    while not matcher.is_accepting():
+        tokens = allowed(matcher, AB)
+        assert matcher.advance(1 if 1 in tokens else tokens[0])  # b as long as it goes
+    assert matcher.taken == 89
+    assert Closing(compile_source(Made(Grammar(endless(0, 60))), AB)).matcher().needs() == 60  # 58 b, bba, EOS
+    with pytest.raises(LimitError, match="no text within 100 rules"):
+        Closing(compile_source(Made(Grammar(endless(0, 1000))), AB))
