@@ -98,14 +98,14 @@ def measure(
     records = {name: _load(name, engine, folder, limit) for name, engine in engines.items()}
     encoded = [(name, vocabulary.encode(text.decode())) for name, text in texts]
     left = {name: limit for name in engines if records[name]["error"] is None}
-    read: dict[str, list[list[int]]] = {name: [] for name in left}  # the texts of the first pass
+    read: dict[str, list[list[int]]] = {name: [] for name in left}  # the texts that the first pass finished
     for name, tokens in encoded:
         for engine_name in [each for each in left if left[each] > 0]:
             record, begin = records[engine_name], time.perf_counter()
             accepted = _accepts(engines[engine_name], tokens, record[PASSES[0]], left[engine_name])
             left[engine_name] -= time.perf_counter() - begin
-            read[engine_name].append(tokens)
             if accepted is not None:
+                read[engine_name].append(tokens)
                 record["accepted"] += accepted
                 record["refused"] += [] if accepted else [name]
     for index in range(len(encoded)):

@@ -47,10 +47,15 @@ def gather(
         if not 0 < len(text) <= LARGEST:
             continue
         if oracle is None or oracle(text):
-            kept.append((name, text))
+            kept.append((_short(name), text))
         else:
             refused += 1
     return kept, refused
+
+
+def _short(name: str) -> str:
+    """A file's name without the place where this machine keeps it."""
+    return "/".join(name.split("/")[-3:]) if name.startswith("/") else name
 
 
 def _of_folder(corpus: Path, suffix: str) -> Iterator[Text]:
