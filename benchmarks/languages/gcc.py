@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+
+if shutil.which("gcc") is None:
+    raise ImportError("gcc")
 
 COMMAND = ["gcc", "-std=gnu17", "-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", "-x", "c", "-"]
 SYNTAX = re.compile(
@@ -27,7 +31,7 @@ NAME = re.compile(rb"[A-Za-z_]\w*")
 
 
 def gcc(text: bytes) -> bool | None:
-    """C17 with GNU's extensions. Raises ImportError where gcc is not installed."""
+    """C17 with GNU's extensions."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
@@ -47,10 +51,7 @@ def gcc(text: bytes) -> bool | None:
 
 def _messages(text: bytes) -> str:
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    try:
-        run = subprocess.run(COMMAND, input=text, capture_output=True, env=environment, check=False)
-    except FileNotFoundError:
-        raise ImportError("gcc") from None
+    run = subprocess.run(COMMAND, input=text, capture_output=True, env=environment, check=False)
     return run.stderr.decode(errors="replace")
 
 

@@ -7,22 +7,23 @@ The text goes to it as a file, since from standard input it takes fragments, too
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 
+GOFMT = os.environ.get("GOFMT", "gofmt")
+if shutil.which(GOFMT) is None:
+    raise ImportError(GOFMT)
+
 
 def gofmt(text: bytes) -> bool:
-    """A source file of Go. Raises ImportError where gofmt is not installed."""
+    """A source file of Go."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    try:
-        with tempfile.NamedTemporaryFile(suffix=".go") as file:
-            file.write(text)
-            file.flush()
-            program = os.environ.get("GOFMT", "gofmt")
-            run = subprocess.run([program, "-e", "-l", file.name], capture_output=True, check=False)
-    except FileNotFoundError:
-        raise ImportError("gofmt") from None
+    with tempfile.NamedTemporaryFile(suffix=".go") as file:
+        file.write(text)
+        file.flush()
+        run = subprocess.run([GOFMT, "-e", "-l", file.name], capture_output=True, check=False)
     return run.returncode == 0

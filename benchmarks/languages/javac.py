@@ -7,10 +7,14 @@ syntax, or about what this grammar leaves out: `BEYOND` tells them, and there is
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 from functools import lru_cache
 from pathlib import Path
+
+if shutil.which("javac") is None:
+    raise ImportError("javac")
 
 PROGRAM = r"""
 import com.sun.source.util.JavacTask;
@@ -52,23 +56,21 @@ BEYOND = re.compile(
 
 
 @lru_cache
-def _process() -> subprocess.Popen[bytes]:
-    folder = tempfile.mkdtemp(prefix="parses-")
-    program = Path(folder, "Parses.java")
+def _process() -> tuple[subprocess.Popen[bytes], tempfile.TemporaryDirectory[str]]:
+    """The process, and the folder of its program, which lasts as long as this process."""
+    folder = tempfile.TemporaryDirectory(prefix="parses-")
+    program = Path(folder.name, "Parses.java")
     program.write_text(PROGRAM)
-    return subprocess.Popen(["java", str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return subprocess.Popen(["java", str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE), folder
 
 
 def javac(text: bytes) -> bool | None:
-    """A compilation unit of Java 17. Raises ImportError where java is not installed."""
+    """A compilation unit of Java 17."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    try:
-        process = _process()
-    except FileNotFoundError:
-        raise ImportError("java") from None
+    process, _ = _process()
     assert process.stdin and process.stdout
     process.stdin.write(len(text).to_bytes(4, "big") + text)
     process.stdin.flush()

@@ -8,8 +8,12 @@ messages, for which there is no verdict.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from functools import lru_cache
+
+if shutil.which("node") is None:
+    raise ImportError("node")
 
 PROGRAM = r"""
 const vm = require("node:vm"), fs = require("node:fs");
@@ -51,15 +55,12 @@ def _process() -> subprocess.Popen[bytes]:
 
 
 def node(text: bytes) -> bool | None:
-    """Script or module. Raises ImportError where node is not installed."""
+    """Script or module."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    try:
-        process = _process()
-    except FileNotFoundError:
-        raise ImportError("node") from None
+    process = _process()
     assert process.stdin and process.stdout
     process.stdin.write(len(text).to_bytes(4, "little") + text)
     process.stdin.flush()

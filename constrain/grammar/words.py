@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from constrain.automata import syntax
 from constrain.automata.python import parse_python
@@ -68,8 +68,12 @@ class WholeWords(Source):
         return f"{self.text!r} with whole words of {self.characters}"
 
 
+@lru_cache(maxsize=64)
 def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
-    """The grammar with competitors added to its terminals, but for those named. characters: the word characters."""
+    """The grammar with competitors added to its terminals, but for those named. characters: the word characters.
+
+    Remembered, so that equal grammars have the same nonterminals and share the engine's states.
+    """
     terminals: dict[Terminal, Terminal] = {}
     nonterminals: dict[Nonterminal, Nonterminal] = {}
 

@@ -94,3 +94,9 @@ def test_faults() -> None:
         WholeWords(dynamic, WORD)
     with pytest.raises(GrammarError, match="is not a class of characters"):
         whole(characters="ab")
+
+
+def test_equal_sources_share_their_grammar() -> None:
+    assert whole() == whole()
+    assert whole().to_grammar() is whole().to_grammar()
+    assert whole(characters="[int1]").to_grammar() is not whole().to_grammar()
