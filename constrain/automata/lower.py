@@ -84,10 +84,9 @@ def _literals(store: Store, node: Node, spell: Spelling) -> int:
 
 
 def _character(store: Store, c: str, spell: Spelling) -> int:
-    key = (c, spell)
-    known = store.lowered.get(key)
+    known = store.characters[spell].get(c)
     if known is None:
-        known = store.remember(key, spell(store, ((ord(c), ord(c)),)))
+        known = store.characters[spell][c] = spell(store, ((ord(c), ord(c)),))
     return known
 
 
@@ -177,10 +176,11 @@ def json(store: Store, ranges: Ranges) -> int:
     raw = utf8(store, subtract(ranges, MUST_ESCAPE))
     short = [s for c, s in SHORT_ESCAPES.items() if _contains(ranges, c)]
     after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
-    u = store.byte_set(_members(((0x75, 0x75),)))
+    u = _character(store, "u", utf8)
     after.append(store.concat([u, _hex(store, tuple(r for r in ranges if r[0] <= 0xFFFF))]))
-    after.append(_surrogate_pairs(store, ranges))
-    backslash = store.byte_set(_members(((0x5C, 0x5C),)))
+    if ranges and ranges[-1][1] > 0xFFFF:
+        after.append(_surrogate_pairs(store, ranges))
+    backslash = _character(store, "\\", utf8)
     return store.union([raw, store.concat([backslash, store.union(after)])])
 
 
@@ -193,8 +193,7 @@ def _surrogate_pairs(store: Store, ranges: Ranges) -> int:
     firsts: dict[Ranges, list[tuple[int, int]]] = {}  # those that the same low surrogates follow
     for first, following in seconds.items():
         firsts.setdefault(tuple(following), []).append(first)
-    u = store.byte_set(_members(((0x75, 0x75),)))
-    backslash = store.byte_set(_members(((0x5C, 0x5C),)))
+    u, backslash = _character(store, "u", utf8), _character(store, "\\", utf8)
     parts = [
         store.concat([u, _hex(store, tuple(high)), backslash, u, _hex(store, low)]) for low, high in firsts.items()
     ]

@@ -10,6 +10,7 @@ flush, the limit is an error.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -51,6 +52,7 @@ class Store:
         """Forget everything."""
         self.H[:] = 0
         self.lowered: dict[Hashable, int] = {}
+        self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # by spelling (lower.py)
         arena.init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
         self.A[arena.UNEXPANDED] = arena.region(self.A, earley.MAX_UNEXPANDED)

@@ -249,8 +249,9 @@ class TokenAutomaton(Store):
             return []
         words: list[int] = []
         following: list[int] = []
+        known = self._terminals  # PERF: most symbols are terminals that are at hand
         for alternative in nonterminal.expand():
-            records = [self.symbol(symbol, rules) for symbol in alternative]
+            records = [(type(each) is Terminal and known.get(each)) or self.symbol(each, rules) for each in alternative]
             if 0 in records:
                 continue  # a terminal without any text: the alternative derives nothing
             words.append(len(records))

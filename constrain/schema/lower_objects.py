@@ -47,7 +47,8 @@ class Situation(NamedTuple):
     @property
     def key(self) -> tuple[int, ...]:
         """The same as plain numbers: keys outlive the schema, and the collector need not look into such tuples."""
-        return self.done, self.size, sum(1 << need for need in self.pending), self.any_yet, self.open_yet
+        needs = sum(1 << need for need in self.pending) if self.pending else 0
+        return self.done, self.size, needs, self.any_yet, self.open_yet
 
 
 class ObjectRule(Nonterminal):

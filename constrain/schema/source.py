@@ -8,6 +8,7 @@ are computed at once for the whole schema, so that no error waits until the midd
 from __future__ import annotations
 
 import json
+import marshal
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -150,8 +151,11 @@ class JsonSchema(Source):
         return hash((self._identity, self.options))
 
     @cached_property
-    def _identity(self) -> str:
-        return json.dumps(self.schema, default=str)
+    def _identity(self) -> bytes | str:
+        try:
+            return marshal.dumps(self.schema, 2)  # PERF: a third of the time; version 2 depends on the content alone
+        except ValueError:  # exact decimals, deep nesting
+            return json.dumps(self.schema, default=str)
 
     def __repr__(self) -> str:
         return f"json_schema({excerpt(self.schema, 60)})"
