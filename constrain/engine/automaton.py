@@ -208,7 +208,12 @@ class TokenAutomaton(Store):
         return at
 
     def expand(self) -> None:
-        for record in self.pending():
+        """Give the pending nonterminals their alternatives, and those with which these begin: they are asked for next.
+
+        PERF: each round of asking starts the kernel again; a block of a layout at a new column took five.
+        """
+        pending = self.pending()
+        for record in pending:
             if self.A[record + earley.ALTERNATIVES] != 0:
                 continue
             nonterminal = self._waiting[record]()
@@ -225,6 +230,8 @@ class TokenAutomaton(Store):
                 for symbol in reversed(symbols):
                     suffix = self._suffix(symbol, suffix)
                 suffixes[suffix] = None
+                if symbols and symbols[0] in self._waiting:
+                    pending.append(symbols[0])
             self.A[record + earley.ALTERNATIVES] = self._list(list(suffixes))
             del self._waiting[record]
 

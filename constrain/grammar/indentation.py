@@ -324,7 +324,7 @@ def _check_nesting(table: Table, layout: Layout, place: Callable[[str], str | No
 
 def _unbalanced(name: str, symbol: TableSymbol, place: Callable[[str], str | None], fault: str) -> GrammarError:
     shown = symbol.name if isinstance(symbol, Terminal) else str(symbol)
-    rule = name.split(".")[0]
+    rule = name.split("#")[0]  # helpers are named after their rule
     return GrammarError(
         f"in rule {rule}, {shown} {fault}",
         place=place(rule),
