@@ -79,7 +79,8 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
 
     def terminal(old: Terminal) -> Terminal:
         if old not in terminals:
-            terminals[old] = old if old.name in before_words else _with_competitor(old, characters)
+            kept = old.name in before_words or old.after == ()  # nothing is ignored after it: it stands at words
+            terminals[old] = old if kept else _with_competitor(old, characters)
         return terminals[old]
 
     def symbol(old: Symbol) -> Symbol:

@@ -43,6 +43,7 @@ TRIE, N_NODES, DEPTH, NEXT_SAME, TOKEN_AT, TOKEN_BYTES, SEEN, N_TOKENS, EOS, N_E
 SEARCH_LIMIT, SEARCH = 16, 17  # states that one liveness search may visit; number of the latest search
 SLICES, N_SLICES = 18, 19
 NODE_SEEN = 25
+HUB = 26  # 1 + the child of the trie's root with the largest subtree, -1: none is large, 0: not known yet (greedy.py)
 N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
 HEADER = 64
 
@@ -57,6 +58,8 @@ PARTITION, TAGSET = 10, 11
 TERMINAL, NONTERMINAL, SUFFIX, GRAMMAR, PARSER, SCAN, CONFIG = 12, 13, 14, 15, 16, 17, 18
 UNIFORM = 19  # successors of a whole class of characters (slices.py)
 REMAINDER = 20  # expressions again
+TERMINALS = 24  # what parser states wait for (earley.py)
+LINEUP, LEFT, TOKENSET = 21, 22, 23  # masks under the greedy lexer (greedy.py)
 
 # records at fixed places, made by `init`
 NONE = HEADER  # the expression without any text; also "dead" for configurations

@@ -12,6 +12,7 @@ list leads to the same state as the first, and `scan` is remembered.
     SUFFIX(symbol, next)      next = 0: the last symbol. The empty suffix is 0. memo: does it hold a watched symbol?
     GRAMMAR(index)            memo: ignored terminals [n, TERMINAL...], greedy?, closing: byte + 1 or 0
     PARSER(grammar, accepting, items...)   memo: closure, lexer state, accepts, watched?
+    TERMINALS(expression...)  memo: the lexer state that looks for all of them
     closure                   [n, m, n items that wait for a nonterminal, m items that wait for a terminal]
 
 An item whose last symbol is a right-recursive nonterminal is replaced by that nonterminal's alternatives under its own
@@ -37,13 +38,16 @@ from constrain.kernels.arena import (
     PARSER,
     SCAN,
     SUFFIX,
+    TERMINALS,
     UNEXPANDED,
     ScratchFull,
+    intern,
     intern2,
     intern_list,
     kind,
     push,
     region,
+    reserve,
     room,
     size,
     sort_groups,
@@ -56,6 +60,7 @@ IGNORED, GREEDY, CLOSING = 1, 2, 3  # of grammars; CLOSING: a text is a member i
 HOLDS_WATCHED = 1  # of suffixes: 0 no, 1 yes; set when they are made
 CLOSURE, LEXER, ACCEPTS, WATCHED = 1, 2, 3, 4  # of parser states; ACCEPTS, WATCHED: 1 no, 2 yes
 TARGET = 1  # of SCAN records; 1 = dead
+LEXER_OF = 1  # of TERMINALS
 MAX_UNEXPANDED = 1024
 
 
@@ -235,7 +240,15 @@ def lexer_of_items(A, H, S, grammar, base, stop):
         push_terminal(A, S, A[i])
     sort_groups(S, start, S[0], 1)
     S[0] = unique_groups(S, start, S[0], 1)
-    return lexer_state(A, H, S, start)
+    n = S[0] - start
+    top = reserve(A, KEY + n)
+    for k in range(n):
+        A[top + KEY + k] = S[start + k]
+    known = intern(A, H, TERMINALS, n)
+    if A[known + LEXER_OF] == 0:
+        A[known + LEXER_OF] = lexer_state(A, H, S, start)
+    S[0] = start
+    return np.int64(A[known + LEXER_OF])
 
 
 @kernel("i(arena, arena, arena, i)")

@@ -67,6 +67,7 @@ from constrain.kernels.configurations import (
 )
 from constrain.kernels.earley import GREEDY, scan
 from constrain.kernels.expressions import INSIDE, TAGS, clamp, continues, peek, step, tags
+from constrain.kernels.greedy import greedy_mask
 from constrain.kernels.slices import (
     MAIN,
     NODES,
@@ -681,28 +682,30 @@ def mask(A, H, S, c):
     if A[c + MASK_OF] != 0:
         return np.int64(A[c + MASK_OF])
     A[N_MASKS] += 1
+    if A[A[c + KEY] + GREEDY]:
+        A[c + MASK_OF] = greedy_mask(A, H, S, c)
+        return np.int64(A[c + MASK_OF])
     bottom = np.int64(S[0])
     room(S, A[DEPTH] + 4)
     states = bottom + 1
     S[0] = bottom + A[DEPTH] + 4
     bitmaps = np.int64(S[0])
-    exact = A[A[c + KEY] + GREEDY] == 0
-    if exact:  # bitmaps of the inside sets first: their walks use the serial number too
-        for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
-            head = inside(A, H, S, A[i])
-            if A[head + BITMAP] != 0:
-                push(S, A[head + BITMAP])
+    # bitmaps of the inside sets first: their walks use the serial number too
+    for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
+        head = inside(A, H, S, A[i])
+        if A[head + BITMAP] != 0:
+            push(S, A[head + BITMAP])
     tokens = np.int64(S[0])
     A[SERIAL] += 1
-    if exact:
-        for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
-            head = inside(A, H, S, A[i])
-            for k in range(A[head + 1], A[head + 1] + A[head]):
-                push_tokens(A, S, A[k])
-        for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
-            if not cross(A, H, S, states, A[i] >> 1, inside(A, H, S, A[i + 1])):
-                exact = False
-                break
+    for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
+        head = inside(A, H, S, A[i])
+        for k in range(A[head + 1], A[head + 1] + A[head]):
+            push_tokens(A, S, A[k])
+    exact = True
+    for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
+        if not cross(A, H, S, states, A[i] >> 1, inside(A, H, S, A[i + 1])):
+            exact = False
+            break
     if not exact:
         A[N_WALKS] += 1
         A[SERIAL] += 1

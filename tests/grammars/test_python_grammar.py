@@ -85,6 +85,13 @@ def test_files_of_the_standard_library(python):
         assert matcher.is_accepting(), path
 
 
+def test_names_of_characters(python):
+    matcher = python.matcher()
+    assert matcher.advance_bytes(b'"\\N{SNOWMAN}" f"\\N{EM DASH}{a}"')
+    assert matcher.is_accepting()
+    assert not python.matcher().advance_bytes(b'"\\N{"')
+
+
 def test_soft_keywords_are_names_and_statements(python):
     """Both readings go on side by side until the text decides."""
     matcher = python.matcher()
