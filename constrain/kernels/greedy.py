@@ -308,7 +308,9 @@ def store_bitmap(A, H, S, bitmap):
     """The words of the TOKENSET record of S[bitmap ...]."""
     words = (A[N_TOKENS] + 31) >> 5
     top = reserve(A, KEY + words)
-    A[top + KEY : top + KEY + words] = S[bitmap : bitmap + words]
+    kept, bits = A[top + KEY : top + KEY + words], S[bitmap : bitmap + words]
+    for w in range(kept.size):
+        kept[w] = bits[w]
     return intern(A, H, TOKENSET, words) + KEY
 
 
