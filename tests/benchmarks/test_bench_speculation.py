@@ -35,6 +35,12 @@ def test_the_table() -> None:
     [
         ("lookup, match", {}, []),
         ("lookup, match", {"tokens": [1]}, ["a.json: lookup, match: another output than without drafts"]),
+        ("lookup, match", {"tokens": [1], "same in float64": True}, []),
+        (
+            "lookup, match",
+            {"tokens": [1], "same in float64": False},
+            ["a.json: lookup, match: another output than without drafts"],
+        ),
         ("model, token", {"tokens": [1]}, []),
         ("model, token", {"member": False}, ["a.json: model, token: a finished output is no member"]),
         ("model, token", {"faults": ["E: x"]}, ["a.json: model, token: E: x"]),
