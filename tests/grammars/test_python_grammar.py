@@ -47,6 +47,10 @@ NEVER = [
     "match a:\nb\n",
     "match a, *b:\n    pass\n",
     "case a: b\n",
+    'x = """a"\n',
+    'x = """a" "b"\n',
+    "x = b'\'\'a'\n",
+    "'a' r'\'\'b'",
 ]
 
 
