@@ -140,6 +140,8 @@ def shown(symbol: Symbol, depth: int = 0) -> str:
     """A symbol in the words of its grammar; a helper rule as the group or repetition that it stands for."""
     if isinstance(symbol, Terminal) or not is_helper(symbol.name) or "~" in symbol.name:
         return symbol.name or "(a lexeme)"
+    if symbol.name.endswith("#"):  # the rule itself, but for what repeats it (`analysis.left_associative`)
+        return base(symbol)
     if depth == DEEPEST:
         return "(…)"
     alternatives = [list(alternative) for alternative in alternatives_of(symbol)]
