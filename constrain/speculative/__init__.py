@@ -13,7 +13,9 @@ from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
 from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, Model, NGram, Prior, Recycling, drafter_named
+from constrain.speculative.goodput import Goodput
 from constrain.speculative.rows import TargetRows
+from constrain.speculative.stopping import Stopping
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
@@ -32,6 +34,7 @@ __all__ = [
     "Fixed",
     "Forced",
     "ForkTarget",
+    "Goodput",
     "Lookup",
     "Match",
     "Model",
@@ -45,6 +48,7 @@ __all__ = [
     "Rows",
     "Setting",
     "Speculation",
+    "Stopping",
     "Target",
     "TargetRows",
     "TreeBuilder",

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from constrain.sampling.sampler import check_count
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, begins, drawn, named, tails
-from constrain.speculative.drafters.tables import KEPT, Table, Tables, likeliest
+from constrain.speculative.drafters.tables import KEPT, Table, likeliest
 from constrain.speculative.tree import DraftTree
 
 MEMORY = 8  # observations that a mean goes over: beyond, older ones fade
@@ -36,16 +36,15 @@ class NGram(Drafter):
         """
         self.longest = check_count("longest", longest)
         self.width = check_count("width", width)
-        self._grams: Tables[Table[tuple[int, Candidates]]] = Tables(Table)  # gram → (observations, mean)
+        self._grams: Table[tuple[int, Candidates]] = Table()  # gram → (observations, mean)
 
     def draft(self, context: Context, budget: Budget) -> DraftTree:
         """Drawn or named from the longest grams."""
         begins(context, self)
-        grams = self._grams.of(context)
 
         def guess(state: int, tail: tuple[int, ...]) -> Candidates:
             for start in range(len(tail)):
-                known = grams.get(tail[start:])
+                known = self._grams.get(tail[start:])
                 if known is not None:
                     return known[1]
             return ()
@@ -60,12 +59,11 @@ class NGram(Drafter):
             start = outcome.context.memo.get(self)
             if start is None:
                 continue
-            grams = self._grams.of(outcome.context)
             last = tails(outcome.tree, outcome.context.tokens[:start], self.longest)
             for place, tops in likeliest(outcome).items():
                 for first in range(len(last[place])):
                     gram = last[place][first:]
-                    grams.keep(gram, _mean(grams.get(gram), tops))
+                    self._grams.keep(gram, _mean(self._grams.get(gram), tops))
 
 
 def _mean(known: tuple[int, Candidates] | None, seen: Candidates) -> tuple[int, Candidates]:

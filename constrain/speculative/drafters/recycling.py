@@ -28,15 +28,16 @@ class Recycling(Drafter):
     def __init__(self, *, width: int = 4) -> None:
         """Raises ConstrainError naming the option that is wrong. width: children of a node at most"""
         self.width = check_count("width", width)
-        self._rows: Tables[Table[Candidates]] = Tables(Table)
+        self._states: Tables[Table[Candidates]] = Tables(Table)  # by (state, token)
+        self._tokens: Table[Candidates] = Table()
 
     def draft(self, context: Context, budget: Budget) -> DraftTree:
         """The likeliest paths over the rows."""
         begins(context, self)
-        rows = self._rows.of(context)
+        states = self._states.of(context)
 
         def guess(state: int, tail: tuple[int, ...]) -> Candidates:
-            return rows.get((state, tail[-1])) or rows.get(tail[-1]) or ()
+            return states.get((state, tail[-1])) or self._tokens.get(tail[-1]) or ()
 
         return named(context, budget, guess, width=self.width)
 
@@ -46,9 +47,9 @@ class Recycling(Drafter):
             start = outcome.context.memo.get(self)
             if start is None:
                 continue
-            rows, tree = self._rows.of(outcome.context), outcome.tree
+            states, tree = self._states.of(outcome.context), outcome.tree
             last = tails(tree, outcome.context.tokens[:start], 1)
             for place, tops in likeliest(outcome).items():
                 token = last[place][0]
-                rows.keep((int(tree.states[place]), token), tops)
-                rows.keep(token, tops)
+                states.keep((int(tree.states[place]), token), tops)
+                self._tokens.keep(token, tops)
