@@ -11,12 +11,13 @@ from typing import Any
 Record = dict[str, Any]
 GOAL_TOKENS, GOAL_SPEED, GOAL_OVERHEAD = 2.0, 1.4, 0.03  # what the project wants
 
-ABOUT = """One row a line: all tokens ÷ all forwards of the target (the prompt's included); accepted ÷ drafted; at
-places with drawn drafts, how often the text went on through one of them, and how often the best rule for a
-single place could (rules for whole paths may do better); processor time per token: how many times as fast
-as plain unconstrained decoding of as many tokens; time spent on masks, and on everything beside the
-target's forwards (a draft model too), as a share of these forwards (wall clock, of the same runs); outputs
-that are those of plain constrained decoding with the same seed."""
+ABOUT = """One row a line: all tokens ÷ all forwards of the target (the prompt's included), and the same over outputs
+that ended: those that were cut are often repetitive; accepted ÷ drafted; at places with drawn drafts, how
+often the text went on through one of them, and how often the best rule for a single place could (rules for
+whole paths may do better); processor time per token: how many times as fast as plain unconstrained decoding
+of as many tokens; time spent on masks, and on everything beside the target's forwards (a draft model too),
+as a share of these forwards (wall clock, of the same runs); outputs that are those of plain constrained
+decoding with the same seed."""
 
 
 def report(records: list[Record], options: dict[str, Any]) -> tuple[str, list[str]]:
@@ -35,8 +36,8 @@ def report(records: list[Record], options: dict[str, Any]) -> tuple[str, list[st
         "",
         ABOUT,
         "",
-        "| drafters | verifier | T | tokens / forward | accepted | achieved / optimum | speed | masks | beside | same |",  # noqa: E501
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| drafters | verifier | T | tokens / forward | of finished | accepted | achieved / optimum | speed | masks | beside | same |",  # noqa: E501
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     plain = {name.split("/")[1]: _per_token(rows) for name, rows in by_row.items() if name.startswith("unconstrained")}
     order = sorted((rows[0]["temperature"], rows[0]["verifier"] != "match", name) for name, rows in by_row.items()
@@ -69,6 +70,11 @@ def _per_token(rows: list[Record]) -> float:
     return _total(rows, "seconds") / _total(rows, "tokens")
 
 
+def _ratio(rows: list[Record]) -> str:
+    """Tokens per forward."""
+    return f"{_total(rows, 'tokens') / _total(rows, 'forwards'):.2f}" if rows else ""
+
+
 def _stage(rows: list[Record], *names: str) -> float:
     return sum(record["stages"][name] for record in rows for name in names)
 
@@ -81,7 +87,8 @@ def _line(rows: list[Record], plain: float) -> str:
         first["drafters"],
         first["verifier"],
         f"{first['temperature']:g}",
-        f"{_total(rows, 'tokens') / _total(rows, 'forwards'):.2f}",
+        _ratio(rows),
+        _ratio([record for record in rows if record["finished"] == "stop"]),
         f"{accepted / drafted:.0%}" if drafted else "",
         f"{_total(rows, 'achieved') / places:.2f} / {_total(rows, 'optimum') / places:.2f}" if places else "",
         f"{plain / _per_token(rows):.2f}",

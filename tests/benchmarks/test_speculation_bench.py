@@ -33,13 +33,13 @@ PLAIN = {"file": "a.json", "row": "unconstrained/0", "temperature": 0.0, "tokens
 
 def test_the_table() -> None:
     drawn = record("model/token/0", **{"drawn places": 4, "optimum": 3.0, "achieved": 2, "same": False, "drafts": {}})
-    records = [record(), record(file="b.json", tokens=10, forwards=10, seconds=0.5), PLAIN]
+    records = [record(), record(file="b.json", finished="length", tokens=10, forwards=10, seconds=0.5), PLAIN]
     text, wrong = report(records, OPTIONS)
     assert wrong == []
-    assert "| auto | match | 0 | 2.00 | 50% |  | 1.00 | 5.0% | 30.0% | 2 of 2 |" in text
+    assert "| auto | match | 0 | 2.00 | 3.00 | 50% |  | 1.00 | 5.0% | 30.0% | 2 of 2 |" in text
     assert "- tokens per forward, goal 2.0: at most 2.00 (auto/match/0)" in text
     text, _ = report([drawn | {"temperature": 1.0}, PLAIN | {"row": "unconstrained/1"}], OPTIONS)
-    assert "| model | token | 1 | 3.00 |  | 0.50 / 0.75 | 2.00 | 5.0% | 30.0% |  |" in text
+    assert "| model | token | 1 | 3.00 | 3.00 |  | 0.50 / 0.75 | 2.00 | 5.0% | 30.0% |  |" in text
 
 
 @pytest.mark.parametrize(
