@@ -34,7 +34,7 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import HFModel
+from constrain.hf import HFModel, skip_layers
 from constrain.sampling import Job, Settings, TorchDraw, lcd
 from constrain.sampling.draw import Draw
 from constrain.sampling.sampler import drive
@@ -116,8 +116,11 @@ class Watched(Verifier):
             self.achieved += any(int(tree.tokens[node]) == token for node in drawn)
 
 
-def rows_of(draft: HFModel) -> list[Row]:
-    """The table: sets of drafters under `match`, then drafters that draw under each rule that draws."""
+def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
+    """The table: sets of drafters under `match`, then drafters that draw under each rule that draws.
+
+    draft: the draft model. skipping: the target without half of its layers
+    """
     auto = lambda: [drafter_named("forced"), drafter_named("lookup")]  # noqa: E731
     model = lambda width=1: [Model(draft, width=width)]  # noqa: E731
     sets: dict[str, Make] = {
@@ -130,6 +133,7 @@ def rows_of(draft: HFModel) -> list[Row]:
         "auto+recycling": lambda: [*auto(), Recycling()],
         "auto+ngram": lambda: [*auto(), NGram()],
         "model": model,
+        "half the layers": lambda: [Model(skipping)],
         "model+auto": lambda: [*model(), *auto()],
         "model+auto+recycling": lambda: [*model(), *auto(), Recycling()],
     }
@@ -235,7 +239,7 @@ def main() -> int:
     torch.set_num_threads(1)
     reference = constrain.reference.load()
     bench = Bench(HFModel(reference.model, reference.tokenizer), options)
-    rows = rows_of(HFModel(reference.draft, reference.tokenizer))
+    rows = rows_of(HFModel(reference.draft, reference.tokenizer), skip_layers(bench.handle))
     rows = [row for row in rows if row.drafters == "none" or re.search(options.rows, row.name)]
     files = sorted(data_folder().glob("*.json"))
     random.Random(options.seed).shuffle(files)

@@ -303,10 +303,5 @@ def _contains(ranges: Ranges, c: int) -> bool:
 def subtract(ranges: Ranges, other: Ranges) -> Ranges:
     out = list(ranges)
     for low, high in other:
-        out = [
-            piece
-            for a, b in out
-            for piece in ((a, min(b, low - 1)), (max(a, high + 1), b))
-            if piece[0] <= piece[1]
-        ]
+        out = [piece for a, b in out for piece in ((a, min(b, low - 1)), (max(a, high + 1), b)) if piece[0] <= piece[1]]
     return tuple(out)
