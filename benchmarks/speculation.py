@@ -1,18 +1,19 @@
-"""Speculation: how many tokens does a forward give, with which drafts and rules, and what does it cost?
+"""Drafts: how many tokens come of one forward, and is constrained decoding faster than unconstrained?
 
-Question: the reference model writes JSON for MaskBench schemas (compact, properties in order), with several drafters
-and verifiers. How many tokens does a forward of the target give, what share of drafts is taken, and how much time of a
-thread does a token take, beside the same model without drafts, and without a constraint?
+Question: for each set of drafters, verifier and temperature, over MaskBench schemas with the reference pair: tokens per
+forward of the target, the share of drafted tokens that is accepted (beside the optimum that any rule could reach, where
+drafts are drawn), processor time per token against plain unconstrained decoding of as many tokens, and what the
+constraint costs beside the forwards.
 
-    python benchmarks/speculation.py --limit 100 --temperature 0
-    python benchmarks/speculation.py --limit 100 --temperature 1 --out benchmarks/out/speculation-t1
+    python benchmarks/speculation.py --limit 100 --out benchmarks/record/2026-11-21-speculation
+    python benchmarks/speculation.py --limit 10 --rows 'match/0'
 
-All setups write for a schema before the next schema comes, so noise of the machine falls on all. Answers are checked:
-the exit code is 1 if an output differs from that without drafts where the verifier promises the same tokens (`match`),
-if a finished output is no member of its schema's language, or if a drafter failed. A forward of several tokens rounds
-differently, which may tip a draw: outputs that differ are written again in float64, and then must be the same.
-Bias: the reference model is tiny, so drafting costs much beside it, and its draft model is a fifth of it; prompts hold
-the schema, as they would for a larger model, and outputs are cut at `--max-tokens`.
+Answers are checked: with `match` every output is compared with that of plain constrained decoding of the same seed (at
+temperature 0 one difference fails the run; at 1 they are counted, since rounding may tip a draw), and every finished
+output must be valid under the `jsonschema` package. One core (set OMP_NUM_THREADS=1), batch 1, processor time.
+Bias: the target is tiny, so a forward of several tokens costs more than that of one, as it would not on a GPU, and what
+surrounds forwards weighs as it never would beside a large model. The task is to copy a record into a schema
+(evaluation/tasks.py), which the model often fails at; what it writes instead is repetitive or hard to guess.
 """
 
 from __future__ import annotations
@@ -20,161 +21,241 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from rich.progress import track
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import HFModel
-from constrain.speculative import Fixed, Model, Speculation
-from masks.records import Record, Records, data_folder, machine, open_folder
+from constrain.hf import HFModel, skip_layers
+from constrain.sampling import Job, Settings, TorchDraw, lcd
+from constrain.sampling.draw import Draw
+from constrain.sampling.sampler import drive
+from constrain.speculative import (
+    NONE,
+    Case,
+    Controller,
+    Drafter,
+    Fixed,
+    Goodput,
+    Model,
+    NGram,
+    Prior,
+    Recycling,
+    Speculation,
+    Stopping,
+    Verdict,
+    Verifier,
+    drafter_named,
+    optimal_acceptance,
+    verifier_named,
+)
+from evaluation.speculation_report import report
+from evaluation.tasks import Task, read_task
+from generate_schemas import data_folder, is_valid
 
-PLAIN, FREE = "no drafts", "no constraint"
-LONGEST = 3000  # characters of a schema
+Make = Callable[[], list[Drafter]]
 
 
-def setups(model: Any, temperature: float) -> dict[str, Any]:
-    """`draft=` by name. At temperature 0 all rules are the same, so only `match` is run."""
-    small = HFModel(model.draft, model.tokenizer)
-    found: dict[str, Any] = {
-        PLAIN: None,
-        FREE: None,
-        "forced, match": "forced",
-        "lookup, match": "lookup",
-        "forced + lookup, match": "auto",
-        "model, match": Speculation([Model(small)], controller=Fixed(5, 5)),
-        "forced + lookup + model, match": Speculation(["forced", "lookup", Model(small)], controller=Fixed(16, 5)),
+@dataclass(frozen=True)
+class Row:
+    """One configuration. drafters: made anew for every output. taught: how many outputs the drafters see before"""
+
+    drafters: str
+    verifier: str
+    temperature: float
+    make: Make
+    controller: Callable[[], Controller] = Fixed
+    taught: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.drafters}/{self.verifier}/{self.temperature:g}"
+
+
+class Watched(Verifier):
+    """A rule, and beside it how often any rule could go on at the places that were visited.
+
+    places, optimum, achieved: places with drawn children; sums over them of α* and of going on through one of these
+    seconds: processor time spent here and not by the rule
+    """
+
+    def __init__(self, name: str) -> None:
+        self.rule = verifier_named(name)
+        self.name, self.draws, self.lossless = self.rule.name, self.rule.draws, self.rule.lossless
+        self.places, self.optimum, self.achieved, self.seconds = 0, 0.0, 0, 0.0
+
+    def verify(self, cases: list[Case], draw: Draw) -> list[Verdict]:  # type: ignore[override]
+        verdicts = self.rule.verify(cases, draw)
+        start = time.thread_time()
+        for case, verdict in zip(cases, verdicts, strict=True):
+            if case.tree.drawn:
+                self._watch(case, verdict)
+        self.seconds += time.thread_time() - start
+        return verdicts
+
+    def _watch(self, case: Case, verdict: Verdict) -> None:
+        tree, children = case.tree, case.tree.children()
+        tokens = [*(int(tree.tokens[node]) for node in verdict.path), verdict.token]
+        for place, token in zip([0, *(node + 1 for node in verdict.path)], tokens, strict=True):
+            drawn = [node for node in children[place] if tree.draft_rows[node] != NONE]
+            target = case.rows.probabilities(place)
+            if not drawn or target is None or case.rows.forced(place) != NONE or tree.draft_probs is None:
+                continue
+            drafted = tree.draft_probs[int(tree.draft_rows[drawn[0]])].double()
+            drafted = torch.nn.functional.pad(drafted, (0, len(target) - len(drafted)))
+            self.places += 1
+            self.optimum += optimal_acceptance(target, drafted, len(drawn), tree.replacement)
+            self.achieved += any(int(tree.tokens[node]) == token for node in drawn)
+
+
+def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
+    """The table: sets of drafters under `match`, then drafters that draw under each rule that draws.
+
+    draft: the draft model. skipping: the target without half of its layers
+    """
+    auto = lambda: [drafter_named("forced"), drafter_named("lookup")]  # noqa: E731
+    model = lambda width=1: [Model(draft, width=width)]  # noqa: E731
+    sets: dict[str, Make] = {
+        "none": list,
+        "forced": lambda: [drafter_named("forced")],
+        "lookup": lambda: [drafter_named("lookup")],
+        "recycling": lambda: [Recycling()],
+        "ngram": lambda: [NGram()],
+        "auto": auto,
+        "auto+recycling": lambda: [*auto(), Recycling()],
+        "auto+ngram": lambda: [*auto(), NGram()],
+        "model": model,
+        "half the layers": lambda: [Model(skipping)],
+        "model+auto": lambda: [*model(), *auto()],
+        "model+auto+recycling": lambda: [*model(), *auto(), Recycling()],
     }
-    if temperature > 0:
-        chain, pairs = Model(small), Model(small, width=2)
-        for rule, drafter in (
-            ("token", chain), ("block", chain), ("recursive-without", pairs), ("traversal", pairs), ("match", pairs)
-        ):  # fmt: skip
-            name = f"model{' in pairs' if drafter is pairs else ''}, {rule}"
-            found[name] = Speculation([drafter], verifier=rule, controller=Fixed(10, 5))
-    return found
+    rows = []
+    for temperature in (0.0, 1.0):
+        rows += [Row(name, "match", temperature, make) for name, make in sets.items()]
+        prior: dict[str, Make] = {
+            "prior (2 before)": lambda: [Prior(shared=False)],
+            "auto+prior (2 before)": lambda: [*auto(), Prior(shared=False)],
+            "auto+recycling (2 before)": lambda: [*auto(), Recycling()],
+        }
+        rows += [Row(name, "match", temperature, make, taught=2) for name, make in prior.items()]
+        for each in (Stopping, Goodput):
+            rows.append(Row(f"auto+recycling, {each.name}", "match", temperature, sets["auto+recycling"], each))
+    for rule in ("token", "block", "recursive", "recursive-without", "k-seq", "traversal"):
+        width = 2 if rule in ("recursive-without", "traversal") else 1
+        rows.append(Row(f"model ×{width}", rule, 1.0, lambda width=width: model(width)))  # type: ignore[misc]
+        rows.append(Row("ngram, drawn", rule, 1.0, lambda: [NGram()]))
+        rows.append(Row(f"model ×{width}+auto", rule, 1.0, lambda width=width: [*model(width), *auto()]))  # type: ignore[misc]
+    return rows
 
 
-def write(model: Any, source: Any, prompt: str, setup: str, draft: Any, options: argparse.Namespace) -> Record:
-    """One output, and what it cost."""
-    start = time.thread_time()
-    g = constrain.generate(
-        model, prompt, constraint=None if setup == FREE else source, draft=draft, seed=options.seed,
-        temperature=options.temperature, max_tokens=options.max_tokens,
-    )  # fmt: skip
-    seconds = time.thread_time() - start
-    counts = g.stats.drafts.values()
-    record: Record = {"tokens": g.tokens, "forwards": g.stats.forwards, "seconds": seconds, "end": g.finish_reason}
-    record["drafted"], record["accepted"] = sum(c.drafted for c in counts), sum(c.accepted for c in counts)
-    record["faults"] = [count.fault for count in counts if count.fault]
-    record["member"] = None
-    if g.finish_reason == "stop" and setup != FREE:
-        compiled = constrain.compile(source, constrain.Vocabulary.from_huggingface(model.tokenizer))
-        matcher = compiled.matcher()
-        record["member"] = matcher.advance_bytes(g.text.encode()) and matcher.is_accepting()
-    return record
+@dataclass
+class Bench:
+    """Models and options. records: one for each schema and row"""
+
+    handle: HFModel
+    options: argparse.Namespace
+    records: list[dict[str, Any]] = field(default_factory=list)
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def schema(self, task: Task, rows: list[Row]) -> bool:
+        """All rows of a schema, in random order; False if it is refused or hardly anything is written."""
+        source = constrain.json_schema(task.schema, whitespace="compact")
+        try:
+            constraint = constrain.compile(source, self.handle.vocabulary)
+            plain = {t: self.generate(task.prompt, constraint, t, None) for t in {row.temperature for row in rows}}
+        except ConstrainError as error:
+            print(f"refused: {task.file}: {error.message}", file=sys.stderr)
+            return False
+        if min(g.stats.tokens for g in plain.values()) < self.options.least:
+            return False
+        for row in random.Random(zlib.crc32(task.file.encode())).sample(rows, len(rows)):
+            self.records.append(self.run(task, constraint, row, plain[row.temperature]))
+        for temperature, g in plain.items():
+            self.records.append(self.unconstrained(task, temperature, len(g.tokens)))
+        return True
+
+    def generate(self, prompt: str, constraint: Any, temperature: float, draft: Any, seed: int = 0) -> Any:
+        return constrain.generate(
+            self.handle, prompt, constraint=constraint, temperature=temperature, draft=draft,
+            seed=self.options.seed + seed, max_tokens=self.options.max_tokens,
+        )  # fmt: skip
+
+    def run(self, task: Task, constraint: Any, row: Row, plain: Any) -> dict[str, Any]:
+        """One output, measured and checked. What came before it is not measured."""
+        drafters = row.make()
+        for seed in range(1, row.taught + 1):  # other outputs of the schema, not of this record
+            shown = task.prompt.split("\nRecord:")[0] + "\nJSON: "
+            self.generate(shown, constraint, 1.0, Speculation(drafters), seed)
+        watched = Watched(row.verifier)
+        draft = Speculation(drafters, verifier=watched, controller=row.controller()) if drafters else None
+        start = time.thread_time()
+        g = self.generate(task.prompt, constraint, row.temperature, draft)
+        seconds = time.thread_time() - start - watched.seconds
+        stages = g.stats.seconds
+        return {
+            "file": task.file, "row": row.name, "drafters": row.drafters, "verifier": row.verifier,
+            "temperature": row.temperature, "tokens": g.stats.tokens, "forwards": g.stats.forwards,
+            "masks": g.stats.masks, "forced": g.stats.forced, "seconds": seconds,
+            "stages": {name: stages.get(name, 0.0) for name in ("model", "mask", "draft", "sample")},
+            "drafts": {name: [c.drafted, c.accepted, c.refused] for name, c in g.stats.drafts.items()},
+            "faults": [count.fault for count in g.stats.drafts.values() if count.fault],
+            "drawn places": watched.places, "optimum": watched.optimum, "achieved": watched.achieved,
+            "finished": g.finish_reason, "same": g.tokens == plain.tokens,
+            "invalid": is_valid(task.schema, json.loads(g.text)) if g.finish_reason == "stop" else None,
+        }  # fmt: skip
+
+    def unconstrained(self, task: Task, temperature: float, tokens: int) -> dict[str, Any]:
+        """As many tokens by plain decoding, whatever they are: no constraint, no draft, no end."""
+        prompt = self.handle.tokenizer(task.prompt)["input_ids"]
+        settings = Settings(max_tokens=tokens, temperature=temperature)
+        job = Job(self.handle, [prompt], None, self.handle.vocabulary.size, (), settings, TorchDraw(0), [0])
+        start = time.thread_time()
+        (sample,) = drive(lcd, job)
+        seconds = time.thread_time() - start
+        assert len(sample.tokens) == sample.forwards == tokens
+        return {
+            "file": task.file, "row": f"unconstrained/{temperature:g}", "temperature": temperature, "tokens": tokens,
+            "forwards": sample.forwards, "seconds": seconds,
+        }  # fmt: skip
 
 
-def attempt(model: Any, path: Path, drafts: dict[str, Any], options: argparse.Namespace) -> Record | None:
-    """All setups on one schema; None where it is too long for the prompt, or refused."""
-    schema = json.loads(path.read_text(encoding="utf-8"))["schema"]
-    text = json.dumps(schema)
-    if len(text) > LONGEST:
-        return None
-    prompt = f"Schema: {text[:600]}\nAn example, as JSON: "
-    try:
-        source = constrain.json_schema(schema, whitespace="compact")
-        write(model, source, prompt, "warm-up", None, options)  # compiled, and its first masks filled
-        written = {name: write(model, source, prompt, name, draft, options) for name, draft in drafts.items()}
-    except ConstrainError:
-        return None
-    for name, each in written.items():
-        if promises_the_same(name) and each["tokens"] != written[PLAIN]["tokens"]:
-            exact = constrain.reference.load(torch.float64)
-            pair = [write(exact, source, prompt, name, draft, options) for draft in (None, drafts[name])]
-            each["same in float64"] = pair[0]["tokens"] == pair[1]["tokens"]
-    return {"file": path.name, **written}
-
-
-def promises_the_same(setup: str) -> bool:
-    """The tokens of this setup are those without drafts."""
-    return setup.endswith("match")
-
-
-def faults(record: Record) -> list[str]:
-    """What is wrong with the answers."""
-    found = []
-    for name, each in record.items():
-        if name in ("file", FREE):
-            continue
-        tipped = each.get("same in float64", False)
-        if promises_the_same(name) and each["tokens"] != record[PLAIN]["tokens"] and not tipped:
-            found.append(f"{record['file']}: {name}: another output than without drafts")
-        if each["member"] is False:
-            found.append(f"{record['file']}: {name}: a finished output is no member")
-        found += [f"{record['file']}: {name}: {fault}" for fault in each["faults"]]
-    return found
-
-
-def table(records: list[Record]) -> str:
-    """The summary, in Markdown."""
-    names = [name for name in records[0] if name != "file"]
-    cost = {}
-    lines = [
-        "| drafts, verifier | tokens | forwards | tokens per forward | drafts taken | ms per token | ÷ no constraint |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for name in names:
-        rows = [record[name] for record in records]
-        tokens, forwards = sum(len(row["tokens"]) for row in rows), sum(row["forwards"] for row in rows)
-        cost[name] = 1000 * sum(row["seconds"] for row in rows) / tokens
-        drafted, taken = sum(row["drafted"] for row in rows), sum(row["accepted"] for row in rows)
-        share = f"{taken / drafted:.0%} of {drafted}" if drafted else ""
-        per_forward = f"{tokens / forwards:.2f}"
-        lines.append(f"| {name} | {tokens} | {forwards} | {per_forward} | {share} | {cost[name]:.2f} | {{{name}}} |")
-    return "\n".join(lines).format(**{name: f"{cost[name] / cost[FREE]:.2f}" for name in names}) + "\n"
-
-
-def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The options."""
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, else ../shared/data)")
-    parser.add_argument("--limit", type=int, default=100, help="schemas (default: 100)")
-    parser.add_argument("--temperature", type=float, default=0.0)
-    parser.add_argument("--max-tokens", type=int, default=64)
+    parser.add_argument("--limit", type=int, default=20, help="schemas that compile and are written (default: 20)")
+    parser.add_argument("--rows", default="", help="a regular expression: rows whose name it finds, with none/… always")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="folder for the raw records")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
-    return parser.parse_args(arguments)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    options = parse(arguments)
-    files = sorted(data_folder(options.data, "maskbench-dev").glob("*.json"))
+    parser.add_argument("--max-tokens", type=int, default=200)
+    parser.add_argument("--least", type=int, default=10, help="tokens that an output has at least (default: 10)")
+    parser.add_argument("--out", type=Path, help="folder for the raw records and summary.md")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    reference = constrain.reference.load()
+    bench = Bench(HFModel(reference.model, reference.tokenizer), options)
+    rows = rows_of(HFModel(reference.draft, reference.tokenizer), skip_layers(bench.handle))
+    rows = [row for row in rows if row.drafters == "none" or re.search(options.rows, row.name)]
+    files = sorted(data_folder().glob("*.json"))
     random.Random(options.seed).shuffle(files)
-    kept = ("limit", "temperature", "max_tokens", "seed")
-    given = {name: value for name, value in vars(options).items() if name in kept}
-    open_folder(options.out, {"command": json.dumps(given), **machine()}, options.resume)
-    records = Records(options.out, "speculation")
-    model = constrain.reference.load()
-    drafts = setups(model, options.temperature)
-    for path in track(files, description="schemas", disable=not sys.stderr.isatty()):
-        if len(records.done) >= options.limit:
+    done = 0
+    for path in files:
+        done += bench.schema(read_task(path, 600, 600), rows)
+        if done == options.limit:
             break
-        if path.name not in records.done and (record := attempt(model, path, drafts, options)) is not None:
-            records.add(record)
-    summary = table(records.all())
-    wrong = [fault for record in records.all() for fault in faults(record)]
-    print(summary, *wrong, sep="\n")
+    text, faults = report(bench.records, vars(options))
+    print(text)
     if options.out:
-        (options.out / "summary.md").write_text(summary, encoding="utf-8")
-        records.pack()
-    return 1 if wrong else 0
+        options.out.mkdir(parents=True, exist_ok=True)
+        lines = "".join(json.dumps(record) + "\n" for record in bench.records)
+        (options.out / "records.jsonl").write_text(lines)
+        (options.out / "summary.md").write_text(text)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -307,8 +307,6 @@ def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
     return arena.intern1(A, H, kind, a)
 
 
-
-
 def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:
     return arena.intern_list(A, H, S, kind, start)
 

@@ -1,12 +1,13 @@
 """Hugging Face transformers: a model handle for the samplers, and a logits processor for `model.generate`.
 
 takes: a causal language model and its tokenizer, or their name
-gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`)
+gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`), `skip_layers` (a draft)
 used by: generation
 start reading at: model.py
 """
 
 from constrain.hf.model import HFModel
 from constrain.hf.processor import ConstraintProcessor
+from constrain.hf.skip import skip_layers
 
-__all__ = ["ConstraintProcessor", "HFModel"]
+__all__ = ["ConstraintProcessor", "HFModel", "skip_layers"]

@@ -12,8 +12,10 @@ from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
-from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, Model, drafter_named
+from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, Model, NGram, Prior, Recycling, drafter_named
+from constrain.speculative.goodput import Goodput
 from constrain.speculative.rows import TargetRows
+from constrain.speculative.stopping import Stopping
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
@@ -32,16 +34,21 @@ __all__ = [
     "Fixed",
     "Forced",
     "ForkTarget",
+    "Goodput",
     "Lookup",
     "Match",
     "Model",
     "NAMED",
+    "NGram",
     "NONE",
     "Outcome",
+    "Prior",
     "ROOT",
+    "Recycling",
     "Rows",
     "Setting",
     "Speculation",
+    "Stopping",
     "Target",
     "TargetRows",
     "TreeBuilder",

@@ -1,60 +1,84 @@
-"""benchmarks/speculation.py: what it counts, and that it finds answers that are wrong."""
+"""The benchmark of drafts: its sums by hand, wrong outputs are faults, and the yardstick beside a rule is right."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from speculation import FREE, PLAIN, faults, main, table
+from constrain.sampling import Settings, TorchDraw
+from constrain.speculative import Budget, Context, DraftTree, Fixed, NGram, Setting, TreeBuilder, optimal_acceptance
+from constrain.speculative.rows import TargetRows
+from constrain.speculative.verifier import Case
+from evaluation.speculation_report import faults_of, report
+from speculation import Row, Watched
+
+OPTIONS = {"limit": 2, "rows": "", "seed": 0, "max_tokens": 9, "least": 1}
 
 
-def output(tokens: list[int], forwards: int, seconds: float = 1.0, **changes: Any) -> dict[str, Any]:
-    given = {"tokens": tokens, "forwards": forwards, "seconds": seconds, "end": "stop", "drafted": 0, "accepted": 0}
-    return {**given, "faults": [], "member": True, **changes}
+def record(row: str = "auto/match/0", **changes: Any) -> dict[str, Any]:
+    drafters, verifier, temperature = row.split("/")
+    return {
+        "file": "a.json", "row": row, "drafters": drafters, "verifier": verifier, "temperature": float(temperature),
+        "tokens": 30, "forwards": 10, "masks": 40, "forced": 0, "seconds": 0.3, "finished": "stop", "same": True,
+        "stages": {"model": 0.2, "mask": 0.01, "draft": 0.02, "sample": 0.03}, "faults": [], "invalid": None,
+        "drafts": {"forced": [10, 5, 1], "lookup": [30, 15, 0]}, "drawn places": 0, "optimum": 0.0, "achieved": 0,
+        **changes,
+    }  # fmt: skip
 
 
-def record(**changes: Any) -> dict[str, Any]:
-    plain, free = output([1, 2, 3, 4], 4, 0.008), output([1, 2], 2, 0.008, member=None)
-    return {"file": "a.json", PLAIN: plain, FREE: free, **changes}
+PLAIN = {"file": "a.json", "row": "unconstrained/0", "temperature": 0.0, "tokens": 30, "forwards": 30, "seconds": 0.6}
 
 
 def test_the_table() -> None:
-    drafted = output([1, 2, 3, 4], 2, 0.004, drafted=3, accepted=2)
-    assert table([record(**{"lookup, match": drafted})] * 2).splitlines()[2:] == [
-        "| no drafts | 8 | 8 | 1.00 |  | 2.00 | 0.50 |",
-        "| no constraint | 4 | 4 | 1.00 |  | 4.00 | 1.00 |",
-        "| lookup, match | 8 | 4 | 2.00 | 67% of 6 | 1.00 | 0.25 |",
-    ]
+    drawn = record("model/token/0", **{"drawn places": 4, "optimum": 3.0, "achieved": 2, "same": False, "drafts": {}})
+    records = [record(), record(file="b.json", finished="length", tokens=10, forwards=10, seconds=0.5), PLAIN]
+    text, wrong = report(records, OPTIONS)
+    assert wrong == []
+    assert "| auto | match | 0 | 2.00 | 3.00 | 50% |  | 1.00 | 5.0% | 30.0% | 2 of 2 |" in text
+    assert "- tokens per forward, goal 2.0: at most 2.00 (auto/match/0)" in text
+    text, _ = report([drawn | {"temperature": 1.0}, PLAIN | {"row": "unconstrained/1"}], OPTIONS)
+    assert "| model | token | 1 | 3.00 | 3.00 |  | 0.50 / 0.75 | 2.00 | 5.0% | 30.0% |  |" in text
 
 
 @pytest.mark.parametrize(
-    "name, changes, expected",
+    "changes, fault",
     [
-        ("lookup, match", {}, []),
-        ("lookup, match", {"tokens": [1]}, ["a.json: lookup, match: another output than without drafts"]),
-        ("lookup, match", {"tokens": [1], "same in float64": True}, []),
-        (
-            "lookup, match",
-            {"tokens": [1], "same in float64": False},
-            ["a.json: lookup, match: another output than without drafts"],
-        ),
-        ("model, token", {"tokens": [1]}, []),
-        ("model, token", {"member": False}, ["a.json: model, token: a finished output is no member"]),
-        ("model, token", {"faults": ["E: x"]}, ["a.json: model, token: E: x"]),
+        ({"same": False}, "a.json, auto/match/0: another output than without drafts"),
+        ({"invalid": "$: 3 is not a string"}, "a.json, auto/match/0: finished and invalid: $: 3 is not a string"),
+        ({"faults": ["KeyError: 1"]}, "a.json, auto/match/0: a drafter failed: KeyError: 1"),
     ],
 )
-def test_wrong_answers_are_found(name: str, changes: dict[str, Any], expected: list[str]) -> None:
-    drafted = {**output([1, 2, 3, 4], 4), **changes}
-    assert faults(record(**{name: drafted})) == expected
+def test_faults(changes: dict[str, Any], fault: str) -> None:
+    assert faults_of(record(**changes)) == [fault]
+    text, wrong = report([record(**changes), PLAIN], OPTIONS)
+    assert wrong == [fault]
+    assert f"WRONG: {fault}" in text
+    assert faults_of(record("auto/match/1", same=False)) == []
 
 
-def test_a_run(maskbench_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--data", str(maskbench_dir.parent), "--limit", "1", "--max-tokens", "6", "--temperature", "1"]
-    assert main([*arguments, "--out", str(tmp_path / "run")]) == 0
-    summary = (tmp_path / "run" / "summary.md").read_text()
-    assert summary in capsys.readouterr().out
-    assert summary.count("\n") == 14
-    assert json.loads((tmp_path / "run" / "settings.json").read_text())["run"]["date"]
+def test_the_yardstick_beside_a_rule() -> None:
+    """One place, one drawn child: the rule reaches Σ min(p, s), and that is the optimum."""
+    target, drafted = torch.tensor([0.5, 0.3, 0.2, 0, 0]), torch.tensor([[0.1, 0.9, 0, 0, 0]], dtype=torch.float64)
+    watched = Watched("token")
+    for seed in range(500):
+        draw = TorchDraw(seed)
+        context = Context(Setting(5, [4], Settings(), draw), 0, [0], 1, None, 0, 20, stream=1)
+        token = int(draw(drafted, [1]))
+        zero = torch.zeros(1, dtype=torch.int32).numpy()
+        draft = DraftTree(zero + token, zero - 1, drafted[0, token].log()[None].numpy(), zero, drafted)
+        tree = TreeBuilder().build(context, [draft], Budget(1, 1), draws="chain")
+        logits = target.log().repeat(2, 1)
+        rows = TargetRows(tree, logits, None, [-1, -1], settings=Settings(), draw=draw, stream=0, size=5)
+        watched.verify([Case(tree, rows, 0)], draw)
+    assert watched.places == 500
+    best = optimal_acceptance(target, drafted[0], 1, False)
+    assert best == pytest.approx(0.4)
+    assert watched.optimum == pytest.approx(500 * best)
+    assert watched.achieved / 500 == pytest.approx(best, abs=0.1)  # 4.5 standard deviations
+    assert watched.seconds > 0
+
+
+def test_names_of_rows() -> None:
+    assert Row("ngram", "match", 0.0, lambda: [NGram()], Fixed).name == "ngram/match/0"

@@ -168,7 +168,10 @@ def test_names() -> None:
         assert drafter_named(name).name == name
     with pytest.raises(ConstrainError) as caught:
         drafter_named("psychic")
-    assert str(caught.value) == "there is no drafter 'psychic'\n  fix: choose one of: auto, forced, lookup"
+    assert (
+        str(caught.value)
+        == "there is no drafter 'psychic'\n  fix: choose one of: auto, forced, lookup, ngram, prior, recycling"
+    )
     with pytest.raises(ConstrainError, match="there is no drafter 'psychic'"):
         Speculation(["psychic"])
     with pytest.raises(ConstrainError, match="there is no verifier 'psychic'"):

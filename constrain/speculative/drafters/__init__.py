@@ -1,7 +1,7 @@
 """Drafters, one method a file; `NAMED` is the table of the names that `generate(draft=...)` knows.
 
 takes: `Context`s (the sequence, its matcher, the hints). gives: `DraftTree`s
-start reading at: ../drafter.py (what a drafter is), then lookup.py
+start reading at: ../drafter.py (what a drafter is), then lookup.py; for drafters that learn, grow.py and tables.py
 """
 
 from __future__ import annotations
@@ -13,8 +13,13 @@ from constrain.speculative.drafter import Drafter
 from constrain.speculative.drafters.forced import Forced
 from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
+from constrain.speculative.drafters.ngram import NGram
+from constrain.speculative.drafters.prior import Prior
+from constrain.speculative.drafters.recycling import Recycling
 
-NAMED: dict[str, Callable[[], Drafter]] = {"forced": Forced, "lookup": Lookup}
+NAMED: dict[str, Callable[[], Drafter]] = {
+    drafter.name: drafter for drafter in (Forced, Lookup, NGram, Prior, Recycling)
+}
 AUTO = ("forced", "lookup")  # what draft="auto" stands for
 
 
@@ -25,4 +30,4 @@ def drafter_named(name: str) -> Drafter:
     return NAMED[name]()
 
 
-__all__ = ["AUTO", "Forced", "Lookup", "Model", "NAMED", "drafter_named"]
+__all__ = ["AUTO", "Forced", "Lookup", "Model", "NAMED", "NGram", "Prior", "Recycling", "drafter_named"]

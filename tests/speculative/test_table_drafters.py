@@ -1,0 +1,220 @@
+"""Drafters that learn while the target writes: the law stays, by enumeration; what they propose, by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from decoder_cases import branching, check, same
+from sampling_cases import Case
+from speculative_cases import LETTERS, context_of
+
+import constrain
+from constrain.errors import ConstrainError
+from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
+from constrain.sampling.sampler import drive
+from constrain.speculative import (
+    Budget,
+    Context,
+    Drafter,
+    DraftTree,
+    Fixed,
+    NGram,
+    Outcome,
+    Prior,
+    Recycling,
+    Speculation,
+    TreeBuilder,
+)
+from toy_matcher import ToyConstraint
+
+WIDE = Budget(20, 20)
+ANY = ToyConstraint(LETTERS, is_prefix=lambda t: True, is_member=lambda t: len(t) > 2)
+DRAFTERS: dict[str, Callable[[], Drafter]] = {
+    "recycling": Recycling,
+    "ngram": NGram,
+    "prior": lambda: Prior(shared=False),
+}
+
+
+class Fresh:
+    """A method with new drafters for every run, since a decision tree is walked run by run."""
+
+    name, random = "lcd", True
+
+    def __init__(self, make: Callable[[], Drafter], verifier: str) -> None:
+        self.make, self.verifier = make, verifier
+
+    def __call__(self, job: Job) -> Any:
+        return Speculation([self.make()], verifier=self.verifier, controller=Fixed(5, 3))(job)
+
+
+@pytest.mark.parametrize("language", ["skewed", "dyck", "twins", "ambiguous", "optional tail", "dead end"])
+@pytest.mark.parametrize("name", DRAFTERS)
+def test_the_law_is_that_of_lcd(name: str, language: str) -> None:
+    check(Case(language, 1), Fresh(DRAFTERS[name], "match"))
+    check(Case(language, 2, settings=Settings(max_tokens=9, temperature=0)), Fresh(DRAFTERS[name], "match"))
+
+
+@pytest.mark.parametrize("language", ["dyck", "twins", "ambiguous", "optional tail"])
+@pytest.mark.parametrize("verifier", ["token", "recursive", "recursive-without", "k-seq", "block", "traversal"])
+def test_the_law_with_drawn_drafts(verifier: str, language: str) -> None:
+    """Draws that are verified: what the n-gram table states is what it draws from."""
+    case = Case(language, 3, settings=Settings(max_tokens=6))
+    check(case, Fresh(NGram, verifier))
+
+
+@pytest.mark.parametrize("name", DRAFTERS)
+def test_they_learn(name: str) -> None:
+    """A second run over the same text takes fewer forwards, and gives the same tokens."""
+    case = Case("dyck", 4, 5.0, settings=Settings(max_tokens=12))
+    drafter = DRAFTERS[name]()
+    (plain,) = drive(lcd, case.job(TorchDraw(0)))
+    runs: list[Sample] = []
+    for _ in range(3):
+        runs += drive(Speculation([drafter]), branching(case.job(TorchDraw(0))))
+    for sample in runs:
+        same(sample, plain)
+        assert sample.drafts[name].fault is None
+    assert runs[2].forwards < runs[0].forwards <= plain.forwards
+    assert runs[2].drafts[name].accepted > 0
+
+
+def taught(drafter: Drafter, context: Context, draft: list[int], tokens: list[int], logits: Any) -> None:
+    """One step: the drafter is asked, a chain is verified and taken as far as `tokens` go, and it hears of that."""
+    n = len(draft)
+    drafter.draft(context, WIDE)
+    chain = DraftTree(np.asarray(draft, np.int32), np.arange(-1, n - 1, dtype=np.int32), np.zeros(n))
+    tree = TreeBuilder().build(context, [chain], WIDE)
+    path = [i for i, (a, b) in enumerate(zip(draft, tokens, strict=False)) if draft[: i + 1] == tokens[: i + 1]]
+    after = replace(context, tokens=[*context.tokens, *tokens])
+    drafter.observe([Outcome(after, tree, path, tokens, torch.tensor(logits))])
+
+
+def edges(tree: DraftTree) -> list[tuple[list[int], float]]:
+    """(path, chance of its last token) of every node."""
+    found = []
+    for node in range(len(tree)):
+        path = [int(tree.tokens[each]) for each in tree.path(node + 1)]
+        found.append((path, round(math.exp(tree.log_probs[node]), 3)))
+    return found
+
+
+LOGITS = np.log(
+    [  # the places of the chain a b: root, after a, after b; columns a b c ab EOS, and one that no token has
+        [0.6, 0.2, 0.15, 0.04, 0.01, 0.0],
+        [0.08, 0.7, 0.12, 0.05, 0.05, 0.0],
+        [0.25, 0.0, 0.5, 0.25, 0.0, 0.0],
+    ],
+    where=np.array([[True] * 5 + [False]] * 2 + [[True, False, True, True, False, False]]),
+    out=np.full((3, 6), -np.inf),
+)
+
+
+def test_recycling_walks_the_latest_rows() -> None:
+    drafter = Recycling(width=2)
+    context = context_of(None, [2])
+    taught(drafter, context, [0, 1], [0, 0], LOGITS)  # b is refused, and yet what follows it is learned
+    after_c = context_of(None, [2])
+    tree = drafter.draft(after_c, Budget(4, 3))
+    assert edges(tree) == [([0], 0.6), ([0, 1], 0.7), ([0, 1, 2], 0.5), ([1], 0.2)]
+    taught(drafter, after_c, [], [1], [[0.0, 9.0, -9.0, -9.0, -9.0, -9.0]])
+    assert edges(drafter.draft(context_of(None, [2]), Budget(1, 3))) == [([1], 1.0)]
+    assert edges(drafter.draft(context_of(None, [3]), WIDE)) == []
+
+
+def test_recycling_keeps_rows_by_state() -> None:
+    """After the same token, another state of the constraint is another row."""
+    drafter = Recycling(width=1)
+    likes = {token: [[-9.0] * token + [9.0] + [-9.0] * (5 - token)] for token in range(4)}
+    taught(drafter, context_of(ANY, [0, 0]), [], [1], likes[1])
+    taught(drafter, context_of(ANY, [1, 0]), [], [2], likes[2])
+
+    def first(tokens: list[int]) -> int:
+        context = context_of(ANY, tokens)
+        (path, _), *_ = edges(drafter.draft(context, Budget(1, 1)))
+        return path[0]
+
+    assert first([0, 0]) == 1
+    assert first([1, 0]) == 2
+    assert first([2, 0]) == 2  # a state that is new: the latest row of the token
+    only_a = ToyConstraint(LETTERS, [b"aaaa"])
+    assert edges(drafter.draft(context_of(only_a, [0]), Budget(9, 2))) == [([0], 1.0), ([0, 0], 1.0)]  # forced
+
+
+def test_ngrams_are_means_and_the_longest_speaks() -> None:
+    drafter = NGram(longest=2)
+    taught(drafter, context_of(None, [2, 0]), [], [1], LOGITS[:1])
+    taught(drafter, context_of(None, [1, 0]), [], [1], LOGITS[1:2])
+
+    def firsts(tokens: list[int]) -> list[tuple[list[int], float]]:
+        return edges(drafter.draft(context_of(None, tokens), Budget(3, 1)))
+
+    assert firsts([2, 0]) == [([0], 0.6), ([1], 0.2), ([2], 0.15)]
+    assert firsts([1, 0]) == [([1], 0.7), ([2], 0.12), ([0], 0.08)]
+    assert firsts([3, 0]) == [([1], 0.45), ([0], 0.34), ([2], 0.135)]  # only "a" is known: the mean of both
+    assert firsts([3]) == []
+
+
+@pytest.mark.parametrize("draws, replacement", [("chain", False), ("with", True), ("without", False)])
+def test_drawn_ngrams_state_their_law(draws: str, replacement: bool) -> None:
+    drafter = NGram(width=2)
+    words = ToyConstraint(LETTERS, [b"abc", b"aac", b"acb", b"bca"])
+    for _ in range(2):
+        taught(drafter, context_of(words, prompt=[2]), [0, 1], [0, 1], LOGITS)
+    counts = np.zeros(5)
+    for seed in range(300):
+        context = context_of(words, prompt=[2])
+        context.setting.draw, context.setting.draws = TorchDraw(seed), draws
+        tree = drafter.draft(context, Budget(2, 2))
+        assert tree.draft_probs is not None
+        assert tree.replacement == replacement
+        law = tree.draft_probs[0]
+        torch.testing.assert_close(
+            law, torch.tensor([0.6, 0.2, 0, 0.04, 0], dtype=torch.float64) / 0.84
+        )  # c begins no word
+        counts[tree.tokens[0]] += 1
+        roots = [int(token) for token, parent in zip(tree.tokens, tree.parents, strict=True) if parent == -1]
+        assert len(roots) == (1 if draws == "chain" else 2)
+        assert draws == "with" or len(set(roots)) == len(roots)
+    assert abs(counts / 300 - law.numpy()).max() < 0.1  # 3.5 standard deviations
+
+
+def test_prior_counts_by_state() -> None:
+    drafter = Prior(shared=False, width=2)
+    for tokens in ([0, 1], [0, 2], [0, 1]):
+        taught(drafter, context_of(ANY), tokens, tokens, LOGITS)
+    tree = drafter.draft(context_of(ANY), WIDE)
+    assert edges(tree) == [([0], 0.75), ([0, 1], 0.5), ([0, 2], 0.25)]
+    assert edges(drafter.draft(context_of(ANY, [1]), WIDE)) == []
+    assert edges(drafter.draft(context_of(None), WIDE)) == []
+    assert edges(Prior().draft(context_of(ANY), WIDE)) == []  # a matcher that names no constraint shares nothing
+
+
+def test_prior_is_shared_by_requests_of_a_constraint() -> None:
+    vocabulary = constrain.Vocabulary([b"a", b"b", b"c", None], [3])
+    compiled = constrain.compile(constrain.regex("(a|b)(b|c)c?"), vocabulary)
+    other = constrain.compile(constrain.regex("(a|b)(b|c)c"), vocabulary)
+    setting = replace(context_of(None).setting, size=4, eos_ids=[3], token_bytes=vocabulary.tokens)
+
+    def context(constraint: Any) -> Context:
+        matcher = constraint.matcher()
+        return replace(context_of(None), setting=setting, matcher=matcher, state=matcher.state, memo={})
+
+    taught(Prior(), context(compiled), [1, 2], [1, 2], np.zeros((3, 4)))
+    assert edges(Prior().draft(context(compiled), WIDE)) == [([1], 0.5), ([1, 2], 0.5)]
+    assert edges(Prior().draft(context(other), WIDE)) == []
+    assert edges(Prior(shared=False).draft(context(compiled), WIDE)) == []
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Recycling(width=0), lambda: NGram(longest=0), lambda: NGram(width=0), lambda: Prior(width=0)]
+)
+def test_options(make: Callable[[], Drafter]) -> None:
+    with pytest.raises(ConstrainError, match="must be an int of at least 1, not 0"):
+        make()
