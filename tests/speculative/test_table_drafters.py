@@ -89,8 +89,8 @@ def test_they_learn(name: str) -> None:
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_rows_of_a_batch_learn_from_each_other(name: str, temperature: float) -> None:
     """All rows share the tables, and each has the tokens of its own seed still."""
-    case = Case("dyck", 4, 5.0, settings=Settings(max_tokens=12, temperature=temperature))
-    given: dict[str, Any] = {"rows": 4, "prompts": [[0, 1], [0, 1], [1], [2, 0, 1]]}
+    case = Case("skewed", 4, settings=Settings(max_tokens=12, temperature=temperature))
+    given: dict[str, Any] = {"rows": 4, "prompts": [[0, 1], [0], [1], [2, 0, 1]]}
     plain = drive(lcd, case.job(TorchDraw(0), **given))
     drafter = DRAFTERS[name]()
     for _ in range(2):
