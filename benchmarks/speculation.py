@@ -84,21 +84,23 @@ class Watched(Verifier):
     """A rule, and beside it how often any rule could go on at the places that were visited.
 
     places, optimum, achieved: places with drawn children; sums over them of α* and of going on through one of these
-    seconds: processor time spent here and not by the rule
+    seconds, wall: processor and wall-clock time spent here and not by the rule
     """
 
     def __init__(self, name: str) -> None:
         self.rule = verifier_named(name)
         self.name, self.draws, self.lossless = self.rule.name, self.rule.draws, self.rule.lossless
-        self.places, self.optimum, self.achieved, self.seconds = 0, 0.0, 0, 0.0
+        self.places, self.optimum, self.achieved = 0, 0.0, 0
+        self.seconds, self.wall = 0.0, 0.0
 
     def verify(self, cases: list[Case], draw: Draw) -> list[Verdict]:  # type: ignore[override]
         verdicts = self.rule.verify(cases, draw)
-        start = time.thread_time()
+        start, wall = time.thread_time(), time.perf_counter()
         for case, verdict in zip(cases, verdicts, strict=True):
             if case.tree.drawn:
                 self._watch(case, verdict)
         self.seconds += time.thread_time() - start
+        self.wall += time.perf_counter() - wall
         return verdicts
 
     def _watch(self, case: Case, verdict: Verdict) -> None:
@@ -199,7 +201,7 @@ class Bench:
         start = time.thread_time()
         g = self.generate(task.prompt, constraint, row.temperature, draft)
         seconds = time.thread_time() - start - watched.seconds
-        stages = g.stats.seconds
+        stages = {**g.stats.seconds, "sample": g.stats.seconds.get("sample", 0.0) - watched.wall}
         return {
             "file": task.file, "row": row.name, "drafters": row.drafters, "verifier": row.verifier,
             "temperature": row.temperature, "tokens": g.stats.tokens, "forwards": g.stats.forwards,

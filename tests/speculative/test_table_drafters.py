@@ -85,6 +85,22 @@ def test_they_learn(name: str) -> None:
     assert runs[2].drafts[name].accepted > 0
 
 
+@pytest.mark.parametrize("name", DRAFTERS)
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_rows_of_a_batch_learn_from_each_other(name: str, temperature: float) -> None:
+    """All rows share the tables, and each has the tokens of its own seed still."""
+    case = Case("skewed", 4, settings=Settings(max_tokens=12, temperature=temperature))
+    given: dict[str, Any] = {"rows": 4, "prompts": [[0, 1], [0], [1], [2, 0, 1]]}
+    plain = drive(lcd, case.job(TorchDraw(0), **given))
+    drafter = DRAFTERS[name]()
+    for _ in range(2):
+        samples = drive(Speculation([drafter]), branching(case.job(TorchDraw(0), **given)))
+        for sample, other in zip(samples, plain, strict=True):
+            same(sample, other)
+            assert sample.drafts[name].fault is None
+    assert sum(sample.forwards for sample in samples) < sum(other.forwards for other in plain)
+
+
 def taught(drafter: Drafter, context: Context, draft: list[int], tokens: list[int], logits: Any) -> None:
     """One step: the drafter is asked, a chain is verified and taken as far as `tokens` go, and it hears of that."""
     n = len(draft)
