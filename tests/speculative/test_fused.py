@@ -20,6 +20,7 @@ from constrain.speculative import Budget, BuiltTree, Context, Drafter, DraftTree
 from constrain.speculative.fused import FusedMatch, reference
 from constrain.speculative.fused.batch import Trees, packed, unpacked
 from constrain.speculative.tree import NONE
+from constrain.speculative.verifiers import Match
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
@@ -146,7 +147,7 @@ def test_what_a_device_cannot_do_is_done_by_match() -> None:
     settings = Settings(max_tokens=case.settings.max_tokens, top_k=2)
     plain, fast = (
         drive(Speculation([], verifier=verifier), branching(case.job(TorchDraw(1), settings=settings)))
-        for verifier in (None, FusedMatch("torch"))
+        for verifier in (Match(), FusedMatch("torch"))
     )
     assert plain[0].tokens == fast[0].tokens
 
