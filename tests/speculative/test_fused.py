@@ -102,10 +102,10 @@ def test_the_interpreter_runs_these() -> None:
     """Triton reads TRITON_INTERPRET when it is imported, so a process of its own."""
     pytest.importorskip("triton", reason="no triton: the kernels were not run")
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(Path(__file__))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
-    assert "failed" not in done.stdout and "passed" in done.stdout
+    assert " passed" in done.stdout
 
 
 class Told(Drafter):
