@@ -83,5 +83,6 @@ def test_kernels_of_another_type_are_refused():
 
     from constrain.kernels import arena
 
+    kernels.load()
     with pytest.raises(TypeError, match="No matching definition"):
         arena.kind(np.zeros(3, np.int64), 0)
