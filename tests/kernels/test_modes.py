@@ -81,8 +81,9 @@ def test_kernels_of_another_type_are_refused():
     """Nothing compiles after `load`: an argument of another type is an error, not a second kernel."""
     import numpy as np
 
-    from constrain.kernels import arena
+    from constrain.kernels import configurations
 
     kernels.load()
+    wrong = np.zeros(3, np.int64)
     with pytest.raises(TypeError, match="No matching definition"):
-        arena.kind(np.zeros(3, np.int64), 0)
+        configurations.accepts(wrong, wrong, wrong, 0)
