@@ -81,7 +81,6 @@ def test_kernels_of_another_type_are_refused():
     """Nothing compiles after `load`: an argument of another type is an error, not a second kernel."""
     import numpy as np
 
-    from constrain.kernels import configurations
 
     kernels.load()
     wrong = np.zeros(3, np.int64)
