@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,7 @@ class Store:
         words = characters + [8 + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
-    def region(self, words: list[int]) -> int:
+    def region(self, words: Sequence[int] | Int32) -> int:
         """A region of these words."""
         at = self.call(_region, len(words))
         self.A[at : at + len(words)] = words

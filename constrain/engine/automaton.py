@@ -79,8 +79,7 @@ class TokenAutomaton(Store):
         self._watched_states: dict[tuple[int, Hashable], int] = {}
         self._grammars: dict[Source, Rules] = {}
         self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
-        base = self.call(_region, self._layout.words.size)
-        self.A[base : base + self._layout.words.size] = self._layout.words
+        base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
             self.A[word] = base + offset
         for word in self._layout.pointers:
@@ -225,10 +224,7 @@ class TokenAutomaton(Store):
 
     def _list(self, items: Sequence[int]) -> int:
         """A region [n, items...]."""
-        at = self.call(_region, 1 + len(items))
-        self.A[at] = len(items)
-        self.A[at + 1 : at + 1 + len(items)] = items
-        return at
+        return self.region([len(items), *items])
 
     def expand(self) -> None:
         """Give the nonterminals that kernels asked for their alternatives, and those that they will ask for next."""
@@ -299,10 +295,6 @@ _NO_GRAMMAR = Grammar(_WHOLE)
 
 
 # kernels that take no scratch, with the arguments that `Store.call` passes
-def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:
-    return arena.region(A, n)
-
-
 def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
     return arena.intern1(A, H, kind, a)
 
