@@ -27,8 +27,8 @@ if sys.version_info < (3, 11):  # tables of tests are read with tomllib
 
 # The same examples every time, so that a run says something of the change and not of luck; HYPOTHESIS_PROFILE=explore
 # looks for new ones. What it finds becomes a row of a table.
-settings.register_profile("repeat", derandomize=True)
-settings.register_profile("explore", derandomize=False)
+settings.register_profile("repeat", derandomize=True, deadline=None)  # a machine may be busy
+settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 

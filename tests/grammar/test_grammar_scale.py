@@ -32,7 +32,7 @@ def test_reading_is_linear(kind):
         seconds = [min(seconds_to_read(count, kind, run) for run in range(2)) for count in (300, 1200)]
     finally:
         gc.enable()
-    assert seconds[1] < 8 * seconds[0] + 0.1
+    assert seconds[1] < 9 * seconds[0] + 0.3  # 4 times the rules; 16 were quadratic
 
 
 def seconds_to_read(count: int, kind: str, run: int) -> float:

@@ -63,10 +63,10 @@ def visit(symbol: object, depth: int) -> int:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_large_schemas_are_quick(name: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     grammar = json_schema(SCHEMAS[name]).to_grammar()
     assert visit(grammar.start, 5) > 0
-    assert time.perf_counter() - start < 3
+    assert time.thread_time() - start < 3
 
 
 def test_many_optional_properties_cost_a_linear_number_of_alternatives() -> None:
