@@ -13,7 +13,6 @@ same rows again and again, so they are in the cache as far as they fit; `masked_
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ import numpy as np
 import torch
 
 import constrain
-from masks.records import machine
+from masks.records import machine, write_run
 from masks.summary import table
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -125,11 +124,7 @@ def main() -> int:
     title = f"# Logits under bitmasks, µs a batch\n\n{described['command']}\n{described['machine']}\n"
     text = f"{title}\n{table(head, rows)}\n"
     if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "settings.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-        lines = (json.dumps(record) + "\n" for record in records)
-        (options.out / "records.jsonl").write_text("".join(lines), encoding="utf-8")
-        (options.out / "summary.md").write_text(text, encoding="utf-8")
+        write_run(options.out, described, records, text)
     print(text)
     return int(slower > 0)
 

@@ -38,7 +38,7 @@ import numpy as np
 
 from masks import batches, vocabularies
 from masks.options import add_files, chosen_files
-from masks.records import data_folder, machine
+from masks.records import data_folder, machine, write_run
 from masks.summary import table
 from masks.vocabularies import VOCABULARIES, BenchVocabulary
 
@@ -157,11 +157,7 @@ def main() -> int:
     described = {**machine(), "command": command, "versions": {way.engine: way.version for way in made.values()}}
     text = summary(records, described, options.batch)
     if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "settings.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-        lines = (json.dumps(record) + "\n" for record in records)
-        (options.out / "records.jsonl").write_text("".join(lines), encoding="utf-8")
-        (options.out / "summary.md").write_text(text, encoding="utf-8")
+        write_run(options.out, described, records, text)
     print(text)
     return 0
 

@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from masks.records import data_folder, machine
+from masks.records import data_folder, machine, write_run
 from masks.summary import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,11 +137,7 @@ def main() -> int:
     described = {**machine(), "command": command}
     text = summary(records, described)
     if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "settings.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-        lines = (json.dumps(record) + "\n" for record in records)
-        (options.out / "records.jsonl").write_text("".join(lines), encoding="utf-8")
-        (options.out / "summary.md").write_text(text, encoding="utf-8")
+        write_run(options.out, described, records, text)
     print(text)
     over = [kind for kind in TARGETS if _median(records, kind) > TARGETS[kind]]
     if over:

@@ -38,7 +38,7 @@ import numpy as np
 
 from masks import vocabularies
 from masks.options import add_files, chosen_files
-from masks.records import data_folder, machine
+from masks.records import data_folder, machine, write_run
 from masks.summary import table
 from masks.vocabularies import VOCABULARIES, BenchVocabulary
 
@@ -262,11 +262,7 @@ def main() -> int:
     rows = [[part, "kept" if good else "BROKEN", what] for part, (good, what) in verdicts.items()]
     text = f"# Memory\n\n{described['command']}\n{described['machine']}\n\n{table(['part', 'promise', ''], rows)}\n"
     if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "settings.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-        lines = (json.dumps(sample) + "\n" for sample in run.samples)
-        (options.out / "records.jsonl").write_text("".join(lines), encoding="utf-8")
-        (options.out / "summary.md").write_text(text, encoding="utf-8")
+        write_run(options.out, described, run.samples, text)
     print(text)
     return int(not all(good for good, _ in verdicts.values()))
 

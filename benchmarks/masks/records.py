@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,15 @@ def write_settings(folder: Path, settings: dict[str, Any], engines: dict[str, An
     """What a reader needs to repeat the run, and what the engines said of themselves."""
     text = json.dumps({"run": settings, "engines": engines}, indent=1)
     (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
+
+
+def write_run(folder: Path, settings: dict[str, Any], records: Iterable[dict[str, Any]], summary: str) -> None:
+    """Write all of a run that is over: settings.json, records.jsonl, summary.md."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+    lines = (json.dumps(record) + "\n" for record in records)
+    (folder / "records.jsonl").write_text("".join(lines), encoding="utf-8")
+    (folder / "summary.md").write_text(summary, encoding="utf-8")
 
 
 def machine() -> dict[str, str]:

@@ -8,7 +8,6 @@ import time
 
 import numpy as np
 import pytest
-from engine_cases import JSON
 
 import constrain
 import vocabularies
@@ -17,6 +16,7 @@ from constrain.engine import batch as batches
 from constrain.engine.readers import Readers
 from constrain.errors import ConstrainError
 from constrain.kernels import batch as kernels
+from small_grammars import JSON
 
 VOCABULARY = vocabularies.tiny()
 EOS = VOCABULARY.eos_ids[0]

@@ -11,13 +11,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from engine_cases import STATEMENTS, Made, allowed, mask_of, small_vocabulary
+from engine_cases import Made, allowed, mask_of, small_vocabulary
 
 import constrain
 from constrain.grammar.words import WholeWords
 from constrain.kernels import arena, greedy
 from layout_cases import SUBSET
 from naive_grammar import random_grammar
+from small_grammars import STATEMENTS
 
 
 def all_texts(alphabet: str, length: int) -> constrain.Vocabulary:

@@ -10,13 +10,14 @@ import random
 import time
 
 import pytest
-from engine_cases import JSON, mask_of
+from engine_cases import mask_of
 
 import constrain
 import vocabularies
 from constrain.automata.decide import matches
 from constrain.engine import TokenAutomaton
 from constrain.kernels import arena
+from small_grammars import JSON
 
 RULES = r"""
 start: value

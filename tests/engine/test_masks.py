@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from engine_cases import JSON, Made, allowed, ids_of, mask_of
+from engine_cases import Made, allowed, ids_of, mask_of
 
 import constrain
 import vocabularies
@@ -22,6 +22,7 @@ from constrain.grammar.rules import Grammar, Nonterminal, Terminal
 from constrain.grammar.source import Regular, Source
 from constrain.vocab.vocabulary import Vocabulary
 from naive_mask import GrammarOracle, RegexOracle, byte_trie, naive_mask
+from small_grammars import JSON
 
 NAMES = ["sentencepiece32k", "tekken", "llama3"]
 TURN = ["sentencepiece32k"] * 6 + ["tekken", "llama3"]

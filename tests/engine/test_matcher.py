@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from engine_cases import JSON, STATEMENTS, allowed, mask_of, small_vocabulary
+from engine_cases import allowed, mask_of, small_vocabulary
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -16,6 +16,7 @@ import vocabularies
 from constrain.engine import CompiledConstraint, Matcher
 from constrain.errors import ConstrainError
 from constrain.vocab.vocabulary import Vocabulary
+from small_grammars import JSON, STATEMENTS
 
 WORDS = [
     "let ",

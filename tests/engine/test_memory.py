@@ -8,13 +8,14 @@ import time
 
 import numpy as np
 import pytest
-from engine_cases import JSON, mask_of
+from engine_cases import mask_of
 
 import constrain
 import vocabularies
 from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton
 from constrain.grammar.source import Source
 from constrain.vocab.vocabulary import Vocabulary
+from small_grammars import JSON
 
 Walk = list[tuple[int, frozenset[int]]]  # the tokens taken, and the mask before each
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_cases import JSON
 
 import constrain
 import vocabularies
 from constrain.engine.automaton import MAX_ROWS
+from small_grammars import JSON
 
 SOURCES: dict[str, tuple[Any, bytes]] = {
     "regex": (lambda: constrain.regex("[a-z]+[0-9]{2,4}"), b"abc12"),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from engine_cases import JSON, STATEMENTS
 
 import constrain
 import vocabularies
 from constrain.engine.situation import Situation, situation
+from small_grammars import JSON, STATEMENTS
 
 VALUES = ["STRING", "NUMBER", '"true"', '"false"', '"null"', '"{"', '"["']
 CASES = [

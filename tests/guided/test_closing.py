@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from guided_cases import JSON, STATEMENTS, Made
+from guided_cases import Made
 
 import constrain
 import vocabularies
@@ -18,6 +18,7 @@ from constrain.guided.closing import Closing
 from constrain.guided.horizon import NEVER, Spellings
 from constrain.vocab.vocabulary import Vocabulary
 from naive_grammar import random_grammar
+from small_grammars import JSON, STATEMENTS
 
 AB = Vocabulary([b"a", b"b", b"ab", b"bba", b"aaaa", None, None], eos_ids=[6])
 

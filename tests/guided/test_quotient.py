@@ -7,7 +7,7 @@ import re
 from itertools import product
 
 import pytest
-from guided_cases import JSON, STATEMENTS, Made
+from guided_cases import Made
 
 from constrain.automata import quotient, syntax
 from constrain.automata.decide import matches
@@ -18,6 +18,7 @@ from constrain.guided.between import between
 from constrain.guided.members import byte_matcher, is_member
 from constrain.schema import json_schema
 from naive_grammar import language, random_grammar, random_node, texts
+from small_grammars import JSON, STATEMENTS
 
 LONGEST = 5  # characters of a whole text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from guided_cases import JSON, STATEMENTS, Made
+from guided_cases import Made
 
 import constrain
 from constrain.engine import anatomy
@@ -15,6 +15,7 @@ from constrain.guided.shortest import Shortest
 from constrain.guided.triggered import triggered
 from constrain.kernels import arena
 from naive_grammar import language, random_grammar, texts
+from small_grammars import JSON, STATEMENTS
 
 LONGEST = 6
 

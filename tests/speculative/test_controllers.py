@@ -11,7 +11,7 @@ import torch
 from decoder_cases import branching, check, same
 from sampling_cases import Case
 from speculative_cases import context_of
-from tree_target import Given
+from tree_target import Given, Oracle
 
 from constrain.errors import ConstrainError
 from constrain.sampling import Job, Settings, TorchDraw, lcd
@@ -20,7 +20,6 @@ from constrain.speculative import (
     Budget,
     Context,
     Controller,
-    Drafter,
     DraftTree,
     Goodput,
     Outcome,
@@ -144,18 +143,6 @@ def test_goodput_leaves_out_interruptions_and_prompts() -> None:
     for seconds in [9.0, 1.0, 1.0, 1.0, 500.0, 1.0]:
         controller.update([outcome([given_chain([1])], 0, context)], seconds)
     assert sum(controller.costs()) == pytest.approx(1.0)
-
-
-class Oracle(Drafter):
-    """Knows how the text goes on."""
-
-    name = "oracle"
-
-    def __init__(self, tokens: list[int]) -> None:
-        self.whole = tokens
-
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
-        return given_chain(self.whole[len(context.tokens) - context.prompt :])
 
 
 @pytest.mark.parametrize("name", MAKE)

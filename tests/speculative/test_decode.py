@@ -10,7 +10,7 @@ import pytest
 from decoder_cases import branching, check, same
 from sampling_cases import Case, cases, exact
 from tiny_cases import Tiny, tiny_cases
-from tree_target import Drawn, Given
+from tree_target import Drawn, Given, Oracle
 
 from constrain.sampling import MCMC, SIR, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.sampler import drive
@@ -70,18 +70,6 @@ def test_the_same_tokens_for_the_same_seed(case: Case) -> None:
             drive(Speculation([Drawn(1)]), replace(table, draw=TorchDraw(seed))), expected, strict=True
         ):
             same(sample, other)
-
-
-class Oracle(Drafter):
-    """Knows how the text goes on."""
-
-    name = "oracle"
-
-    def __init__(self, tokens: list[int]) -> None:
-        self.whole = tokens
-
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
-        return given_chain(self.whole[len(context.tokens) - context.prompt :])
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3, 8])

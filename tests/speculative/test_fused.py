@@ -13,10 +13,11 @@ import torch
 from sampling_cases import cases
 from speculative_cases import random_tree
 from test_decode import branching
+from tree_target import Oracle
 
 from constrain.sampling import Settings, TorchDraw, lcd
 from constrain.sampling.sampler import drive
-from constrain.speculative import Budget, BuiltTree, Context, Drafter, DraftTree, Fixed, Speculation, given_chain
+from constrain.speculative import BuiltTree, Fixed, Speculation
 from constrain.speculative.fused import FusedMatch, reference
 from constrain.speculative.fused.batch import Trees, packed, unpacked
 from constrain.speculative.tree import NONE
@@ -108,18 +109,6 @@ def test_the_interpreter_runs_these() -> None:
     assert " passed" in done.stdout
 
 
-class Told(Drafter):
-    """Drafts the rest of a text that it was told."""
-
-    name = "told"
-
-    def __init__(self, tokens: list[int]) -> None:
-        self.tokens = tokens
-
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
-        return given_chain(self.tokens[len(context.tokens) - context.prompt :])
-
-
 def decoded(kernels: str) -> int:
     """Outputs of several cases and seeds, with fused verification and without; how many forwards were saved."""
     saved = 0
@@ -129,7 +118,7 @@ def decoded(kernels: str) -> int:
                 settings = Settings(max_tokens=case.settings.max_tokens, temperature=temperature)
                 (plain,) = drive(lcd, branching(case.job(TorchDraw(seed), settings=settings)))
                 guess = plain.tokens if seed else [*plain.tokens[:2], 0]
-                method = Speculation([Told(guess)], verifier=FusedMatch(kernels), controller=Fixed(nodes=6, depth=6))
+                method = Speculation([Oracle(guess)], verifier=FusedMatch(kernels), controller=Fixed(nodes=6, depth=6))
                 (fast,) = drive(method, branching(case.job(TorchDraw(seed), settings=settings)))
                 assert fast.tokens == plain.tokens
                 assert fast.log_prob == pytest.approx(plain.log_prob, abs=1e-4)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.speculative import EMPTY, NONE, Budget, Context, Drafter, DraftTree
+from constrain.speculative import EMPTY, NONE, Budget, Context, Drafter, DraftTree, given_chain
 from toy_model import TableModel
 
 
@@ -149,3 +149,15 @@ class Drawn(Drafter):
             after = None if matcher is None else matcher.fork()
             if after is None or after.advance(token):
                 self._grow(context, [*path, token], child, after)
+
+
+class Oracle(Drafter):
+    """Knows how the text goes on."""
+
+    name = "oracle"
+
+    def __init__(self, tokens: list[int]) -> None:
+        self.whole = tokens
+
+    def draft(self, context: Context, budget: Budget) -> DraftTree:
+        return given_chain(self.whole[len(context.tokens) - context.prompt :])
