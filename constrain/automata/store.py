@@ -9,6 +9,7 @@ flush, the limit is an error.
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -27,8 +28,21 @@ MAX_WORDS = 1 << 30
 MAX_LOWERED = 4096  # syntax trees that are remembered: records are found again without, and trees cost the collector
 
 
+STOPS = (arena.ArenaFull, arena.HashFull, arena.ScratchFull, earley.Unexpanded, expressions.SearchLimit)
+BOTTOM = 8  # of the scratch stack; S[0] has to be this when a kernel is called
+
+
 class Flush(Exception):
     """The arena is over its budget."""
+
+
+def small_pages(words: int) -> Int32:
+    """int32[words], zero, in pages of 4 KiB.
+
+    PERF: numpy asks for huge pages, and each of them costs the mask that first writes to it the clearing of 2 MiB:
+    0.2 to 5 ms, against some 2 µs a small page (note 0005).
+    """
+    return np.frombuffer(mmap.mmap(-1, 4 * words), np.int32)
 
 
 class Store:
@@ -43,7 +57,7 @@ class Store:
         self.lock = threading.RLock()
         self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
         self.may_exceed = False  # set for one operation that did not fit into an empty arena either
-        self.A: Int32 = np.empty(words, np.int32)
+        self.A: Int32 = small_pages(words)
         self.H: Int32 = np.zeros(slots, np.int32)
         self.S: Int32 = np.zeros(1 << 18, np.int32)
         self.reset()
@@ -63,20 +77,29 @@ class Store:
         Raises Flush, LimitError.
         """
         while True:
-            self.S[0] = 8
+            self.S[0] = BOTTOM
             try:
                 return function(self.A, self.H, self.S, *args)
-            except arena.ArenaFull:
+            except STOPS as stop:
+                self.serve(stop)
+
+    def serve(self, stop: Exception) -> None:
+        """Give a kernel what it stopped for, so that it can be called again. The caller holds the lock.
+
+        Raises Flush, LimitError.
+        """
+        match stop:
+            case arena.ArenaFull():
                 self._grow()
-            except arena.HashFull:
+            case arena.HashFull():
                 larger = np.zeros(self.H.size * 2, np.int32)
                 arena.move_hash(self.A, self.H, larger)
                 self.H = larger
-            except arena.ScratchFull:
+            case arena.ScratchFull():
                 self.S = np.zeros(self.S.size * 2, np.int32)
-            except earley.Unexpanded:
+            case earley.Unexpanded():
                 self.expand()
-            except expressions.SearchLimit:
+            case _:
                 limit = int(self.A[arena.SEARCH_LIMIT])
                 raise LimitError(
                     f"deciding whether an intersection or complement is empty needs more than {limit} states",
@@ -99,7 +122,7 @@ class Store:
             if self.budget_words < MAX_WORDS and not self.may_exceed:
                 raise Flush
             raise LimitError(f"the automaton needs more than {MAX_WORDS * 4 >> 30} GiB")
-        larger = np.empty(words, np.int32)
+        larger = small_pages(words)
         top = int(self.A[arena.TOP])
         larger[:top] = self.A[:top]
         self.A = larger

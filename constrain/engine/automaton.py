@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,11 @@ class TokenAutomaton(Store):
         self.readers.wait()
         self.epoch += 1
         self.reset()
+
+    def satisfy(self, stop: Exception) -> None:
+        """`serve`, but for a lack of memory: that is left to `attempt`."""
+        with suppress(Flush):
+            self.serve(stop)
 
     def attempt(self, operation: Callable[[], Any]) -> Any:
         """Run an operation under the lock. If memory runs out: flush, and run it again with leave to exceed the

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.automata.store import Flush
+from constrain.automata.store import BOTTOM, STOPS
 from constrain.errors import ConstrainError
 from constrain.kernels import arena, configurations, masks
+from constrain.kernels.configurations import advance
+from constrain.kernels.masks import fill_mask
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
@@ -34,13 +36,14 @@ class Matcher:
     """One sequence under a compiled constraint. Steps (`advance`, `advance_bytes`) can be taken back one by one."""
 
     __slots__ = (
-        "compiled", "_automaton", "_eos_ids", "_epoch", "_finished", "_guarded", "_passed", "_row", "_size", "_states",
-        "_steps",
+        "compiled", "_always_guarded", "_automaton", "_eos_ids", "_epoch", "_finished", "_guarded", "_passed", "_row",
+        "_size", "_states", "_steps",
     )  # fmt: skip
 
     def __init__(self, compiled: CompiledConstraint) -> None:
         self.compiled = compiled
         self._automaton: TokenAutomaton = compiled.automaton
+        self._always_guarded = compiled.always_guarded
         self._eos_ids = self._automaton.eos_ids
         self._size = self._automaton.size
         self._row: Row | None = None  # the latest that was checked
@@ -67,10 +70,23 @@ class Matcher:
             self._states.append(self._states[-1])
             self._finished = True
         else:
-            state = self._ask(configurations.advance, token)
-            if state == arena.NONE or (state >= WATCH and not self._is_clear(token, keep=True)):
+            automaton = self._automaton
+            state = 0
+            with automaton.lock:  # PERF: `_ask`, written out; half of the call otherwise
+                if self._epoch == automaton.epoch:
+                    automaton.S[0] = BOTTOM
+                    try:
+                        state = advance(automaton.A, automaton.H, automaton.S, self._states[-1], token)
+                    except STOPS as stop:
+                        automaton.satisfy(stop)
+            state = state or self._ask(configurations.advance, token)
+            if state >= WATCH:
+                if not self._is_clear(token, keep=True):
+                    return False
+                state &= _STATE
+            elif state == arena.NONE:
                 return False
-            self._states.append(state & _STATE)
+            self._states.append(state)
         self._steps.append(token)
         return True
 
@@ -118,17 +134,25 @@ class Matcher:
         bits are set iff the text is complete; after an EOS nothing is allowed. Raises ConstrainError for another shape
         or dtype.
         """
+        automaton = self._automaton
         if row is not self._row:
-            self._row = _row(row, self._automaton.size)
-            row = self._row
+            self._row = row = _row(row, automaton.size)
         if self._finished:
             row[:] = 0
             return
-        try:
+        found = -1
+        with automaton.lock:  # PERF: as in `advance`
+            if self._epoch == automaton.epoch:
+                automaton.S[0] = BOTTOM
+                try:
+                    found = fill_mask(automaton.A, automaton.H, automaton.S, self._states[-1], row)
+                except STOPS as stop:
+                    automaton.satisfy(stop)
+                except TypeError:  # no kernel takes the row: its flags or shape have changed since it was checked
+                    row = _row(row, automaton.size)
+        if found < 0:
             found = self._ask(masks.fill_mask, row)
-        except TypeError:  # no kernel takes it: its flags or shape have changed since it was checked
-            found = self._ask(masks.fill_mask, _row(row, self._automaton.size))
-        if found or self.compiled.always_guarded:
+        if found > 0 or self._always_guarded:
             self._narrow(row, found)
 
     def mask(self) -> Row:
@@ -290,10 +314,11 @@ class Matcher:
         automaton = self._automaton
         with automaton.lock:
             if self._epoch == automaton.epoch:  # PERF: most questions end here, so nothing is prepared for the others
+                automaton.S[0] = BOTTOM
                 try:
-                    return automaton.call(kernel, self._states[-1], *arguments)
-                except Flush:
-                    pass
+                    return kernel(automaton.A, automaton.H, automaton.S, self._states[-1], *arguments)
+                except STOPS as stop:
+                    automaton.satisfy(stop)
 
             def operation() -> int:
                 self._follow()

@@ -7,7 +7,8 @@ and are tried one by one.
 
 Exact for keys, and for arrays that no item may repeat in whatever the rest of the text (`Place.unique`); arrays where
 that depends on a choice between branches are left to the check of the finished text.
-Cost: only inside objects with undeclared keys and arrays with `uniqueItems`: some µs a mask, 2 µs a token tried.
+Cost: only inside objects with undeclared keys and arrays with `uniqueItems`: some µs a mask, 2 µs a token
+tried. Tokens that close the same brackets are tried together.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.guards.json_reader import SCALAR, TEXT, VALUE, Frame, Place, Repeated, State, decode, read
+from constrain.guards.json_reader import SCALAR, TEXT, VALUE, WORDS, Frame, Place, Repeated, State, decode, read
 from constrain.vocab.vocabulary import Vocabulary
 
 Row = NDArray[np.uint32]
@@ -63,11 +64,19 @@ class Repeats:
                 self._try(here, tokens, row)
         elif here.mode == TEXT:
             self._try(here, tables.after_quote, row)
+            if _asks_when_closed(here):
+                self._try_alike(here, tables.closing_after_quote, row)
         else:
             if here.mode == SCALAR and self.step(here, b" ") is None:
                 tables.ending.clear(row)
             self._try(here, tables.structural, row)
-            if here.mode == VALUE:
+            self._try_alike(here, tables.empty, row)
+            if _asks_when_closed(here):
+                self._try_alike(here, tables.closing, row)
+            for text in _texts_seen(here):
+                if text in tables.whole:
+                    self._try(here, tables.whole[text], row)
+            if here.mode == VALUE and _words_seen(here):
                 self._try(here, tables.words, row)
 
     def _veto_rests(self, here: State, row: Row) -> None:
@@ -97,6 +106,34 @@ class Repeats:
         for token in tokens.within(row):
             if self.step(here, self.tables.tokens[token] or b"") is None:
                 row[token >> 5] &= ~np.uint32(1 << (token & 31))
+
+    def _try_alike(self, here: State, tokens: Closing, row: Row) -> None:
+        """`_try`, once for all tokens that open and close the same brackets after the same text."""
+        vetoed: dict[bytes, bool] = {}
+        for token in tokens.within(row):
+            text = tokens.short[token]
+            if text not in vetoed:
+                vetoed[text] = self.step(here, text) is None
+            if vetoed[text]:
+                row[token >> 5] &= ~np.uint32(1 << (token & 31))
+
+
+def _asks_when_closed(here: State) -> bool:
+    """Whether a bracket that closes may be vetoed: some array must hold a repetition, or its container must not be
+    equal to another in an array around it."""
+    stack, within = here.stack, False
+    while stack is not None:
+        frame, stack = stack
+        if not frame.is_object and frame.place is not None and (frame.place.repeats or (within and frame.unique)):
+            return True
+        within = True
+    return False
+
+
+def _words_seen(here: State) -> bool:
+    """Whether `true`, `false` or `null` is no item that may come."""
+    frame: Frame | None = here.stack[0] if here.stack is not None else None
+    return frame is not None and frame.unique and any(word in frame.seen for word in WORDS.values())  # type: ignore[operator]
 
 
 def _texts_seen(here: State) -> Iterator[str]:
@@ -134,10 +171,28 @@ class Tokens:
         np.bitwise_and.at(row, self._words, ~self._bits)
 
 
+class Closing(Tokens):
+    """Tokens of which only the brackets count, and the text before these. short: what does the same as each."""
+
+    def __init__(self, short: dict[int, bytes]) -> None:
+        super().__init__(short)
+        self.short = short
+
+
 _known: weakref.WeakKeyDictionary[Vocabulary, Tables] = weakref.WeakKeyDictionary()
 _QUOTE = re.compile(rb'(?:[^"\\]|\\.)*"', re.DOTALL)  # up to the first quote that no backslash escapes
 _AFTER_QUOTE = re.compile(rb'".*["\],}]', re.DOTALL)
 _STRUCTURAL = re.compile(rb'".*"|[\],}]', re.DOTALL)
+_TEXT = rb'(?:[^"\\]|\\.)*'  # of a string
+_CLOSE = rb"([\s,:\]}]*)"
+_OPEN = rb'[\s,:\[{]*(?:"' + _TEXT + rb"\\?)?"  # brackets open, and at most a string begins
+_CLOSING = re.compile(_CLOSE + _OPEN, re.DOTALL)
+_CLOSING_AFTER_QUOTE = re.compile(  # after the end of a string, and the whole value after a name
+    _TEXT + rb'"(?:\s*:\s*"' + _TEXT + rb'")?' + _CLOSE + _OPEN, re.DOTALL
+)
+_WHOLE = re.compile(rb'[\s,:]*"(' + _TEXT + rb')"' + _CLOSE + _OPEN, re.DOTALL)
+_EMPTY = re.compile(rb"([\s,:\]}]*[\[{][\s,:\[\]{}]*[\]}])" + _OPEN, re.DOTALL)  # containers without anything in them
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _WORD = re.compile(rb"\s*[tfn]")
 _DOUBLE = re.compile(rb'"\s*:.*,\s*".*"|\[\s*["\d\-tfn\[{].*,.*[,\]]', re.DOTALL)
 _ENDING = re.compile(rb"[\s,\]}]")
@@ -146,11 +201,13 @@ _ENDING = re.compile(rb"[\s,\]}]")
 class Tables:
     """What guards ask about the tokens of a vocabulary.
 
-    heads: for each text, the tokens that spell it and then a closing quote. between: for each
-    text, those that have it between two quotes. quoted: with a quote. after_quote: with a quote and something after it
-    that may complete another value. structural: with two quotes, a comma or a closing
-    bracket. ending: that begin with what ends a number. words: that begin `true`, `false` or `null`. doubles: that may
-    hold a repetition of their own.
+    heads: for each text, the tokens that spell it and then a closing quote. between: for each text, those that have it
+    between two quotes. quoted: with a quote. after_quote: with a quote and something after it that may complete another
+    value. structural: with two quotes, a comma or a closing bracket. closing_after_quote, closing: those of the two
+    that complete nothing but by closing brackets; they are not in the others. whole: for each text, the tokens that
+    hold it as a string and complete nothing else, but by closing brackets. empty: that complete empty containers, and
+    those around them. ending: that begin with what ends a number. words: that begin `true`, `false` or `null`. doubles:
+    that may hold a repetition of their own.
     """
 
     @classmethod
@@ -166,8 +223,16 @@ class Tables:
         spelled = [(i, token) for i, token in enumerate(vocabulary.tokens) if token]
         quoted = [(i, token) for i, token in spelled if b'"' in token]
         self.quoted = Tokens(i for i, _ in quoted)
-        self.after_quote = Tokens(i for i, token in quoted if _AFTER_QUOTE.search(token))
-        self.structural = Tokens(i for i, token in spelled if _STRUCTURAL.search(token))
+        after_quote = [(i, token) for i, token in quoted if _AFTER_QUOTE.search(token) and _QUOTE.match(token)]
+        self.after_quote, self.closing_after_quote = _sorted_out(after_quote, _CLOSING_AFTER_QUOTE)
+        structural = [(i, token) for i, token in spelled if _STRUCTURAL.search(token)]
+        whole = _whole_texts(structural)
+        self.whole = {text: Tokens(ids) for text, ids in whole.items()}
+        held = {i for ids in whole.values() for i in ids}
+        _, closing = _sorted_out([each for each in structural if each[0] in held], _WHOLE)
+        others, self.empty = _sorted_out([each for each in structural if each[0] not in held], _EMPTY)
+        others, rest = _sorted_out([(i, vocabulary.tokens[i] or b"") for i in others.ids.tolist()], _CLOSING)
+        self.structural, self.closing = others, Closing(rest.short | closing.short)
         self.ending = Tokens(i for i, token in spelled if _ENDING.match(token))
         self.words = Tokens(i for i, token in spelled if _WORD.match(token))
         self.doubles = Tokens(i for i, token in spelled if _DOUBLE.search(token))
@@ -183,3 +248,29 @@ class Tables:
                     between[decode(text)].append(i)
         self.heads = {text: Tokens(ids) for text, ids in heads.items()}
         self.between = {text: Tokens(ids) for text, ids in between.items()}
+
+
+def _sorted_out(tokens: list[tuple[int, bytes]], pattern: re.Pattern[bytes]) -> tuple[Tokens, Closing]:
+    """(the tokens that have to be tried one by one, those that only close brackets); what closes none is in neither.
+
+    pattern: its last group is what holds the brackets, and what stands before it counts too.
+    """
+    others, short = [], {}
+    for i, token in tokens:
+        match = pattern.fullmatch(token)
+        if match is None:
+            others.append(i)
+        elif brackets := match[pattern.groups].translate(None, _NO_BRACKETS):
+            short[i] = token[: match.start(pattern.groups)] + brackets
+    return Tokens(others), Closing(short)
+
+
+def _whole_texts(tokens: list[tuple[int, bytes]]) -> dict[str, list[int]]:
+    """For each text, the tokens that hold it as a string and complete nothing else but by closing brackets."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for i, token in tokens:
+        match = _WHOLE.fullmatch(token)
+        if match is not None:
+            with suppress(ValueError):
+                found[decode(match[1])].append(i)
+    return found

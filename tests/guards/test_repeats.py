@@ -19,6 +19,8 @@ from constrain.guards.seen import Seen
 PIECES = (
     b'"a"', b'","', b'a"', b'":', b'":1,"', b"1,1", b"1,", b"],[", b"}, {", b"\\u0061", b"1]", b"true,", b"\xc3",
     b"\xa9", b'"a":1,"a":1}', b'"},{"a":', b'b","a"', b'"b"', b"[1,1", b"\n  ", b"e1", b"\\u00e", b'1"',
+    b'"]', b'"]]', b'a"] ]', b'"],', b'"} ,"', b"]]", b"] ,", b']},"', b'b"}]',
+    b'""', b' ",",', b'"a":', b',"a"', b'"a"]', b',"a"],[', b'":"a"', b'":"b",', b'a":"', b'\\",', b'\\""', b'"\\',
 )  # fmt: skip
 TOKENS = [bytes([i]) for i in range(128)] + list(PIECES)
 VOCABULARY = constrain.Vocabulary([*TOKENS, None], eos_ids=[len(TOKENS)])
