@@ -32,7 +32,8 @@ from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
-REMEMBERED = 64  # sources whose grammars are kept for equal sources to come
+REMEMBERED = 64  # sources that were asked for again: their grammars are kept for equal sources to come
+MAX_ASKED = 4096  # sources that are known to have been asked for
 MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
 MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
 AHEAD = 4  # steps from a nonterminal to those behind its first lexemes: a mask needs them too
@@ -77,7 +78,9 @@ class TokenAutomaton(Store):
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
         self._shared = Rules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
-        self._grammars: dict[Source, Rules] = {}
+        self._grammars: weakref.WeakValueDictionary[Source, Rules] = weakref.WeakValueDictionary()
+        self._asked: set[int] = set()  # hashes of sources
+        self._kept: dict[Source, Rules] = {}  # the latest is last
         self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
         base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
@@ -131,13 +134,23 @@ class TokenAutomaton(Store):
     def rules_of(self, source: Source) -> Rules:
         """The rules of a source; equal sources get the same ones, so that a repeated request finds its states made.
 
+        They live as long as somebody uses them; those of a source that is asked for again are kept beyond that. Most
+        sources never come again, and keeping them would cost the collector of garbage more than they cost to make.
         Raises what the source raises.
         """
         with self.lock:
-            known = self._grammars.pop(source, None) or Rules(source.to_grammar(), self.epoch)
-            self._grammars[source] = known  # the latest is last
-            if len(self._grammars) > REMEMBERED:
-                del self._grammars[next(iter(self._grammars))]
+            known = self._grammars.get(source)
+            if known is None:
+                known = self._grammars[source] = Rules(source.to_grammar(), self.epoch)
+            if hash(source) in self._asked:
+                self._kept.pop(source, None)
+                self._kept[source] = known
+                if len(self._kept) > REMEMBERED:
+                    del self._kept[next(iter(self._kept))]
+            else:
+                if len(self._asked) >= MAX_ASKED:
+                    self._asked.clear()
+                self._asked.add(hash(source))
             return known
 
     def start(self, rules: Rules) -> int:

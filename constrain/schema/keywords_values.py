@@ -46,7 +46,7 @@ def const(reading: Reading, value: Any) -> None:
 
 def _constants(reading: Reading, values: list[Any], keyword: str) -> None:
     try:
-        normal = set_of_values(values, reading.site.document.constant)
+        normal = set_of_values(values, reading.document.constant)
     except ConstrainError as error:
         raise reading.site.error(f"{keyword}: {error.message}", error.fix, keyword) from error
     except (ValueError, TypeError, AttributeError) as error:
@@ -125,7 +125,7 @@ def multipleOf(reading: Reading, value: Any) -> None:
     box = NumberBox(multiple=step)
     if not is_regular(box):
         note = f"multiples of {Fraction(step)} have no small automaton: checked when the value is complete"
-        reading.site.document.residues.append((reading.site, "multipleOf", note))
+        reading.document.residues.append((reading.site, "multipleOf", note))
     reading.numbers.append(box)
 
 
@@ -172,7 +172,7 @@ def format_(reading: Reading, value: Any) -> None:
     """A format that is known is asserted (unless `formats="annotate"`); others are annotations."""
     if not isinstance(value, str):
         raise reading.site.error(f"format is a name, not {value!r}", "write the name of a format", "format")
-    if reading.site.document.options.formats == "assert" and value in FORMATS:
+    if reading.document.options.formats == "assert" and value in FORMATS:
         reading.texts.append(format_language(value))
         if value in CHECKED_LATER:
-            reading.site.document.residues.append((reading.site, "format", CHECKED_LATER[value]))
+            reading.document.residues.append((reading.site, "format", CHECKED_LATER[value]))

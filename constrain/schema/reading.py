@@ -29,6 +29,7 @@ from constrain.schema.strings import meet_strings
 
 if TYPE_CHECKING:
     from constrain.schema.document import Site
+    from constrain.schema.reader import Reader
 
 TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
 
@@ -41,7 +42,9 @@ class Reading:
       ObjectBox. formulas: conditions across types, in written order; `mark` is where among them the boxes stand.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, reader: Reader, site: Site) -> None:
+        self.reader = reader
+        self.document = reader.document
         self.site = site
         self.raw: dict[str, Any] = site.raw
         self.types: frozenset[str] = TYPES
@@ -56,6 +59,10 @@ class Reading:
         self.rest: Conj = TRUE
         self.formulas: list[Formula] = []
         self.mark: int | None = None
+
+    def child(self, raw: Any, *steps: str | int) -> Conj:
+        """The conjunction that stands for a subschema of this one."""
+        return self.reader.conj(raw, self.site, steps)
 
     def formula(self) -> Formula:
         """The intersection of everything read."""
