@@ -59,7 +59,6 @@ class TokenAutomaton(Store):
         self.size = vocabulary.size
         self.epoch = 0
         self.readers = Readers()
-        self._starting = False  # while a start is made, only what it needs is expanded
         self._slices = [piece.ranges for piece in vocabulary.slices]
         self._layout = layout(vocabulary)
         size = self._layout.words.size
@@ -158,12 +157,11 @@ class TokenAutomaton(Store):
         rules.follow(self.epoch)
         whole = self._nonterminal(_WHOLE, self._shared)
         start = self.symbol(rules.grammar.start, rules)
+        queue = [start]
+        while queue:  # what the kernel will ask for: each time that it stops to ask costs more than making it
+            queue += self._expand(queue.pop(), beyond=False)
         suffix = self.call(_suffix_of, start, 0)
-        self._starting = True
-        try:
-            return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
-        finally:
-            self._starting = False
+        return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
 
     def _grammar(self, grammar: Grammar) -> int:
         """Grammars with the same ignored terminals, lexer and closing share one record."""
@@ -242,14 +240,15 @@ class TokenAutomaton(Store):
     def expand(self) -> None:
         """Give the nonterminals that kernels asked for their alternatives, and those that they will ask for next."""
         queue = self.pending()
-        for _ in range(1 if self._starting else AHEAD):
+        for _ in range(AHEAD):
             following: list[int] = []
             for record in queue:
                 following += self._expand(record)
             queue = following
 
-    def _expand(self, record: int) -> list[int]:
-        """Give a nonterminal its alternatives; those without that its first lexemes lead to."""
+    def _expand(self, record: int, beyond: bool = True) -> list[int]:
+        """Give a nonterminal its alternatives; those without that it begins with (beyond: or that its first lexemes
+        lead to)."""
         rules = self._owners[self.A[record + arena.KEY]]()
         if rules is None:  # nobody can follow it any more; what is there begins again
             raise Flush
@@ -273,7 +272,7 @@ class TokenAutomaton(Store):
                         following.append(each)
                     if each not in self._nullable:
                         break
-                elif not symbol.literal:
+                elif not (beyond and symbol.literal):
                     break
         self.call(_set_alternatives, record, np.array(words, np.int32))
         del rules.waiting[record]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any, TypeVar
 
-from constrain.automata.syntax import ANY_TEXT, EMPTY, Literals, Node
+from constrain.automata.syntax import EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
 from constrain.schema.algebra import (
     EVERYTHING,
@@ -37,7 +37,7 @@ from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, OneOf
 from constrain.schema.numbers import finite_numbers, has_numbers
 from constrain.schema.shapes_arrays import MAX_DISTINCT, ArrayShape, array_shape, has_arrays
 from constrain.schema.shapes_objects import ObjectShape, has_objects, object_shapes
-from constrain.schema.strings import finite_texts, is_void
+from constrain.schema.strings import finite_texts, is_void, plainly_some
 from constrain.schema.subtract import Tests, subtract
 
 T = TypeVar("T")
@@ -96,6 +96,9 @@ class Computation:
         """The set of values that fulfil a conjunction. Raises SchemaError for references in a circle, LimitError."""
         known = self._normals.get(conj)
         if known is None:
+            formula = self.document.formulas[conj[0]]
+            if len(conj) == 1 and type(formula) is Is:
+                return formula.normal
             with self.located(conj):
                 known = EVERYTHING
                 for serial in conj:
@@ -193,6 +196,9 @@ class Computation:
     def _conjunction(self, conj: Conj) -> Normal:
         known = self._normals.get(conj)
         if known is None:
+            formula = self.document.formulas[conj[0]]
+            if len(conj) == 1 and type(formula) is Is:
+                return formula.normal
             known = EVERYTHING
             for serial in conj:
                 known = self._intersection(known, self._atom(serial, True))
@@ -304,7 +310,8 @@ class Computation:
         known = self._inhabited.get(conj)
         if known is not None:
             return known
-        if len(conj) == 1 and _plainly_inhabited(self.document.formulas[conj[0]]):
+        formula = self.document.formulas[conj[0]]
+        if len(conj) == 1 and type(formula) is Is and _plainly_inhabited(formula.normal):
             self._inhabited[conj] = True
             return True
         if self._asked is None:
@@ -409,16 +416,12 @@ class Computation:
         return (self._conjunction(conj) if self._open else self.normal(conj)).strings
 
 
-def _plainly_inhabited(formula: Formula | None) -> bool:
-    """Is it seen at once that some value fulfils a formula?"""
-    if type(formula) is not Is:
-        return False
-    normal = formula.normal
+def _plainly_inhabited(normal: Normal) -> bool:
+    """Is it seen at once that some value is in a set?"""
     return (
         normal.null
         or bool(normal.booleans)
-        or normal.strings is ANY_TEXT
-        or type(normal.strings) is Literals
+        or plainly_some(normal.strings)
         or any(map(has_numbers, normal.numbers))
         or any(not (box.required or box.low or box.needs or box.names) for box in normal.objects)
         or any(not (box.low or box.counts or box.repeats) for box in normal.arrays)

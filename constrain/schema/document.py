@@ -166,6 +166,12 @@ class Document:
             serial = self._negations[conj] = self.add(Negation(conj), Not(Fulfils(conj)))
         return (serial,)
 
+    def site(self, serial: int) -> Site:
+        """The place of an atom that is a subschema."""
+        site = self.atoms[serial]
+        assert isinstance(site, Site)
+        return site
+
     def site_of(self, conj: Conj) -> Site:
         """A place to name for a conjunction: its first subschema, else the root."""
         for serial in conj:

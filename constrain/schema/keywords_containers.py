@@ -21,9 +21,9 @@ def items(reading: Reading, value: Any) -> None:
                 "a list of items is called prefixItems in this draft", "rename it prefixItems", "items"
             )
         prefix = tuple(reading.child(item, "items", i) for i, item in enumerate(value))
-        reading.array = reading.array._replace(prefix=prefix)
+        reading.array["prefix"] = prefix
     else:
-        reading.array = reading.array._replace(rest=reading.child(value, "items"))
+        reading.array["rest"] = reading.child(value, "items")
 
 
 def prefixItems(reading: Reading, value: Any) -> None:
@@ -31,23 +31,23 @@ def prefixItems(reading: Reading, value: Any) -> None:
     if not isinstance(value, list):
         raise reading.site.error("prefixItems is a list of schemas", 'write "prefixItems": [...]', "prefixItems")
     prefix = tuple(reading.child(item, "prefixItems", i) for i, item in enumerate(value))
-    reading.array = reading.array._replace(prefix=prefix)
+    reading.array["prefix"] = prefix
 
 
 def additionalItems(reading: Reading, value: Any) -> None:
     """The items after a list of `items`; without such a list it says nothing."""
     if isinstance(reading.raw.get("items"), list):
-        reading.array = reading.array._replace(rest=reading.child(value, "additionalItems"))
+        reading.array["rest"] = reading.child(value, "additionalItems")
 
 
 def minItems(reading: Reading, value: Any) -> None:
     """At least so many items."""
-    reading.array = reading.array._replace(low=count_value(reading, "minItems", value))
+    reading.array["low"] = count_value(reading, "minItems", value)
 
 
 def maxItems(reading: Reading, value: Any) -> None:
     """At most so many items."""
-    reading.array = reading.array._replace(high=count_value(reading, "maxItems", value))
+    reading.array["high"] = count_value(reading, "maxItems", value)
 
 
 def uniqueItems(reading: Reading, value: Any) -> None:
@@ -56,7 +56,7 @@ def uniqueItems(reading: Reading, value: Any) -> None:
         raise reading.site.error(f"uniqueItems is true or false, not {value!r}", "write true or false", "uniqueItems")
     high = reading.raw.get("maxItems")
     if value and not (isinstance(high, int) and high <= 1):
-        reading.array = reading.array._replace(unique=True)
+        reading.array["unique"] = True
         note = "equal items are vetoed; where a branch decides whether they may be equal, when the value is complete"
         reading.document.residues.append((reading.site, "uniqueItems", note))
 
@@ -93,7 +93,8 @@ def _schemas(reading: Reading, keyword: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise reading.site.error(f"{keyword} is an object", f'write "{keyword}": {{...}}', keyword)
     for name in value:
-        check_text(reading, name, keyword)
+        if type(name) is not str or not name.isascii():
+            check_text(reading, name, keyword)
     return value
 
 
@@ -109,11 +110,10 @@ def _names(reading: Reading, keyword: str, value: Any) -> tuple[str, ...]:
 def properties(reading: Reading, value: Any) -> None:
     """A schema per name; the written order is the order of generation."""
     reading.mark = len(reading.formulas)
-    child = reading.child
-    named = tuple(
-        (name, child(raw, "properties", name)) for name, raw in _schemas(reading, "properties", value).items()
+    conj, site = reading.reader.conj, reading.site
+    reading.object["named"] = tuple(
+        [(name, conj(raw, site, ("properties", name))) for name, raw in _schemas(reading, "properties", value).items()]
     )
-    reading.object = reading.object._replace(named=named)
 
 
 def patternProperties(reading: Reading, value: Any) -> None:
@@ -131,23 +131,23 @@ def additionalProperties(reading: Reading, value: Any) -> None:
 
 def required(reading: Reading, value: Any) -> None:
     """Names that must be present, declared or not."""
-    reading.object = reading.object._replace(required=_names(reading, "required", value))
+    reading.object["required"] = _names(reading, "required", value)
 
 
 def propertyNames(reading: Reading, value: Any) -> None:
     """What every key fulfils, as a string."""
     reading.document.subtle = True
-    reading.object = reading.object._replace(names=reading.child(value, "propertyNames"))
+    reading.object["names"] = reading.child(value, "propertyNames")
 
 
 def minProperties(reading: Reading, value: Any) -> None:
     """At least so many properties."""
-    reading.object = reading.object._replace(low=count_value(reading, "minProperties", value))
+    reading.object["low"] = count_value(reading, "minProperties", value)
 
 
 def maxProperties(reading: Reading, value: Any) -> None:
     """At most so many properties."""
-    reading.object = reading.object._replace(high=count_value(reading, "maxProperties", value))
+    reading.object["high"] = count_value(reading, "maxProperties", value)
 
 
 def _depends(reading: Reading, name: str, names: tuple[str, ...], conj: Conj) -> None:

@@ -16,16 +16,18 @@ from constrain.schema.patterns import pattern_node
 from constrain.schema.reading import TYPES, Reading
 from constrain.schema.values import is_encodable, set_of_values
 
+NAMED_TYPES = TYPES | {"integer"}
+
 
 def type_(reading: Reading, value: Any) -> None:
     """One type or a list of types."""
     names = [value] if isinstance(value, str) else value
-    known = TYPES | {"integer"}
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise reading.site.error("type is a name or a list of names", f"use {', '.join(sorted(known))}", "type")
+        raise reading.site.error("type is a name or a list of names", f"use {', '.join(sorted(NAMED_TYPES))}", "type")
     for name in names:
-        if name not in known:
-            raise reading.site.error(f"type {name!r} does not exist", f"use {', '.join(sorted(known))}", "type")
+        if name not in NAMED_TYPES:
+            fix = f"use {', '.join(sorted(NAMED_TYPES))}"
+            raise reading.site.error(f"type {name!r} does not exist", fix, "type")
     reading.integer = "integer" in names and "number" not in names
     if reading.site.dialect.nullable and reading.raw.get("nullable") is True:
         names = [*names, "null"]
@@ -60,7 +62,7 @@ def check_text(reading: Reading, text: Any, keyword: str) -> str:
     """A text without lone surrogates: such a text has no UTF-8 spelling."""
     if not isinstance(text, str):
         raise reading.site.error(f"{keyword}: {text!r} is not a text", "use a text", keyword)
-    if not is_encodable(text):
+    if not text.isascii() and not is_encodable(text):
         fault = f"{keyword}: {text!r} holds half of a surrogate pair, which is no character"
         raise reading.site.error(fault, "write the whole pair", keyword)
     return text

@@ -50,34 +50,32 @@ class Reader:
         self.twins: list[tuple[Site, int]] = []
         self._noted: set[int] | None = set() if noting else None
         self._scope = scope
-        self._known: dict[Hashable, Conj] = {}  # by content, resource and way
+        self._known: dict[Hashable, Conj] = {}  # by content, or (content, resource, way) where these are not the root's
         self._aliases: set[int] = set()
-        self._queue: deque[int] = deque()
+        self._queue: deque[tuple[int, int]] = deque()  # serial number, number of the content
         self._contents = Contents(raw)
         self._common = common_formulas(dialect, options.formats)
         root = Site(raw, None, (), scope, dialect, self._entered((), scope))
         self.document = document = Document(dialect, options, root)
         document.root = self._read(root)
         while self._queue:
-            serial = self._queue.popleft()
-            site = document.atoms[serial]
-            assert isinstance(site, Site)
+            serial, content = self._queue.popleft()
             budget.check()
-            document.formulas[serial] = self._parsed(site)
+            document.formulas[serial] = self._parsed(document.site(serial), content)
         self._refuse_loops()
         scope.shared.clear()  # it holds the scope itself
 
-    def _parsed(self, site: Site) -> Formula:
+    def _parsed(self, site: Site, content: int) -> Formula:
         """The formula of a subschema; kept for other schemas if it is common and touches nothing but itself."""
         document = self.document
         before = len(document.residues)
         formula = parse(self, site)
         if isinstance(formula, Is) and len(document.residues) == before and site.dialect is document.dialect:
-            content = self._contents.key(site.raw)
-            if all(name in COMMON for name, _ in content):
+            parts = self._contents.content(content)
+            if all(name in COMMON for name, _ in parts):
                 if len(self._common) >= MAX_COMMON:
                     self._common.clear()
-                self._common[content] = formula
+                self._common[parts] = formula
         return formula
 
     def _refuse_loops(self) -> None:
@@ -107,19 +105,18 @@ class Reader:
         if isinstance(raw, dict):
             if not raw:
                 return TRUE
-            if self._noted is None:
-                known = self._known.get(self._key(raw, parent.scope, parent.dynamic))
-                if known is not None:
-                    return known
+            content = self._contents.number(raw)
+            scope, dynamic, dialect = parent.scope, parent.dynamic, parent.dialect
+            key = content if scope is self._scope and not dynamic else (content, id(scope), dynamic)
+            known = self._known.get(key)
+            if known is not None and self._noted is None:
+                return known
+            if "$ref" not in raw and dialect.id not in raw:
+                return self._atom(Site(raw, parent, steps, scope, dialect, dynamic), content, key)
         return self._read(Site(raw, parent, steps, parent.scope, parent.dialect, parent.dynamic))
 
-    def _key(self, raw: dict[str, Any], scope: Scope, dynamic: Dynamic) -> Hashable:
-        """Equal for subschemas that say the same."""
-        content = self._contents.number(raw)
-        return content if scope is self._scope and not dynamic else (content, id(scope), dynamic)
-
     def _read(self, site: Site) -> Conj:
-        """The conjunction of the subschema at a place that may be new."""
+        """The conjunction of whatever stands at a place."""
         raw = site.raw
         if raw is True or raw is False:
             return TRUE if raw else FALSE
@@ -128,18 +125,29 @@ class Reader:
         dialect = site.dialect
         if dialect.id in raw:
             self._enter(site)
-        key = self._key(raw, site.scope, site.dynamic)
+        content = self._contents.number(raw)
+        scope, dynamic = site.scope, site.dynamic
+        key = content if scope is self._scope and not dynamic else (content, id(scope), dynamic)
+        if "$ref" not in raw or not (dialect.ref_alone or all(name == "$ref" or name in SILENT for name in raw)):
+            return self._atom(site, content, key)
         known = self._known.get(key)
-        if "$ref" in raw and (dialect.ref_alone or all(name == "$ref" or name in SILENT for name in raw)):
-            if known is None:
-                known = self._known[key] = self._alias(site)
-            return known
         if known is None:
-            known = self._known[key] = (self._new(site),)
-        elif self._noted is not None and id(raw) not in self._noted:
+            known = self._known[key] = self._alias(site)
+        return known
+
+    def _atom(self, site: Site, content: int, key: Hashable) -> Conj:
+        """The conjunction of a subschema that is an atom of its own, or equal to one."""
+        known = self._known.get(key)
+        if known is None:
+            document = self.document
+            common = self._common.get(self._contents.content(content)) if site.dialect is document.dialect else None
+            known = self._known[key] = (document.add(site, common),)
+            if common is None:
+                self._queue.append((known[0], content))
+        elif self._noted is not None and id(site.raw) not in self._noted:
             self.twins.append((site, known[0]))
         if self._noted is not None:
-            self._noted.add(id(raw))
+            self._noted.add(id(site.raw))
         return known
 
     def _enter(self, site: Site) -> None:
@@ -149,16 +157,6 @@ class Reader:
         if isinstance(name, str) and site.parent is not None and not (dialect.ref_alone and "$ref" in raw):
             site.scope = site.scope.inside(raw, name)
             site.dynamic = self._entered(site.dynamic, site.scope)
-
-    def _new(self, site: Site) -> int:
-        """The serial number of a subschema that was not met before."""
-        if site.dialect is self.document.dialect:
-            formula = self._common.get(self._contents.key(site.raw))
-            if formula is not None:
-                return self.document.add(site, formula)
-        serial = self.document.add(site, None)
-        self._queue.append(serial)
-        return serial
 
     def _alias(self, site: Site) -> Conj:
         """A subschema that only refers is its target."""

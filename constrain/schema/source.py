@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 Whitespace = Literal["bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
+ORDERS, FORMAT_POLICIES = get_args(PropertyOrder), get_args(Formats)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -224,8 +225,8 @@ def json_schema(
     """
     for value, allowed, name in (
         (whitespace, POLICIES, "whitespace"),
-        (property_order, get_args(PropertyOrder), "property_order"),
-        (formats, get_args(Formats), "formats"),
+        (property_order, ORDERS, "property_order"),
+        (formats, FORMAT_POLICIES, "formats"),
     ):
         if value not in allowed:
             raise ConstrainError(f"{name}={value!r} is not an option", fix=f"use one of {', '.join(allowed)}")

@@ -20,6 +20,7 @@ SCHEMAS = frozenset(
     {"items", "additionalItems", "additionalProperties", "prefixItems", "contains", "propertyNames", "not"}
     | {"allOf", "anyOf", "oneOf", "if", "then", "else"}
 )
+ROLES = {keyword: role for role in (SILENT, NAMES, MAPS, SCHEMAS) for keyword in role}  # others: plain values
 
 Content = tuple[tuple[str, Hashable], ...]
 
@@ -32,7 +33,7 @@ class Contents:
 
     def __init__(self, root: Any) -> None:
         self._numbers: dict[Content, int] = {}
-        self._keys: list[Content] = []
+        self._contents: list[Content] = []
         self._known: dict[int, int] = {}  # by id(raw): the document keeps its dicts alive
         self._known[id(root)] = self._number((("itself", id(root)),))
 
@@ -43,16 +44,18 @@ class Contents:
             return known
         parts: list[tuple[str, Hashable]] = []
         for key, value in raw.items():
-            if key in SILENT:
+            role = ROLES.get(key)
+            if role is SILENT:
                 continue
-            if key in NAMES or not isinstance(key, str):
+            if role is NAMES:
                 parts = [("itself", id(raw))]
                 break
+            part: Hashable
             if type(value) is str:
-                part: Hashable = value
-            elif isinstance(value, dict) and key in SCHEMAS:
+                part = value
+            elif role is SCHEMAS and isinstance(value, dict):
                 part = self.number(value)
-            elif (isinstance(value, dict) and key in MAPS) or (isinstance(value, list) and key in SCHEMAS):
+            elif role is not None and isinstance(value, dict if role is MAPS else list):
                 inner: list[Hashable] = ["several"]
                 for name, each in value.items() if isinstance(value, dict) else enumerate(value):
                     inner += (name, self.number(each) if type(each) is dict else plain(each))
@@ -63,15 +66,14 @@ class Contents:
         known = self._known[id(raw)] = self._number(tuple(parts))
         return known
 
-    def key(self, raw: dict[str, Any]) -> Content:
-        """What the number stands for: pairs (keyword, stand-in for its value)."""
-        return self._keys[self.number(raw)]
+    def content(self, number: int) -> Content:
+        """What a number stands for: pairs (keyword, stand-in for its value)."""
+        return self._contents[number]
 
-    def _number(self, key: Content) -> int:
-        known = self._numbers.get(key)
-        if known is None:
-            known = self._numbers[key] = len(self._keys)
-            self._keys.append(key)
+    def _number(self, content: Content) -> int:
+        known = self._numbers.setdefault(content, len(self._contents))
+        if known == len(self._contents):
+            self._contents.append(content)
         return known
 
 
