@@ -33,7 +33,8 @@ from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
-REMEMBERED = 64  # sources whose grammars are kept for equal sources to come
+REMEMBERED = 64  # sources that were asked for again: their grammars are kept for equal sources to come
+MAX_ASKED = 4096  # sources that are known to have been asked for
 MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
 MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
 AHEAD = 4  # steps from a nonterminal to those behind its first lexemes: a mask needs them too
@@ -59,7 +60,6 @@ class TokenAutomaton(Store):
         self.size = vocabulary.size
         self.epoch = 0
         self.readers = Readers()
-        self._starting = False  # while a start is made, only what it needs is expanded
         self._slices = [piece.ranges for piece in vocabulary.slices]
         self._layout = layout(vocabulary)
         size = self._layout.words.size
@@ -78,7 +78,9 @@ class TokenAutomaton(Store):
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
         self._shared = Rules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
-        self._grammars: dict[Source, Rules] = {}
+        self._grammars: weakref.WeakValueDictionary[Source, Rules] = weakref.WeakValueDictionary()
+        self._asked: set[int] = set()  # hashes of sources
+        self._kept: dict[Source, Rules] = {}  # the latest is last
         self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
         base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
@@ -137,13 +139,23 @@ class TokenAutomaton(Store):
     def rules_of(self, source: Source) -> Rules:
         """The rules of a source; equal sources get the same ones, so that a repeated request finds its states made.
 
+        They live as long as somebody uses them; those of a source that is asked for again are kept beyond that. Most
+        sources never come again, and keeping them would cost the collector of garbage more than they cost to make.
         Raises what the source raises.
         """
         with self.lock:
-            known = self._grammars.pop(source, None) or Rules(source.to_grammar(), self.epoch)
-            self._grammars[source] = known  # the latest is last
-            if len(self._grammars) > REMEMBERED:
-                del self._grammars[next(iter(self._grammars))]
+            known = self._grammars.get(source)
+            if known is None:
+                known = self._grammars[source] = Rules(source.to_grammar(), self.epoch)
+            if hash(source) in self._asked:
+                self._kept.pop(source, None)
+                self._kept[source] = known
+                if len(self._kept) > REMEMBERED:
+                    del self._kept[next(iter(self._kept))]
+            else:
+                if len(self._asked) >= MAX_ASKED:
+                    self._asked.clear()
+                self._asked.add(hash(source))
             return known
 
     def start(self, rules: Rules) -> int:
@@ -151,12 +163,11 @@ class TokenAutomaton(Store):
         rules.follow(self.epoch)
         whole = self._nonterminal(_WHOLE, self._shared)
         start = self.symbol(rules.grammar.start, rules)
+        queue = [start]
+        while queue:  # what the kernel will ask for: each time that it stops to ask costs more than making it
+            queue += self._expand(queue.pop(), beyond=False)
         suffix = self.call(_suffix_of, start, 0)
-        self._starting = True
-        try:
-            return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
-        finally:
-            self._starting = False
+        return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
 
     def _grammar(self, grammar: Grammar) -> int:
         """Grammars with the same ignored terminals, lexer and closing share one record."""
@@ -235,14 +246,15 @@ class TokenAutomaton(Store):
     def expand(self) -> None:
         """Give the nonterminals that kernels asked for their alternatives, and those that they will ask for next."""
         queue = self.pending()
-        for _ in range(1 if self._starting else AHEAD):
+        for _ in range(AHEAD):
             following: list[int] = []
             for record in queue:
                 following += self._expand(record)
             queue = following
 
-    def _expand(self, record: int) -> list[int]:
-        """Give a nonterminal its alternatives; those without that its first lexemes lead to."""
+    def _expand(self, record: int, beyond: bool = True) -> list[int]:
+        """Give a nonterminal its alternatives; those without that it begins with (beyond: or that its first lexemes
+        lead to)."""
         rules = self._owners[self.A[record + arena.KEY]]()
         if rules is None:  # nobody can follow it any more; what is there begins again
             raise Flush
@@ -266,7 +278,7 @@ class TokenAutomaton(Store):
                         following.append(each)
                     if each not in self._nullable:
                         break
-                elif not symbol.literal:
+                elif not (beyond and symbol.literal):
                     break
         self.call(_set_alternatives, record, np.array(words, np.int32))
         del rules.waiting[record]

@@ -35,9 +35,9 @@ from constrain.schema.complement import complement_of
 from constrain.schema.document import Document, Site
 from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, OneOf
 from constrain.schema.numbers import finite_numbers, has_numbers
-from constrain.schema.shapes_arrays import MAX_DISTINCT, ArrayShape, Inside, array_shape, has_arrays
+from constrain.schema.shapes_arrays import MAX_DISTINCT, ArrayShape, array_shape, has_arrays
 from constrain.schema.shapes_objects import ObjectShape, has_objects, object_shapes
-from constrain.schema.strings import finite_texts, is_void
+from constrain.schema.strings import finite_texts, is_void, plainly_some
 from constrain.schema.subtract import Tests, subtract
 
 T = TypeVar("T")
@@ -69,8 +69,11 @@ class _Located:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
             placed = self._computation.place(self._conj, error)
-            if placed is not error:
-                raise placed from error
+            try:
+                if placed is not error:
+                    raise placed from error
+            finally:
+                del placed  # its traceback holds this frame
 
 
 class Computation:
@@ -86,8 +89,6 @@ class Computation:
         self._asked: set[Conj] | None = None  # what the test under way has asked about
         self._work = 0
         self._settling = 0
-        self._shapes: dict[ObjectBox, list[ObjectShape]] = {}
-        self._inside = Inside(self.inhabited, document.negation, self.values, document.constant)
 
     # ---------------------------------------------------------------------------------------------- normal forms
 
@@ -95,6 +96,9 @@ class Computation:
         """The set of values that fulfil a conjunction. Raises SchemaError for references in a circle, LimitError."""
         known = self._normals.get(conj)
         if known is None:
+            formula = self.document.formulas[conj[0]]
+            if len(conj) == 1 and type(formula) is Is:
+                return formula.normal
             with self.located(conj):
                 known = EVERYTHING
                 for serial in conj:
@@ -192,6 +196,9 @@ class Computation:
     def _conjunction(self, conj: Conj) -> Normal:
         known = self._normals.get(conj)
         if known is None:
+            formula = self.document.formulas[conj[0]]
+            if len(conj) == 1 and type(formula) is Is:
+                return formula.normal
             known = EVERYTHING
             for serial in conj:
                 known = self._intersection(known, self._atom(serial, True))
@@ -303,6 +310,10 @@ class Computation:
         known = self._inhabited.get(conj)
         if known is not None:
             return known
+        formula = self.document.formulas[conj[0]]
+        if len(conj) == 1 and type(formula) is Is and _plainly_inhabited(formula.normal):
+            self._inhabited[conj] = True
+            return True
         if self._asked is None:
             return self._decide(conj)
         self._asked.add(conj)
@@ -361,20 +372,17 @@ class Computation:
             or bool(normal.booleans)
             or any(map(has_numbers, normal.numbers))
             or not is_void(normal.strings)
-            or any(has_arrays(box, self._inside) for box in normal.arrays)
+            or any(has_arrays(box, self) for box in normal.arrays)
             or any(has_objects(box, self.inhabited, self._strings) for box in normal.objects)
         )
 
     def array_shape(self, box: ArrayBox) -> ArrayShape | None:
         """What arrays of the box look like; None if there are none."""
-        return array_shape(box, self._inside)
+        return array_shape(box, self)
 
     def object_shapes(self, box: ObjectBox) -> list[ObjectShape]:
         """What objects of the box look like; none if there are none."""
-        known = self._shapes.get(box)
-        if known is None:
-            known = self._shapes[box] = list(object_shapes(box, self.inhabited, self._strings))
-        return known
+        return list(object_shapes(box, self.inhabited, self._strings))
 
     def has_objects(self, box: ObjectBox) -> bool:
         """Is the box inhabited?"""
@@ -382,7 +390,7 @@ class Computation:
 
     def has_arrays(self, box: ArrayBox) -> bool:
         """Is the box inhabited?"""
-        return has_arrays(box, self._inside)
+        return has_arrays(box, self)
 
     def values(self, conj: Conj) -> tuple[Any, ...] | None:
         """The values that fulfil a conjunction, if they are few and none is an array or an object; else None."""
@@ -396,8 +404,28 @@ class Computation:
         null = (None,) if normal.null else ()
         return (*null, *sorted(normal.booleans), *sorted({n for each in numbers for n in each or ()}), *texts)
 
+    def negation(self, conj: Conj) -> Conj:
+        """The conjunction of the values that do not fulfil one."""
+        return self.document.negation(conj)
+
+    def constant(self, value: Any) -> Conj:
+        """The conjunction that only one value fulfils."""
+        return self.document.constant(value)
+
     def _strings(self, conj: Conj) -> Node:
         return (self._conjunction(conj) if self._open else self.normal(conj)).strings
+
+
+def _plainly_inhabited(normal: Normal) -> bool:
+    """Is it seen at once that some value is in a set?"""
+    return (
+        normal.null
+        or bool(normal.booleans)
+        or plainly_some(normal.strings)
+        or any(map(has_numbers, normal.numbers))
+        or any(not (box.required or box.low or box.needs or box.names) for box in normal.objects)
+        or any(not (box.low or box.counts or box.repeats) for box in normal.arrays)
+    )
 
 
 def _tell_apart(sets: list[Normal]) -> bool:

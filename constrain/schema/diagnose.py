@@ -15,6 +15,7 @@ from constrain.schema.algebra import Conj
 from constrain.schema.compute import Computation
 from constrain.schema.document import Site
 from constrain.schema.keywords import KEYWORDS
+from constrain.schema.reader import Reader
 
 Probe = Callable[[Any], bool]  # does anything fulfil this schema, put in the place of the root?
 
@@ -27,10 +28,11 @@ PAIRS = [
 ]
 
 
-def unsatisfiable(computation: Computation, site: Site, probe: Probe) -> ConstrainError:
-    """The error for an empty root, at the deepest place that explains it."""
+def unsatisfiable(computation: Computation, reader: Reader, probe: Probe) -> ConstrainError:
+    """The error for an empty root, at the deepest place that explains it. reader: what read its document."""
+    site = reader.document.root_site
     seen = {id(site.raw)}
-    while (inner := next(_empty_parts(computation, site), None)) is not None and id(inner.raw) not in seen:
+    while (inner := next(_empty_parts(computation, reader, site), None)) is not None and id(inner.raw) not in seen:
         seen.add(id(inner.raw))
         site = inner
     raw = site.raw
@@ -70,20 +72,20 @@ def _helps(site: Site, keyword: str, probe: Probe) -> bool:
         return False
 
 
-def _empty_parts(computation: Computation, site: Site) -> Iterator[Site]:
+def _empty_parts(computation: Computation, reader: Reader, site: Site) -> Iterator[Site]:
     """Required properties and items of a subschema that are themselves empty."""
     raw = site.raw if isinstance(site.raw, dict) else {}
     properties = raw.get("properties", {})
     for name in raw.get("required", []):
         if name in properties:
-            yield from _if_empty(computation, site, properties[name], "properties", name)
+            yield from _if_empty(computation, reader, site, properties[name], "properties", name)
     items = raw.get("items")
     if isinstance(items, dict) and isinstance(raw.get("minItems"), int) and raw["minItems"] > 0:
-        yield from _if_empty(computation, site, items, "items")
+        yield from _if_empty(computation, reader, site, items, "items")
 
 
-def _if_empty(computation: Computation, site: Site, raw: Any, *steps: str) -> Iterator[Site]:
-    conj: Conj = site.child(raw, *steps)
+def _if_empty(computation: Computation, reader: Reader, site: Site, raw: Any, *steps: str) -> Iterator[Site]:
+    conj: Conj = reader.conj(raw, site, steps)
     if not computation.inhabited(conj):
         inner = computation.document.site_of(conj) if isinstance(raw, dict) else None
         if inner is not None and inner.raw is not site.raw:

@@ -50,10 +50,17 @@ def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
     for number in normal.numbers:
         number_node(number)
     for array in normal.arrays:
-        shape = computation.array_shape(array)
-        if shape is not None:
+        if array.high is None and not (array.prefix or array.counts or array.unique):
+            if computation.has_arrays(array):
+                yield array.rest
+        elif (shape := computation.array_shape(array)) is not None:
             yield from shape.parts()
     for box in normal.objects:
+        if not box.needs and box.names == TRUE and len(box.classes) == 1:  # what it leads to is what is written
+            if computation.has_objects(box):
+                yield from (conj for _, conj in box.named)
+                yield box.classes[0][1]
+            continue
         for members in computation.object_shapes(box):
             yield from (conj for _, conj, _ in members.members)
             yield from (conj for _, conj, _ in members.entries(members.all_pending))

@@ -22,6 +22,7 @@ from constrain.schema.reading import Reading
 
 if TYPE_CHECKING:
     from constrain.schema.document import Site
+    from constrain.schema.reader import Reader
 
 Keyword = Callable[[Reading, Any], None]
 
@@ -70,9 +71,9 @@ KEYWORDS: dict[str, Keyword] = {
 }
 
 
-def parse(site: Site) -> Formula:
+def parse(reader: Reader, site: Site) -> Formula:
     """The formula of a subschema. Raises SchemaError at this place for malformed or unsupported keywords."""
-    reading = Reading(site)
+    reading = Reading(reader, site)
     lacks = site.dialect.lacks
     for name, value in site.raw.items():
         keyword = KEYWORDS.get(name) if isinstance(name, str) else _refuse_name(site, name)

@@ -20,34 +20,34 @@ def items(reading: Reading, value: Any) -> None:
             raise reading.site.error(
                 "a list of items is called prefixItems in this draft", "rename it prefixItems", "items"
             )
-        prefix = tuple(reading.site.child(item, "items", i) for i, item in enumerate(value))
-        reading.array = reading.array._replace(prefix=prefix)
+        prefix = tuple(reading.child(item, "items", i) for i, item in enumerate(value))
+        reading.array["prefix"] = prefix
     else:
-        reading.array = reading.array._replace(rest=reading.site.child(value, "items"))
+        reading.array["rest"] = reading.child(value, "items")
 
 
 def prefixItems(reading: Reading, value: Any) -> None:
     """One schema per position."""
     if not isinstance(value, list):
         raise reading.site.error("prefixItems is a list of schemas", 'write "prefixItems": [...]', "prefixItems")
-    prefix = tuple(reading.site.child(item, "prefixItems", i) for i, item in enumerate(value))
-    reading.array = reading.array._replace(prefix=prefix)
+    prefix = tuple(reading.child(item, "prefixItems", i) for i, item in enumerate(value))
+    reading.array["prefix"] = prefix
 
 
 def additionalItems(reading: Reading, value: Any) -> None:
     """The items after a list of `items`; without such a list it says nothing."""
     if isinstance(reading.raw.get("items"), list):
-        reading.array = reading.array._replace(rest=reading.site.child(value, "additionalItems"))
+        reading.array["rest"] = reading.child(value, "additionalItems")
 
 
 def minItems(reading: Reading, value: Any) -> None:
     """At least so many items."""
-    reading.array = reading.array._replace(low=count_value(reading, "minItems", value))
+    reading.array["low"] = count_value(reading, "minItems", value)
 
 
 def maxItems(reading: Reading, value: Any) -> None:
     """At most so many items."""
-    reading.array = reading.array._replace(high=count_value(reading, "maxItems", value))
+    reading.array["high"] = count_value(reading, "maxItems", value)
 
 
 def uniqueItems(reading: Reading, value: Any) -> None:
@@ -56,15 +56,15 @@ def uniqueItems(reading: Reading, value: Any) -> None:
         raise reading.site.error(f"uniqueItems is true or false, not {value!r}", "write true or false", "uniqueItems")
     high = reading.raw.get("maxItems")
     if value and not (isinstance(high, int) and high <= 1):
-        reading.array = reading.array._replace(unique=True)
+        reading.array["unique"] = True
         note = "equal items are vetoed; where a branch decides whether they may be equal, when the value is complete"
-        reading.site.document.residues.append((reading.site, "uniqueItems", note))
+        reading.document.residues.append((reading.site, "uniqueItems", note))
 
 
 def contains(reading: Reading, value: Any) -> None:
     """Between `minContains` (1 if it is not given) and `maxContains` items fulfil the schema."""
-    conj = reading.site.child(value, "contains")
-    document = reading.site.document
+    conj = reading.child(value, "contains")
+    document = reading.document
     document.subtle = True
     least, most = _contains_limit(reading, "minContains"), _contains_limit(reading, "maxContains")
     least = 1 if least is None else least
@@ -93,7 +93,8 @@ def _schemas(reading: Reading, keyword: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise reading.site.error(f"{keyword} is an object", f'write "{keyword}": {{...}}', keyword)
     for name in value:
-        check_text(reading, name, keyword)
+        if type(name) is not str or not name.isascii():
+            check_text(reading, name, keyword)
     return value
 
 
@@ -109,50 +110,49 @@ def _names(reading: Reading, keyword: str, value: Any) -> tuple[str, ...]:
 def properties(reading: Reading, value: Any) -> None:
     """A schema per name; the written order is the order of generation."""
     reading.mark = len(reading.formulas)
-    child = reading.site.child
-    named = tuple(
-        (name, child(raw, "properties", name)) for name, raw in _schemas(reading, "properties", value).items()
+    conj, site = reading.reader.conj, reading.site
+    reading.object["named"] = tuple(
+        [(name, conj(raw, site, ("properties", name))) for name, raw in _schemas(reading, "properties", value).items()]
     )
-    reading.object = reading.object._replace(named=named)
 
 
 def patternProperties(reading: Reading, value: Any) -> None:
     """A schema for every key that matches a pattern."""
-    reading.site.document.subtle = True
+    reading.document.subtle = True
     for text, raw in _schemas(reading, "patternProperties", value).items():
-        conj = reading.site.child(raw, "patternProperties", text)
+        conj = reading.child(raw, "patternProperties", text)
         reading.patterns.append((pattern_value(reading, "patternProperties", text), conj))
 
 
 def additionalProperties(reading: Reading, value: Any) -> None:
     """The schema of keys that are neither named nor match a pattern."""
-    reading.rest = reading.site.child(value, "additionalProperties")
+    reading.rest = reading.child(value, "additionalProperties")
 
 
 def required(reading: Reading, value: Any) -> None:
     """Names that must be present, declared or not."""
-    reading.object = reading.object._replace(required=_names(reading, "required", value))
+    reading.object["required"] = _names(reading, "required", value)
 
 
 def propertyNames(reading: Reading, value: Any) -> None:
     """What every key fulfils, as a string."""
-    reading.site.document.subtle = True
-    reading.object = reading.object._replace(names=reading.site.child(value, "propertyNames"))
+    reading.document.subtle = True
+    reading.object["names"] = reading.child(value, "propertyNames")
 
 
 def minProperties(reading: Reading, value: Any) -> None:
     """At least so many properties."""
-    reading.object = reading.object._replace(low=count_value(reading, "minProperties", value))
+    reading.object["low"] = count_value(reading, "minProperties", value)
 
 
 def maxProperties(reading: Reading, value: Any) -> None:
     """At most so many properties."""
-    reading.object = reading.object._replace(high=count_value(reading, "maxProperties", value))
+    reading.object["high"] = count_value(reading, "maxProperties", value)
 
 
 def _depends(reading: Reading, name: str, names: tuple[str, ...], conj: Conj) -> None:
     """The name is absent, or these names are present and the whole object fulfils conj."""
-    reading.site.document.subtle = True
+    reading.document.subtle = True
     absent = EVERYTHING._replace(objects=(ObjectBox(named=((name, FALSE),)),))
     present = NOTHING._replace(objects=(ObjectBox(required=(name, *names)),))
     then = Is(present) if conj == TRUE else AllOf((Is(present), Fulfils(conj)))
@@ -168,7 +168,7 @@ def dependentRequired(reading: Reading, value: Any) -> None:
 def dependentSchemas(reading: Reading, value: Any) -> None:
     """Schemas that a name entails."""
     for name, raw in _schemas(reading, "dependentSchemas", value).items():
-        _depends(reading, name, (), reading.site.child(raw, "dependentSchemas", name))
+        _depends(reading, name, (), reading.child(raw, "dependentSchemas", name))
 
 
 def dependencies(reading: Reading, value: Any) -> None:
@@ -177,4 +177,4 @@ def dependencies(reading: Reading, value: Any) -> None:
         if isinstance(entailed, list):
             _depends(reading, name, _names(reading, "dependencies", entailed), TRUE)
         else:
-            _depends(reading, name, (), reading.site.child(entailed, "dependencies", name))
+            _depends(reading, name, (), reading.child(entailed, "dependencies", name))

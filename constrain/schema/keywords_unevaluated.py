@@ -24,7 +24,8 @@ from constrain.schema.keywords_values import pattern_value
 from constrain.schema.reading import Reading
 
 if TYPE_CHECKING:
-    from constrain.schema.document import Document, Site
+    from constrain.schema.document import Site
+    from constrain.schema.reader import Reader
 
 MAX_CASES = 500
 
@@ -80,8 +81,8 @@ class Case(NamedTuple):
 
 def unevaluatedProperties(reading: Reading, value: Any) -> None:
     """What the properties fulfil that no other keyword evaluates."""
-    conj = reading.site.child(value, "unevaluatedProperties")
-    cases = _Cases(reading.site.document, Keys(), _own_keys).of(reading.site, asked=True)
+    conj = reading.child(value, "unevaluatedProperties")
+    cases = _Cases(reading.reader, Keys(), _own_keys).of(reading.site, asked=True)
 
     def box(keys: Keys) -> ObjectBox:
         named = tuple((name, TRUE) for name in sorted(keys.names))
@@ -95,8 +96,8 @@ def unevaluatedProperties(reading: Reading, value: Any) -> None:
 
 def unevaluatedItems(reading: Reading, value: Any) -> None:
     """What the items fulfil that no other keyword evaluates."""
-    conj = reading.site.child(value, "unevaluatedItems")
-    negate = reading.site.document.negation
+    conj = reading.child(value, "unevaluatedItems")
+    negate = reading.document.negation
 
     def box(items: Items) -> ArrayBox:
         outside = negate(conj)
@@ -105,14 +106,14 @@ def unevaluatedItems(reading: Reading, value: Any) -> None:
         rest = negate(outside) if items.contained else conj  # the union, by De Morgan
         return ArrayBox((TRUE,) * items.first, rest)
 
-    _add(reading, _Cases(reading.site.document, Items(), _own_items).of(reading.site, asked=True), box)
+    _add(reading, _Cases(reading.reader, Items(), _own_items).of(reading.site, asked=True), box)
 
 
 def _add(reading: Reading, cases: list[Case], box: Callable[[Any], ArrayBox | ObjectBox]) -> None:
     """Add the union of the cases to what is read."""
     if any(case.evaluated.every and not case.guards for case in cases):
         return
-    reading.site.document.subtle = True
+    reading.document.subtle = True
     parts: list[Formula] = []
     for guards, evaluated in cases:
         conditions = [_condition(guard) for guard in sorted(guards, key=repr)]
@@ -139,15 +140,15 @@ class _Cases:
     nothing: what is evaluated by no keyword. own: what the keywords of one subschema evaluate by themselves.
     """
 
-    def __init__(self, document: Document, nothing: Evaluated, own: Callable[[Site, bool], Evaluated]) -> None:
-        self.document = document
+    def __init__(self, reader: Reader, nothing: Evaluated, own: Callable[[Reader, Site, bool], Evaluated]) -> None:
+        self.reader = reader
         self.none = Case(frozenset(), nothing)
         self.own = own
         self._open: set[Conj] = set()  # on the present path: a loop without a property evaluates nothing new
 
     def of(self, site: Site, asked: bool = False) -> list[Case]:
         """The cases of a subschema that is fulfilled. asked: it is the one whose keyword is being read."""
-        found = [Case(frozenset(), self.own(site, asked))]
+        found = [Case(frozenset(), self.own(self.reader, site, asked))]
         for choice in self._choices(site):
             found = self._product(site, found, _pruned(choice))
         return found
@@ -167,7 +168,7 @@ class _Cases:
 
     def _inside(self, conj: Conj) -> list[Case]:
         """The cases of a conjunction that is fulfilled."""
-        atom = self.document.atoms[conj[0]] if conj else None
+        atom = self.reader.document.atoms[conj[0]] if conj else None
         if atom is None or conj in self._open:
             return [self.none]
         self._open.add(conj)
@@ -183,10 +184,14 @@ class _Cases:
     def _choices(self, site: Site) -> Iterator[list[Case]]:
         """For each applicator its cases, of which one holds."""
         raw = {key: value for key, value in site.raw.items() if key not in site.dialect.lacks}
-        child, none = site.child, self.none
+        none = self.none
+
+        def child(part: Any, *steps: str | int) -> Conj:
+            return self.reader.conj(part, site, steps)
+
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in raw:
-                yield self._inside(self.document.follow(site, keyword, raw[keyword]))
+                yield self._inside(self.reader.follow(site, keyword, raw[keyword]))
         for i, part in enumerate(raw.get("allOf", ())):
             yield self._inside(child(part, "allOf", i))
         for i, part in enumerate(raw.get("anyOf", ())):
@@ -204,10 +209,10 @@ class _Cases:
 
     def _conditional(self, site: Site, raw: dict[str, Any]) -> list[Case]:
         """`if` and `then`, or `else` where `if` fails; `if` counts also without them."""
-        condition = site.child(raw["if"], "if")
-        then = self._inside(site.child(raw.get("then", True), "then"))
-        otherwise = self._inside(site.child(raw.get("else", True), "else"))
-        fails = self.document.negation(condition)
+        condition = self.reader.conj(raw["if"], site, ("if",))
+        then = self._inside(self.reader.conj(raw.get("then", True), site, ("then",)))
+        otherwise = self._inside(self.reader.conj(raw.get("else", True), site, ("else",)))
+        fails = self.reader.document.negation(condition)
         return [
             self.none,
             *self._product(site, self._guarded(condition), then),
@@ -225,18 +230,18 @@ def _pruned(cases: Iterable[Case]) -> list[Case]:
     return kept
 
 
-def _own_keys(site: Site, asked: bool) -> Keys:
+def _own_keys(reader: Reader, site: Site, asked: bool) -> Keys:
     """What the keywords of one subschema evaluate of an object."""
     raw = site.raw
     if "additionalProperties" in raw or ("unevaluatedProperties" in raw and not asked):
         return Keys(every=True)
     patterns = raw.get("patternProperties", {})
-    reading = Reading(site)
+    reading = Reading(reader, site)
     languages = frozenset(pattern_value(reading, "patternProperties", text) for text in patterns)
     return Keys(frozenset(raw.get("properties", {})), languages)
 
 
-def _own_items(site: Site, asked: bool) -> Items:
+def _own_items(reader: Reader, site: Site, asked: bool) -> Items:
     """What the keywords of one subschema evaluate of an array."""
     raw, dialect = site.raw, site.dialect
     tuples = isinstance(raw.get("items"), list) and dialect.array_items
@@ -245,5 +250,5 @@ def _own_items(site: Site, asked: bool) -> Items:
         return Items(every=True)
     prefix = raw["items"] if tuples else () if "prefixItems" in dialect.lacks else raw.get("prefixItems", ())
     if "contains" in raw and "prefixItems" not in dialect.lacks:  # not in draft 2019-09
-        return Items(len(prefix), frozenset({site.child(raw["contains"], "contains")}))
+        return Items(len(prefix), frozenset({reader.conj(raw["contains"], site, ("contains",))}))
     return Items(len(prefix))

@@ -16,16 +16,18 @@ from constrain.schema.patterns import pattern_node
 from constrain.schema.reading import TYPES, Reading
 from constrain.schema.values import is_encodable, set_of_values
 
+NAMED_TYPES = TYPES | {"integer"}
+
 
 def type_(reading: Reading, value: Any) -> None:
     """One type or a list of types."""
     names = [value] if isinstance(value, str) else value
-    known = TYPES | {"integer"}
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise reading.site.error("type is a name or a list of names", f"use {', '.join(sorted(known))}", "type")
+        raise reading.site.error("type is a name or a list of names", f"use {', '.join(sorted(NAMED_TYPES))}", "type")
     for name in names:
-        if name not in known:
-            raise reading.site.error(f"type {name!r} does not exist", f"use {', '.join(sorted(known))}", "type")
+        if name not in NAMED_TYPES:
+            fix = f"use {', '.join(sorted(NAMED_TYPES))}"
+            raise reading.site.error(f"type {name!r} does not exist", fix, "type")
     reading.integer = "integer" in names and "number" not in names
     if reading.site.dialect.nullable and reading.raw.get("nullable") is True:
         names = [*names, "null"]
@@ -46,7 +48,7 @@ def const(reading: Reading, value: Any) -> None:
 
 def _constants(reading: Reading, values: list[Any], keyword: str) -> None:
     try:
-        normal = set_of_values(values, reading.site.document.constant)
+        normal = set_of_values(values, reading.document.constant)
     except ConstrainError as error:
         raise reading.site.error(f"{keyword}: {error.message}", error.fix, keyword) from error
     except (ValueError, TypeError, AttributeError) as error:
@@ -60,7 +62,7 @@ def check_text(reading: Reading, text: Any, keyword: str) -> str:
     """A text without lone surrogates: such a text has no UTF-8 spelling."""
     if not isinstance(text, str):
         raise reading.site.error(f"{keyword}: {text!r} is not a text", "use a text", keyword)
-    if not is_encodable(text):
+    if not text.isascii() and not is_encodable(text):
         fault = f"{keyword}: {text!r} holds half of a surrogate pair, which is no character"
         raise reading.site.error(fault, "write the whole pair", keyword)
     return text
@@ -125,7 +127,7 @@ def multipleOf(reading: Reading, value: Any) -> None:
     box = NumberBox(multiple=step)
     if not is_regular(box):
         note = f"multiples of {Fraction(step)} have no small automaton: checked when the value is complete"
-        reading.site.document.residues.append((reading.site, "multipleOf", note))
+        reading.document.residues.append((reading.site, "multipleOf", note))
     reading.numbers.append(box)
 
 
@@ -172,7 +174,7 @@ def format_(reading: Reading, value: Any) -> None:
     """A format that is known is asserted (unless `formats="annotate"`); others are annotations."""
     if not isinstance(value, str):
         raise reading.site.error(f"format is a name, not {value!r}", "write the name of a format", "format")
-    if reading.site.document.options.formats == "assert" and value in FORMATS:
+    if reading.document.options.formats == "assert" and value in FORMATS:
         reading.texts.append(format_language(value))
         if value in CHECKED_LATER:
-            reading.site.document.residues.append((reading.site, "format", CHECKED_LATER[value]))
+            reading.document.residues.append((reading.site, "format", CHECKED_LATER[value]))

@@ -3,7 +3,8 @@
 The idea: a value is a nonterminal whose alternatives are made when a generation first reaches it. Small terminals
 (brackets, the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their
 states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`compute.py`), so
-a generation never runs into a dead end.
+a generation never runs into a dead end. Symbols refer to the lowering, which keeps no nonterminal: they are made
+again where they are needed again, and equal ones are one nonterminal to the engine.
 
 Structure: whitespace is a terminal of its own between structural tokens; tails of lists are right recursive and are
 parsed in constant space, so a value ends when its last bracket is read.
@@ -12,15 +13,14 @@ parsed in constant space, so a value ends when its last bracket is read.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
 
 from constrain.automata.syntax import ANY_TEXT, alternate
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
 from constrain.schema.compute import Computation
 from constrain.schema.digits import NUMBER, number_node
-from constrain.schema.lower_arrays import ArrayRule
-from constrain.schema.lower_objects import ObjectRule
+from constrain.schema.lower_arrays import array_alternatives
+from constrain.schema.lower_objects import object_alternatives
 from constrain.schema.numbers import has_numbers
 from constrain.schema.strings import is_void
 from constrain.schema.terminals import (
@@ -47,7 +47,7 @@ class Lowering:
         self.in_order = property_order == "schema"
         self.space = space(whitespace)
         self.number = next(_numbers)  # stands for the schema in keys of nonterminals, which outlive it
-        self._symbols: dict[Conj, Symbol] = {TRUE: any_value(whitespace)}
+        self._terminals: dict[Conj, Terminal | None] = {}  # None: not one terminal
         self._numbers_of_boxes: dict[ArrayBox | ObjectBox, int] = {}
 
     def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int]:
@@ -56,16 +56,19 @@ class Lowering:
 
     def value(self, conj: Conj) -> Symbol:
         """The symbol of the values that fulfil a conjunction, which is inhabited."""
-        symbol = self._symbols.get(conj)
-        if symbol is None:
-            parts = self.parts(self.computation.normal(conj))
-            symbol = parts[0] if len(parts) == 1 else _Value((self.number, "value", *conj), parts)
-            self._symbols[conj] = symbol
-        return symbol
+        if conj == TRUE:
+            return any_value(self.whitespace)
+        if conj in self._terminals:
+            terminal = self._terminals[conj]
+        else:
+            normal = self.computation.normal(conj)
+            found = [] if normal.arrays or normal.objects else self.terminals(normal)
+            terminal = self._terminals[conj] = found[0] if len(found) == 1 else None
+        return terminal if terminal is not None else _Value(self, conj)
 
-    def parts(self, normal: Normal) -> list[Symbol]:
-        """The parts of a set that are inhabited, each one symbol."""
-        found: list[Symbol] = []
+    def terminals(self, normal: Normal) -> list[Terminal]:
+        """The parts of a set that are no containers, as far as they are inhabited."""
+        found: list[Terminal] = []
         if normal.null:
             found.append(NULL)
         if normal.booleans:
@@ -76,19 +79,27 @@ class Lowering:
             found.append(ANY_NUMBER if node == NUMBER else Terminal(node, name="number"))
         if not is_void(normal.strings):
             found.append(ANY_STRING if normal.strings == ANY_TEXT else string_terminal(normal.strings))
-        found += [ArrayRule(self, box) for box in normal.arrays if self.computation.has_arrays(box)]
-        found += [ObjectRule(self, box) for box in normal.objects if self.computation.has_objects(box)]
+        return found
+
+    def alternatives(self, conj: Conj) -> Alternatives:
+        """The ways to write a value; containers as far as their first bracket."""
+        normal = self.computation.normal(conj)
+        found: Alternatives = [[terminal] for terminal in self.terminals(normal)]
+        for array in normal.arrays:
+            found += array_alternatives(self, array)
+        for box in normal.objects:
+            found += object_alternatives(self, box)
         return found
 
 
 class _Value(Nonterminal):
-    """Any of some symbols."""
+    """The values that fulfil a conjunction."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("conj", "lowering")
 
-    def __init__(self, key: Hashable, parts: list[Symbol]) -> None:
-        super().__init__("value", key=key)
-        self.parts = parts
+    def __init__(self, lowering: Lowering, conj: Conj) -> None:
+        super().__init__("value", key=(lowering.number, "value", *conj))
+        self.lowering, self.conj = lowering, conj
 
     def expand(self) -> Alternatives:
-        return [[symbol] for symbol in self.parts]
+        return self.lowering.alternatives(self.conj)

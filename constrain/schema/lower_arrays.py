@@ -21,20 +21,12 @@ if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
 
 
-class ArrayRule(Nonterminal):
-    """The arrays of a box, which is inhabited."""
-
-    __slots__ = ("box", "lowering")
-
-    def __init__(self, lowering: Lowering, box: ArrayBox) -> None:
-        super().__init__("array", key=lowering.key(box))
-        self.lowering, self.box = lowering, box
-
-    def expand(self) -> Alternatives:
-        shape = self.lowering.computation.array_shape(self.box)
-        assert shape is not None
-        rules = _ArrayRules(self.lowering, shape)
-        return [[OPEN_ARRAY, *self.lowering.space, rules.situation(0, shape.start)]]
+def array_alternatives(lowering: Lowering, box: ArrayBox) -> Alternatives:
+    """The arrays of a box; none if there are none."""
+    shape = lowering.computation.array_shape(box)
+    if shape is None:
+        return []
+    return [[OPEN_ARRAY, *lowering.space, _ArrayRules(lowering, shape).situation(0, shape.start)]]
 
 
 class _ArrayRules:

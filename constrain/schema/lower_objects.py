@@ -51,24 +51,15 @@ class Situation(NamedTuple):
         return self.done, self.size, needs, self.any_yet, self.open_yet
 
 
-class ObjectRule(Nonterminal):
-    """The objects of a box, which is inhabited."""
-
-    __slots__ = ("box", "lowering")
-
-    def __init__(self, lowering: Lowering, box: ObjectBox) -> None:
-        super().__init__("object", key=lowering.key(box))
-        self.lowering, self.box = lowering, box
-
-    def expand(self) -> Alternatives:
-        lowering = self.lowering
-        make = _InOrder if lowering.in_order else _AnyOrder
-        alternatives: Alternatives = []
-        for number, shape in enumerate(lowering.computation.object_shapes(self.box)):
-            rules = make(lowering, shape, (*lowering.key(self.box), number))
-            start = Situation(0, 0, shape.all_pending, False)
-            alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
-        return alternatives
+def object_alternatives(lowering: Lowering, box: ObjectBox) -> Alternatives:
+    """The objects of a box, one alternative for each shape; none if there are none."""
+    make = _InOrder if lowering.in_order else _AnyOrder
+    alternatives: Alternatives = []
+    for number, shape in enumerate(lowering.computation.object_shapes(box)):
+        rules = make(lowering, shape, (*lowering.key(box), number))
+        start = Situation(0, 0, shape.all_pending, False)
+        alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
+    return alternatives
 
 
 _NOTHING_MADE: tuple[None, Alternatives] = (None, [])

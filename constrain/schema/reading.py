@@ -29,6 +29,7 @@ from constrain.schema.strings import meet_strings
 
 if TYPE_CHECKING:
     from constrain.schema.document import Site
+    from constrain.schema.reader import Reader
 
 TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
 
@@ -37,11 +38,14 @@ class Reading:
     """The state of reading one subschema.
 
     types: JSON types that stay allowed; numbers, texts, arrays: conditions to be intersected (an array condition None
-      is fulfilled by no array); length: (low, high) in characters; the remaining fields are those of ArrayBox and
-      ObjectBox. formulas: conditions across types, in written order; `mark` is where among them the boxes stand.
+      is fulfilled by no array); length: (low, high) in characters; array, object: fields of ArrayBox and ObjectBox;
+      patterns, rest: what undeclared keys lead to. formulas: conditions across types, in written order; `mark` is where
+      among them the boxes stand.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, reader: Reader, site: Site) -> None:
+        self.reader = reader
+        self.document = reader.document
         self.site = site
         self.raw: dict[str, Any] = site.raw
         self.types: frozenset[str] = TYPES
@@ -49,13 +53,17 @@ class Reading:
         self.numbers: list[NumberBox] = []
         self.texts: list[Node] = []
         self.length: tuple[int, int | None] = (0, None)
-        self.array = ANY_ARRAY
+        self.array: dict[str, Any] = {}
         self.arrays: list[ArrayBox | None] = []
-        self.object = ANY_OBJECT
+        self.object: dict[str, Any] = {}
         self.patterns: list[tuple[Node, Conj]] = []
         self.rest: Conj = TRUE
         self.formulas: list[Formula] = []
         self.mark: int | None = None
+
+    def child(self, raw: Any, *steps: str | int) -> Conj:
+        """The conjunction that stands for a subschema of this one."""
+        return self.reader.conj(raw, self.site, steps)
 
     def formula(self) -> Formula:
         """The intersection of everything read."""
@@ -94,26 +102,25 @@ class Reading:
         return language
 
     def _arrays(self) -> tuple[ArrayBox, ...]:
-        box: ArrayBox | None = self.array
-        if self.array.high is not None and self.array.high < self.array.low:
+        own = ArrayBox(**self.array) if self.array else ANY_ARRAY
+        if own.high is not None and own.high < own.low:
             return ()
+        box: ArrayBox | None = own
         for condition in self.arrays:
             box = box and condition and meet_arrays(box, condition)
         return (box,) if box is not None else ()
 
     def _objects(self) -> tuple[ObjectBox, ...]:
         """Properties, pattern properties and the rest, as one box."""
-        box: ObjectBox | None = self.object
-        if not self.patterns:
-            if self.rest != TRUE:
-                box = self.object._replace(classes=((ANY_TEXT, self.rest),))
-        else:
-            box = self._with_patterns()
+        if self.rest != TRUE and not self.patterns:
+            self.object["classes"] = ((ANY_TEXT, self.rest),)
+        own = ObjectBox(**self.object) if self.object else ANY_OBJECT
+        box = self._with_patterns(own) if self.patterns else own
         if box is None or (box.high is not None and box.high < box.low):
             return ()
         return (box,)
 
-    def _with_patterns(self) -> ObjectBox | None:
+    def _with_patterns(self, declared: ObjectBox) -> ObjectBox | None:
         """Keys that match a pattern answer to it also if they are named; only keys that match nothing are the rest.
 
         The conditions of single patterns are intersected as boxes: (key in P: conj, any other key: TRUE).
@@ -122,9 +129,9 @@ class Reading:
         box: ObjectBox | None = ObjectBox()
         if self.rest != TRUE:
             box = ObjectBox(classes=((whole, TRUE), (complement(whole), self.rest)))
-            named = tuple((name, TRUE) for name, _ in self.object.named)
+            named = tuple((name, TRUE) for name, _ in declared.named)
             box = box._replace(named=named)
         for language, conj in self.patterns:
             if box is not None and conj != TRUE:
                 box = meet_objects(box, ObjectBox(classes=((language, conj), (complement(language), TRUE))))
-        return box and meet_objects(self.object, box)
+        return box and meet_objects(declared, box)

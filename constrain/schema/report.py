@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from constrain.schema.document import Document, Site
+from constrain.schema.document import Options, Site
 from constrain.schema.formats import FORMATS, NARROWED_FORMATS
 from constrain.schema.keywords import KEYWORDS
+from constrain.schema.reader import Reader
 
 HELPERS = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}
 NARROWED = {
@@ -32,12 +33,13 @@ class Entry(NamedTuple):
     note: str = ""
 
 
-def make_report(document: Document) -> list[Entry]:
+def make_report(reader: Reader) -> list[Entry]:
     """Every keyword of every subschema that was reached, then the residues of JSON itself."""
+    document = reader.document
     residual = {(id(site), keyword): note for site, keyword, note in document.residues}
-    entries = [entry for site in document.sites for entry in _entries(site, site, residual)]
-    for site, serial in document.twins:
-        entries += _entries(site, document.atoms[serial], residual)
+    entries = [entry for site in document.sites for entry in _entries(site, site, residual, document.options)]
+    for site, serial in reader.twins:
+        entries += _entries(site, document.atoms[serial], residual, document.options)
     entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches those that are not declared"))
     if document.options.property_order == "schema":
         entries.append(
@@ -46,14 +48,14 @@ def make_report(document: Document) -> list[Entry]:
     return entries
 
 
-def _entries(site: Site, first: object, residual: dict[tuple[int, str], str]) -> Iterator[Entry]:
+def _entries(site: Site, first: object, residual: dict[tuple[int, str], str], options: Options) -> Iterator[Entry]:
     """The lines of one subschema; first: the equal subschema that was read."""
     pointer = site.pointer
     for keyword, value in site.raw.items():
         note = residual.get((id(first), keyword))
         if note is not None:
             yield Entry(keyword, pointer, "enforced" if keyword == "uniqueItems" else "residual", note)
-        elif keyword == "format" and (value not in FORMATS or site.document.options.formats == "annotate"):
+        elif keyword == "format" and (value not in FORMATS or options.formats == "annotate"):
             known = "not asserted on request" if value in FORMATS else f"the format {value!r} is not known"
             yield Entry(keyword, pointer, "annotation", known)
         elif keyword in KEYWORDS and keyword not in site.dialect.lacks:

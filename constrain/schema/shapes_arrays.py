@@ -13,7 +13,7 @@ Limit: `MAX_STEPS` items or counts that must be looked ahead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
@@ -28,17 +28,20 @@ State = tuple[int, ...]
 Entry = tuple[Conj, State]  # what the item fulfils, the state afterwards
 
 
-class Inside(NamedTuple):
-    """What a shape asks about its parts.
+class Inside(Protocol):
+    """What a shape asks about its parts (`compute.Computation`)."""
 
-    negate: names the complement of a conjunction. values: the finitely many values of a conjunction, or None.
-    constant: names a value.
-    """
+    def inhabited(self, conj: Conj) -> bool:
+        """Does anything fulfil it?"""
 
-    inhabited: Inhabited
-    negate: Callable[[Conj], Conj]
-    values: Callable[[Conj], tuple[Any, ...] | None]
-    constant: Callable[[Any], Conj]
+    def negation(self, conj: Conj) -> Conj:
+        """Names the complement of a conjunction."""
+
+    def values(self, conj: Conj) -> tuple[Any, ...] | None:
+        """The finitely many values of a conjunction, or None."""
+
+    def constant(self, value: Any) -> Conj:
+        """Names a value."""
 
 
 class ArrayShape(Protocol):
@@ -158,7 +161,7 @@ class CountedArrays:
         count = self.counts[n]
         if i < count.start:
             return [((), seen)]
-        other: Conj = () if count.most is None else self.inside.negate(count.conj)
+        other: Conj = () if count.most is None else self.inside.negation(count.conj)
         return [(count.conj, seen + 1), (other, seen)] if seen < self.caps[n] else [(other, seen)]
 
     def complete(self, i: int, state: State) -> bool:

@@ -163,11 +163,13 @@ def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | 
             return None
     kept = []
     for language, conj in classes:
-        texts = finite_texts(language)
+        texts = None if language is ANY_TEXT else finite_texts(language)
         if texts is None or conj == FALSE:
             kept.append((language, conj))
         else:
             named.update((text, conj) for text in texts if text not in named)
+    if box.names == TRUE and len(named) == len(box.named) and len(kept) == len(classes):
+        return box
     return box._replace(named=tuple(named.items()), classes=tuple(kept), names=TRUE)
 
 

@@ -26,6 +26,7 @@ from constrain.schema.dynamic import DynamicReference
 from constrain.schema.explore import explore
 from constrain.schema.inputs import described
 from constrain.schema.lower import Lowering
+from constrain.schema.reader import Reader
 from constrain.schema.references import Scope
 from constrain.schema.report import Entry, make_report
 from constrain.schema.residual import check_text, read_exactly
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 Whitespace = Literal["bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
+ORDERS, FORMAT_POLICIES = get_args(PropertyOrder), get_args(Formats)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,10 +65,10 @@ class JsonSchema(Source):
         """The schema, read and computed as far as was needed. Raises SchemaError, UnsatisfiableError, LimitError."""
         budget = self.budget.start()
         try:
-            document = read(self.schema, self.options, self.registry, budget)
+            document = self._read(budget).document
             computation = Computation(document, budget)
             if not computation.root_inhabited():
-                raise unsatisfiable(computation, document.root_site, self._probe)
+                raise self._unsatisfiable()
             if document.subtle:
                 explore(computation)
         except RecursionError:
@@ -75,10 +77,18 @@ class JsonSchema(Source):
             ) from None
         return computation
 
+    def _read(self, budget: Budget, noting: bool = False) -> Reader:
+        return read(self.schema, self.options, self.registry, budget, noting)
+
+    def _unsatisfiable(self) -> ConstrainError:
+        """Why nothing fulfils the schema: asked of a reader that is kept."""
+        reader = self._read(self.budget)
+        return unsatisfiable(Computation(reader.document, self.budget), reader, self._probe)
+
     def _probe(self, raw: Any) -> bool:
         """Does anything fulfil this schema in the place of the root?"""
-        document = read(self._with_definitions(raw), self.options, self.registry, self.budget)
-        return Computation(document, self.budget).root_inhabited()
+        reader = read(self._with_definitions(raw), self.options, self.registry, self.budget)
+        return Computation(reader.document, self.budget).root_inhabited()
 
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root, so that its references still lead somewhere."""
@@ -118,8 +128,8 @@ class JsonSchema(Source):
 
     @cached_property
     def report(self) -> list[Entry]:
-        """What becomes of every keyword."""
-        return make_report(self.document)
+        """What becomes of every keyword: the schema is read once more."""
+        return make_report(self._read(Budget().start(), noting=True))
 
     def parse(self, text: str) -> Any:
         """The value of a member text: JSON, or an instance of the type that was given. Raises ValueError."""
@@ -161,13 +171,13 @@ class JsonSchema(Source):
         return f"json_schema({excerpt(self.schema, 60)})"
 
 
-def read(schema: Any, options: Options, registry: Any, budget: Budget) -> Document:
-    """Read a schema into its document."""
+def read(schema: Any, options: Options, registry: Any, budget: Budget, noting: bool = False) -> Reader:
+    """Read a schema."""
     dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
     try:
-        return Document(schema, dialect, options, Scope(schema, dialect, registry), budget)
+        return Reader(schema, dialect, options, Scope(schema, dialect, registry), budget, noting=noting)
     except DynamicReference:
-        return Document(schema, dialect, options, Scope(schema, dialect, registry), budget, dynamic=True)
+        return Reader(schema, dialect, options, Scope(schema, dialect, registry), budget, dynamic=True, noting=noting)
 
 
 def _stated_dialect(schema: Any, registry: Any) -> Dialect:
@@ -215,8 +225,8 @@ def json_schema(
     """
     for value, allowed, name in (
         (whitespace, POLICIES, "whitespace"),
-        (property_order, get_args(PropertyOrder), "property_order"),
-        (formats, get_args(Formats), "formats"),
+        (property_order, ORDERS, "property_order"),
+        (formats, FORMAT_POLICIES, "formats"),
     ):
         if value not in allowed:
             raise ConstrainError(f"{name}={value!r} is not an option", fix=f"use one of {', '.join(allowed)}")

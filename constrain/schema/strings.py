@@ -50,6 +50,20 @@ def is_void(node: Node) -> bool:
     return decide.is_empty(at_most(node))
 
 
+@lru_cache(maxsize=1024)
+def plainly_some(node: Node) -> bool:
+    """Does the tree show, without an automaton, that the language is not empty?"""
+    if isinstance(node, Literals):
+        return bool(node.texts)
+    if isinstance(node, Chars):
+        return bool(node.ranges)
+    if isinstance(node, Repeat):
+        return node.low == 0 or plainly_some(node.node)
+    if isinstance(node, Concat):
+        return all(map(plainly_some, node.args))
+    return isinstance(node, Alternate) and any(map(plainly_some, node.args))
+
+
 def without(language: Node, texts: list[str]) -> Node:
     """The language less finitely many texts."""
     if isinstance(language, Literals):

@@ -20,56 +20,61 @@ SCHEMAS = frozenset(
     {"items", "additionalItems", "additionalProperties", "prefixItems", "contains", "propertyNames", "not"}
     | {"allOf", "anyOf", "oneOf", "if", "then", "else"}
 )
+ROLES = {keyword: role for role in (SILENT, NAMES, MAPS, SCHEMAS) for keyword in role}  # others: plain values
+
+Content = tuple[tuple[str, Hashable], ...]
 
 
 class Contents:
-    """Numbers for the contents of subschemas."""
+    """Numbers for the contents of subschemas.
 
-    def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
-        self._known: dict[int, int | None] = {}  # by id(raw): the document keeps its dicts alive
+    root: equal to nothing else; it is not looked into, as it may hold definitions that nobody uses.
+    """
 
-    def number(self, raw: Any) -> int | None:
-        """The number of a subschema's content; None if it is only equal to itself."""
-        known = self._known.get(id(raw), -1)
-        if known == -1:
-            key = self._key(raw)
-            known = None if key is None else self._numbers.setdefault(key, len(self._numbers))
-            self._known[id(raw)] = known
+    def __init__(self, root: Any) -> None:
+        self._numbers: dict[Content, int] = {}
+        self._contents: list[Content] = []
+        self._known: dict[int, int] = {}  # by id(raw): the document keeps its dicts alive
+        self._known[id(root)] = self._number((("itself", id(root)),))
+
+    def number(self, raw: dict[str, Any]) -> int:
+        """The number of a subschema's content."""
+        known = self._known.get(id(raw))
+        if known is not None:
+            return known
+        parts: list[tuple[str, Hashable]] = []
+        for key, value in raw.items():
+            role = ROLES.get(key)
+            if role is SILENT:
+                continue
+            if role is NAMES:
+                parts = [("itself", id(raw))]
+                break
+            part: Hashable
+            if type(value) is str:
+                part = value
+            elif role is SCHEMAS and isinstance(value, dict):
+                part = self.number(value)
+            elif role is not None and isinstance(value, dict if role is MAPS else list):
+                inner: list[Hashable] = ["several"]
+                for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+                    inner += (name, self.number(each) if type(each) is dict else plain(each))
+                part = tuple(inner)
+            else:
+                part = plain(value)
+            parts.append((key, part))
+        known = self._known[id(raw)] = self._number(tuple(parts))
         return known
 
-    def _key(self, raw: dict[str, Any]) -> Hashable:
-        parts = []
-        for key, value in raw.items():
-            if key in SILENT:
-                continue
-            if key in NAMES or not isinstance(key, str):
-                return None
-            part = value if type(value) is str else self._value(key, value)
-            if part is None:
-                return None
-            parts.append((key, part))
-        return tuple(parts)
+    def content(self, number: int) -> Content:
+        """What a number stands for: pairs (keyword, stand-in for its value)."""
+        return self._contents[number]
 
-    def _value(self, key: str, value: Any) -> Hashable:
-        if isinstance(value, dict):
-            if key in SCHEMAS:
-                return self.number(value)
-            if key in MAPS:
-                return self._several(value.items())
-            return plain(value)
-        if isinstance(value, list) and key in SCHEMAS:
-            return self._several(enumerate(value))
-        return plain(value)
-
-    def _several(self, items: Any) -> Hashable:
-        parts = []
-        for name, value in items:
-            part = self.number(value) if isinstance(value, dict) else plain(value)
-            if part is None:
-                return None
-            parts.append((name, part))
-        return ("several", *parts)
+    def _number(self, content: Content) -> int:
+        known = self._numbers.setdefault(content, len(self._contents))
+        if known == len(self._contents):
+            self._contents.append(content)
+        return known
 
 
 def plain(value: Any) -> Hashable:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
+import numpy as np
 import pytest
 
 import constrain
@@ -31,10 +35,49 @@ def test_equal_sources_share_states(name: str) -> None:
     assert automaton.A[arena.RECORDS] == records
 
 
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_is_asked_for_again_is_kept(name: str) -> None:
+    make, text = SOURCES[name]
+    automaton = constrain.TokenAutomaton(vocabularies.tiny())
+    for _ in range(2):  # nobody holds the first when the second comes
+        assert constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher().advance_bytes(text)
+    records = int(automaton.A[arena.RECORDS])
+    third = constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher()
+    assert third.advance_bytes(text)
+    assert automaton.A[arena.RECORDS] == records
+
+
 def test_the_latest_sources_are_remembered() -> None:
     from constrain.engine.automaton import REMEMBERED
 
     automaton = constrain.TokenAutomaton(vocabularies.tiny())
     for n in range(REMEMBERED + 10):
-        constrain.compile(constrain.choices([f"option {n}"]), vocabularies.tiny(), automaton=automaton)
-    assert len(automaton._grammars) == REMEMBERED
+        for _ in range(2):
+            constrain.compile(constrain.choices([f"option {n}"]), vocabularies.tiny(), automaton=automaton)
+    assert len(automaton._kept) == len(automaton._grammars) == REMEMBERED
+
+
+def test_what_is_asked_for_once_is_freed_at_once() -> None:
+    """No cycles in what a schema leads to: nothing waits for the garbage collector."""
+    schemas = [
+        {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"enum": [1, "x", {"c": 2}]}}, "required": ["b"]},
+        {"anyOf": [{"required": ["a"]}, {"not": {"type": "array", "contains": {"type": "null"}}}]},
+        {"type": "array", "items": {"oneOf": [{"type": "string", "pattern": "^a"}, {"type": "integer"}]}},
+        {"$id": "http://a.test", "properties": {"a": {"$id": "b", "items": {"$ref": "#/$defs/c"}, "$defs": {"c": {}}}}},
+    ]
+    automaton = constrain.TokenAutomaton(vocabularies.tiny())
+    gc.collect()
+    gc.disable()
+    try:
+        for schema in schemas:
+            compiled = constrain.compile(constrain.json_schema(schema), vocabularies.tiny(), automaton=automaton)
+            matcher = compiled.matcher()
+            for byte in b'{"a":':
+                matcher.advance_bytes(bytes([byte]))
+            matcher.fill_mask(np.zeros(vocabularies.tiny().words, np.uint32))
+            computation = weakref.ref(compiled.source.computation)
+            document = weakref.ref(compiled.source.computation.document)
+            del compiled, matcher
+            assert computation() is None and document() is None, schema
+    finally:
+        gc.enable()
