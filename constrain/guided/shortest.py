@@ -209,7 +209,7 @@ class _Ways:
     def _inside(self, parser: int, lexer: int) -> Text:
         """The least text that ends a lexeme that began in a parser state, and what follows it.
 
-        PERF: only terminals that the lexeme may still be are looked at: tens of the thousands of items of a state of SQL.
+        PERF: only terminals that the lexeme may still be are looked at: of thousands of items in SQL, tens.
         """
         if (parser, lexer) in self._left:
             return self._left[parser, lexer]
