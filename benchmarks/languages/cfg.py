@@ -1,8 +1,9 @@
 """The languages of `cfg.py`: a grammar text that this library and llguidance read, the same in XGrammar's EBNF, texts.
 
 A language is written so that no engine has to guess: keywords cannot be names, names and numbers never touch. For JSON
-and arithmetic the Lark text is that of the collection. XGrammar gets JSON as the grammar that it brings along. Whether
-all engines accept all texts is checked by the run.
+and arithmetic the Lark text is that of the collection. Where lexemes are words, this library's lexer is the greedy one,
+as it is for programming languages (llguidance's always is). XGrammar gets JSON as the grammar that it brings along.
+Whether all engines accept all texts is checked by the run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
+from typing import Literal
 
 import constrain.grammars
 from languages.corpora import arithmetic as arithmetic_corpus
@@ -21,7 +23,7 @@ BUILT_IN = "<the JSON grammar that xgrammar brings along>"
 
 @dataclass(frozen=True)
 class Language:
-    """lark: for constrain (lexer="dynamic") and llguidance. ebnf: for xgrammar. texts: about so many, drawn by a seed.
+    """lark: for constrain (with this lexer) and llguidance. ebnf: for xgrammar. texts: about so many, drawn by a seed.
     long: one text of about so many bytes; the first so many of a longer one, up to where a text may end."""
 
     name: str
@@ -29,6 +31,7 @@ class Language:
     ebnf: str
     texts: Callable[[Random, int], Iterator[str]]
     long: Callable[[int], str]
+    lexer: Literal["dynamic", "greedy"] = "dynamic"
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -285,8 +288,8 @@ def languages() -> list[Language]:
 
     return [
         Language("json", text("json"), BUILT_IN, _json_texts, _json_long),
-        Language("sql", SQL_LARK, SQL_EBNF, _sql_texts, _sql_long),
-        Language("python", PYTHON_LARK, PYTHON_EBNF, _python_texts, _python_long),
+        Language("sql", SQL_LARK, SQL_EBNF, _sql_texts, _sql_long, "greedy"),
+        Language("python", PYTHON_LARK, PYTHON_EBNF, _python_texts, _python_long, "greedy"),
         Language("arithmetic", text("arithmetic"), ARITHMETIC_EBNF, _arithmetic_texts, _arithmetic_long),
     ]
 

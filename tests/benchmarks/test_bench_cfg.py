@@ -24,7 +24,7 @@ def test_both_grammars_take_the_texts(name: str, request: pytest.FixtureRequest)
     if language.texts is LANGUAGES["json"].texts:
         request.getfixturevalue("maskbench_dir")  # or skip
     texts = [*language.texts(Random(2), 8), language.long(400)]
-    sources = [constrain.grammar(language.lark)]
+    sources = [constrain.grammar(language.lark, lexer=language.lexer)]
     if language.ebnf != cfg.BUILT_IN:
         sources.append(constrain.grammar(language.ebnf, format="ebnf", start="root"))
     for source in sources:
