@@ -66,9 +66,14 @@ class XGrammar(peers.XGrammar):
 def make(name: str, vocabulary: BenchVocabulary) -> Any:
     """The adapter of an engine, warmed up on a small schema; its `compile` then takes a grammar's folder."""
     kinds: dict[str, Any] = {"constrain": Constrain, "llguidance": LLGuidance, "xgrammar": XGrammar}
-    kind = kinds[name]
+    return warmed(kinds[name], vocabulary)
+
+
+def warmed(kind: Any, vocabulary: BenchVocabulary) -> Any:
+    """An adapter of a class whose `compile` takes no schema, after one small schema."""
     engine = kind(vocabulary, Settings())
-    mask_engines.warm_up(_AsBefore(engine, kind.__mro__[1]), vocabulary.encode('{"a": "b"}'))
+    base = next(each for each in kind.__mro__ if each.__module__.startswith("masks."))
+    mask_engines.warm_up(_AsBefore(engine, base), vocabulary.encode('{"a": "b"}'))
     return engine
 
 

@@ -120,3 +120,27 @@ def failings(name: str, texts: list[Row], engines: list[Row]) -> str:
 def _one_line(text: str, length: int = 160) -> str:
     shown = " ".join(text.split())
     return shown if len(shown) <= length else shown[: length - 1] + "…"
+
+
+PAGE = """\
+# The collection of grammars, measured
+
+Written by `{command}` on {date}; do not edit.
+
+What a grammar's folder holds, and how to use one: [grammars/](../grammars/README.md). Texts, oracles, bias:
+[benchmarks/README.md](../benchmarks/README.md). Known gaps, and what disagreements are: each grammar's README.
+
+{table}
+
+{legend}
+* "none": there is no parser of the language in a package; the examples of the folder are the oracle.
+
+Versions: {versions}. {machine}, Python {python}.
+"""
+
+
+def page(rows: list[Row], engines: list[str], settings: Row) -> str:
+    """The table as a page of the documentation. settings: of the run."""
+    versions = {each["engine"]: each["version"] for row in rows for each in row["engines"]}
+    shown = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no engine was timed"
+    return PAGE.format(table=table(rows, engines), legend=LEGEND, versions=shown, **settings)

@@ -14,6 +14,7 @@ from constrain.automata.store import Store
 from constrain.automata.syntax import (
     Acyclic,
     Alternate,
+    Begun,
     Chars,
     Complement,
     Concat,
@@ -44,7 +45,7 @@ def shared_store() -> Store:
 @lru_cache(maxsize=65536)
 def is_empty(node: Node) -> bool:
     """Whether no text is in the language; exact."""
-    if isinstance(node, Chars):
+    if isinstance(node, Chars | Begun):
         return not node.ranges
     if isinstance(node, Literals):
         return not node.texts

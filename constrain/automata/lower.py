@@ -23,6 +23,7 @@ from constrain.automata.store import Store
 from constrain.automata.syntax import (
     Acyclic,
     Alternate,
+    Begun,
     Chars,
     Complement,
     Concat,
@@ -69,6 +70,12 @@ def _chars(store: Store, node: Node, spell: Spelling) -> int:
     if e != arena.NONE:
         store.A[e + expressions.FLAGS] |= flags | store.covered_slices(node.ranges)
     return e
+
+
+def _begun(store: Store, node: Node, spell: Spelling) -> int:
+    assert isinstance(node, Begun)
+    sequences = (beginning(s) for low, high in node.ranges for s in utf8_sequences(low, high))
+    return _sequences(store, tuple(dict.fromkeys(sequences)))
 
 
 def _literals(store: Store, node: Node, spell: Spelling) -> int:
@@ -155,6 +162,7 @@ _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
     Acyclic: _acyclic,
     Concat: _concat,
     Alternate: _alternate,
+    Begun: _begun,
     Repeat: _repeat,
     Intersect: _intersect,
     Complement: _complement,
@@ -276,6 +284,22 @@ def utf8_sequences(low: int, high: int) -> tuple[Sequence, ...]:
     return tuple(out)
 
 
+def beginning(sequence: Sequence) -> Sequence:
+    """The byte ranges of a product of characters, without the last ones that hold every byte that can stand there."""
+    kept = len(sequence)
+    while kept > 1 and sequence[kept - 1] == (_SECOND.get(sequence[0], (0x80, 0xBF)) if kept == 2 else (0x80, 0xBF)):
+        kept -= 1
+    return sequence[:kept]
+
+
+_SECOND = {  # second bytes after these first ones: RFC 3629, section 4
+    (0xE0, 0xE0): (0xA0, 0xBF),
+    (0xED, 0xED): (0x80, 0x9F),
+    (0xF0, 0xF0): (0x90, 0xBF),
+    (0xF4, 0xF4): (0x80, 0x8F),
+}
+
+
 def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequence]:
     """Split a range of numbers into products of digit ranges (`digits` of them, most significant first)."""
     if digits == 1:
@@ -302,10 +326,5 @@ def _contains(ranges: Ranges, c: int) -> bool:
 def subtract(ranges: Ranges, other: Ranges) -> Ranges:
     out = list(ranges)
     for low, high in other:
-        out = [
-            piece
-            for a, b in out
-            for piece in ((a, min(b, low - 1)), (max(a, high + 1), b))
-            if piece[0] <= piece[1]
-        ]
+        out = [piece for a, b in out for piece in ((a, min(b, low - 1)), (max(a, high + 1), b)) if piece[0] <= piece[1]]
     return tuple(out)

@@ -21,6 +21,7 @@ from constrain.automata.lower import MUST_ESCAPE, SHORT_ESCAPES, digit_sequences
 from constrain.automata.shape import mirror, nullable
 from constrain.automata.syntax import (
     Alternate,
+    Begun,
     Chars,
     Complement,
     Concat,
@@ -81,6 +82,8 @@ def _after(node: Node, c: int) -> Node:
         return syntax.concat(_after(node.node, c), fewer)
     if isinstance(node, JsonString):
         return _after(spelled(node), c)
+    if isinstance(node, Begun):
+        return syntax.EMPTY
     if isinstance(node, Remainder):
         raise _cannot_cut()
     return _rebuilt(node, lambda part: _after(part, c))
@@ -119,6 +122,8 @@ def spelled(node: Node) -> Node:
         return syntax.concat(*map(spelled, node.args))
     if isinstance(node, Chars | Literals | Remainder):
         return node
+    if isinstance(node, Begun):  # no text of characters
+        return syntax.EMPTY
     return _rebuilt(node, spelled)
 
 

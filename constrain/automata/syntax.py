@@ -139,6 +139,17 @@ class Acyclic(Node):
         return f"Acyclic({len(self.edges)} states)"
 
 
+class Begun(Node):
+    """The least beginnings, in UTF-8, that only characters of a set have: all of an ASCII character, of others a byte
+    or more. args: (ranges,). No text of characters, but an end for a lexer that has seen enough (grammar/words.py)."""
+
+    __slots__ = ()
+
+    @property
+    def ranges(self) -> Ranges:
+        return self.args[0]
+
+
 class JsonString(Node):
     """JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
 

@@ -15,9 +15,11 @@ The caller holds the automaton's lock and runs under `attempt`: numbers are good
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.grammar.rules import Symbol, Terminal
@@ -63,17 +65,28 @@ def is_final(automaton: TokenAutomaton, parser: int) -> bool:
     return bool(automaton.A[parser + arena.KEY + 1])
 
 
-def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
-    """The items that wait for a terminal, the first of their rest; predicted ones too."""
-    closure = int(automaton.A[parser + earley.CLOSURE])
-    start = closure + 2 + 3 * int(automaton.A[closure])
-    return _items(automaton, start, start + 3 * int(automaton.A[closure + 1]))
+def scanning(automaton: TokenAutomaton, parser: int, tags: Collection[int] | None = None) -> list[Item]:
+    """The items that wait for a terminal, the first of their rest; predicted ones too.
+
+    tags: only those of terminals with these tags (the first word of a terminal's record).
+    """
+    A = automaton.A
+    closure = int(A[parser + earley.CLOSURE])
+    start = closure + 2 + 3 * int(A[closure])
+    stop = start + 3 * int(A[closure + 1])
+    if tags is None:
+        return _items(automaton, start, stop)
+    return _chosen(automaton, start, np.isin(A[_firsts(A, start, stop) + arena.KEY], list(tags)))
 
 
-def waiting(automaton: TokenAutomaton, parser: int) -> list[Item]:
-    """The items that wait for a nonterminal, the first of their rest; predicted ones too."""
-    closure = int(automaton.A[parser + earley.CLOSURE])
-    return _items(automaton, closure + 2, closure + 2 + 3 * int(automaton.A[closure]))
+def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -> list[Item]:
+    """The items that wait for a nonterminal (`symbol`: for this one), the first of their rest; predicted ones too."""
+    A = automaton.A
+    closure = int(A[parser + earley.CLOSURE])
+    start, stop = closure + 2, closure + 2 + 3 * int(A[closure])
+    if symbol is None:
+        return _items(automaton, start, stop)
+    return _chosen(automaton, start, _firsts(A, start, stop) == symbol)
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
@@ -114,6 +127,18 @@ def _items(automaton: TokenAutomaton, start: int, stop: int) -> list[Item]:
     words = automaton.A[start:stop].tolist()
     triples = zip(words[0::3], words[1::3], words[2::3], strict=True)
     return [Item(rule, _rest(automaton, suffix), origin) for rule, suffix, origin in triples]
+
+
+def _firsts(A: NDArray[np.int32], start: int, stop: int) -> NDArray[np.int32]:
+    """The symbol that each item of a list waits for. int32[items]"""
+    firsts: NDArray[np.int32] = A[A[start + 1 : stop : 3] + arena.KEY]
+    return firsts
+
+
+def _chosen(automaton: TokenAutomaton, start: int, chosen: NDArray[np.bool_]) -> list[Item]:
+    """The chosen ones of a list of items. PERF: of thousands of items few are asked for, so no others are made."""
+    places = (start + 3 * np.flatnonzero(chosen)).tolist()
+    return [item for at in places for item in _items(automaton, at, at + 3)]
 
 
 def _rest(automaton: TokenAutomaton, suffix: int) -> tuple[int, ...]:

@@ -10,7 +10,8 @@ the longest match, and count as nothing when they win. For a keyword these are t
 the reserved words; for numbers `1a`.
 
 A competitor can be completed only by a character that follows a text of T, so it never keeps a configuration alive
-by itself: masks and prefixes stay exact. (Inside a word character beyond ASCII they are exact after its last byte.)
+by itself: masks and prefixes stay exact. Of a character beyond ASCII that no text of T ends with, the bytes that
+only word characters begin with are enough (`syntax.Begun`), so this holds inside of it, too.
 
 Cost: one emptiness decision for each terminal that is not a literal; the lexer's states know a few more texts.
 """
@@ -21,13 +22,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from constrain.automata import syntax
+from constrain.automata import intervals, syntax
 from constrain.automata.python import parse_python
+from constrain.automata.shape import mirror
 from constrain.automata.syntax import Node
 from constrain.errors import GrammarError
-from constrain.grammar.analysis import empty_node
+from constrain.grammar.analysis import empty_node, first_characters
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.grammar.source import GrammarText, Source
+
+BEYOND_ASCII: syntax.Ranges = ((0x80, syntax.MAX_CODE_POINT),)
 
 
 @dataclass(frozen=True)
@@ -100,13 +104,23 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
 
 
 def _with_competitor(terminal: Terminal, characters: Node) -> Terminal:
-    ending = syntax.concat(syntax.repeat(syntax.ANY_CHAR), characters)
-    words = syntax.intersect(terminal.node, ending)
-    longer = syntax.difference(syntax.concat(words, characters), terminal.node)
+    words = syntax.intersect(terminal.node, syntax.concat(syntax.repeat(syntax.ANY_CHAR), characters))
     if terminal.literal:  # one word, or none
-        longer = syntax.concat(terminal.node, characters)
         if empty_node(words):
             return terminal
-    elif empty_node(longer):
+        words = terminal.node
+    last = _ranges(first_characters(mirror(terminal.node)))  # other characters end no text of the terminal
+    never = intervals.common(intervals.common(_ranges(characters), BEYOND_ASCII), intervals.negate(last))
+    others = syntax.chars(intervals.common(_ranges(characters), intervals.negate(never)))
+    longer = [syntax.difference(syntax.concat(words, others), terminal.node)]
+    longer.append(syntax.concat(words, syntax.Begun(never)))
+    longer = [each for each in longer if not empty_node(each)]
+    if not longer:
         return terminal
-    return replace(terminal, excluding=terminal.excluding | {Terminal(longer, f"{terminal.name} inside a word")})
+    competitor = Terminal(syntax.alternate(*longer), f"{terminal.name} inside a word")
+    return replace(terminal, excluding=terminal.excluding | {competitor})
+
+
+def _ranges(node: Node) -> syntax.Ranges:
+    assert isinstance(node, syntax.Chars)
+    return node.ranges

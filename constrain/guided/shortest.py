@@ -29,7 +29,7 @@ from constrain.automata.quotient import spelled
 from constrain.automata.shape import nullable
 from constrain.automata.syntax import alternate, difference
 from constrain.engine import anatomy
-from constrain.engine.anatomy import Item, Lexeme
+from constrain.engine.anatomy import Item
 from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.errors import LimitError
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
@@ -123,8 +123,9 @@ class Shortest:
         self.names: dict[int, Symbol] = {}
         self._known: dict[int, Text] = {}
         self._lexers: dict[int, _Search] = {}
+        self._alive: dict[int, frozenset[int]] = {}
         for way in self.ways:
-            way.follows.clear()
+            way.forget()
 
     def completion(self, configuration: int) -> Text:
         """The shortest text that completes a member from here; b"" if the text is one."""
@@ -155,6 +156,12 @@ class Shortest:
             self.names |= {self.automaton._terminal(each): each for each in self.grammar.ignore}
         return self.names[record]
 
+    def alive(self, lexer: int) -> frozenset[int]:
+        """The tags of the terminals that a lexeme in this state of the lexer may still be."""
+        if lexer not in self._alive:
+            self._alive[lexer] = _tags(self.automaton, lexer, ended=False)
+        return self._alive[lexer]
+
     def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
         """(text, terminals that a lexeme ends as after it) from a state of the lexer, least texts first."""
         if lexer not in self._lexers:
@@ -169,26 +176,55 @@ class _Ways:
         self.owner = owner
         self.least: dict[Symbol, bytes] = {}
         self.glue = glue
+        self.forget()
+
+    def forget(self) -> None:
+        """The records have new numbers."""
         self.follows: dict[tuple[int, int], Text] = {}
+        self._ended: dict[tuple[int, int], Text] = {}  # (state of the lexer, terminal): the rest of the lexeme
+        self._closed: dict[int, Text] = {}  # parser state: what follows between two lexemes
+        self._left: dict[tuple[int, int], Text] = {}  # (parser state, state of the lexer): what follows in a lexeme
 
     def completion(self, configuration: int) -> Text:
-        automaton, best = self.owner.automaton, None
-        lexemes = anatomy.lexemes(automaton, configuration)
+        best: Text = None
+        lexemes = anatomy.lexemes(self.owner.automaton, configuration)
         for lexeme in lexemes:
-            kernel = anatomy.kernel(automaton, lexeme.parser)
             if lexeme.fresh:
-                after = self._least_of(kernel)
+                after = self._between(lexeme.parser)
                 ended = self.glue if len(lexemes) > 1 else b""  # the lexeme before must not go on
                 best = _least(best, None if after is None else ended + after)
-                continue
-            for item in anatomy.scanning(automaton, lexeme.parser):
-                end = self._end(lexeme, item.rest[0])
-                after = self._after(item._replace(rest=item.rest[1:])) if end is not None else None
-                best = _least(best, end + after if end is not None and after is not None else None)
-            for blank in anatomy.ignored(automaton, lexeme.parser):
-                end = self._end(lexeme, blank)
-                after = b"" if anatomy.is_final(automaton, lexeme.parser) else self._least_of(kernel)
-                best = _least(best, end + after if end is not None and after is not None else None)
+            else:
+                best = _least(best, self._inside(lexeme.parser, lexeme.lexer))
+        return best
+
+    def _between(self, parser: int) -> Text:
+        """The least text that follows where no lexeme is in progress."""
+        if parser not in self._closed:
+            best: Text = None
+            for item in anatomy.kernel(self.owner.automaton, parser):
+                best = _least(best, self._after(item))
+            self._closed[parser] = best
+        return self._closed[parser]
+
+    def _inside(self, parser: int, lexer: int) -> Text:
+        """The least text that ends a lexeme that began in a parser state, and what follows it.
+
+        PERF: only terminals that the lexeme may still be are looked at: of thousands of items in SQL, tens.
+        """
+        if (parser, lexer) in self._left:
+            return self._left[parser, lexer]
+        automaton = self.owner.automaton
+        best: Text = None
+        tags = self.owner.alive(lexer)
+        for item in anatomy.scanning(automaton, parser, tags):
+            end = self._end(lexer, item.rest[0])
+            after = self._after(item._replace(rest=item.rest[1:])) if end is not None else None
+            best = _least(best, end + after if end is not None and after is not None else None)
+        for blank in anatomy.ignored(automaton, parser):
+            end = self._end(lexer, blank) if int(automaton.A[blank + arena.KEY]) in tags else None
+            after = b"" if anatomy.is_final(automaton, parser) else self._between(parser)
+            best = _least(best, end + after if end is not None and after is not None else None)
+        self._left[parser, lexer] = best
         return best
 
     def learn(self, symbol: Symbol) -> None:
@@ -216,21 +252,20 @@ class _Ways:
             self.learn(symbol)
         return self.least[symbol]
 
-    def _least_of(self, items: list[Item]) -> Text:
-        best: Text = None
-        for item in items:
-            best = _least(best, self._after(item))
-        return best
-
-    def _end(self, lexeme: Lexeme, terminal: int) -> Text:
+    def _end(self, lexer: int, terminal: int) -> Text:
         """The least text that ends a lexeme in progress as this terminal."""
+        if (lexer, terminal) not in self._ended:
+            self._ended[lexer, terminal] = self._search_end(lexer, terminal)
+        return self._ended[lexer, terminal]
+
+    def _search_end(self, lexer: int, terminal: int) -> Text:
         A = self.owner.automaton.A
         tag, excluded = int(A[terminal + arena.KEY]), int(A[terminal + arena.KEY + 1])
         others: frozenset[int] = frozenset()
         if excluded:
             size = int(A[excluded]) >> arena.KIND_BITS
             others = frozenset(A[excluded + arena.KEY : excluded + arena.KEY + size].tolist())
-        for text, tags in self.owner.ends(lexeme.lexer):
+        for text, tags in self.owner.ends(lexer):
             if tag in tags and not tags & others:
                 return text + self.glue
         return None
@@ -252,11 +287,10 @@ class _Ways:
             if key in tails or key in self.follows:
                 continue
             tails[key] = []
-            for item in anatomy.waiting(automaton, key[1]):
-                if item.rest[0] == key[0]:
-                    after = (item.rule, item.origin) if item.origin else None
-                    tails[key].append((b"".join(map(self.text_of, item.rest[1:])), after))
-                    pending += [after] if after else []
+            for item in anatomy.waiting(automaton, key[1], key[0]):
+                after = (item.rule, item.origin) if item.origin else None
+                tails[key].append((b"".join(map(self.text_of, item.rest[1:])), after))
+                pending += [after] if after else []
         changed = True
         found: dict[tuple[int, int], Text] = dict.fromkeys(tails)
         while changed:  # relaxation, inner rules last
@@ -321,13 +355,14 @@ class _Search:
         return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
 
 
-def _tags(automaton: TokenAutomaton, expression: int) -> frozenset[int]:
-    """The terminals (their expressions) that a lexeme may end as in a state of the lexer; see expressions.push_tags."""
+def _tags(automaton: TokenAutomaton, expression: int, ended: bool = True) -> frozenset[int]:
+    """The terminals (their expressions) that a lexeme ends as in a state of the lexer, see expressions.push_tags;
+    ended=False: also those that it may be later."""
     A = automaton.A
     found, stack = set(), [expression]
     while stack:
         e = stack.pop()
-        if not A[e + expressions.FLAGS] & expressions.NULLABLE:
+        if ended and not A[e + expressions.FLAGS] & expressions.NULLABLE:
             continue
         kind = A[e] & arena.KIND_MASK
         if kind == arena.TAG:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from random import Random
 
+import numpy as np
 import pytest
 
 import constrain
+from constrain.automata import decide, syntax
+from constrain.automata.python import parse_python
 from constrain.errors import GrammarError
 from constrain.grammar.source import GrammarText
 from constrain.grammar.words import WholeWords
@@ -100,3 +104,73 @@ def test_equal_sources_share_their_grammar() -> None:
     assert whole() == whole()
     assert whole().to_grammar() is whole().to_grammar()
     assert whole(characters="[int1]").to_grammar() is not whole().to_grammar()
+
+
+FOLDERS = [name for name in constrain.grammars.names() if "words" in constrain.grammars.folder(name).settings]
+BEFORE = {  # texts after which no letter can follow directly, in each language
+    "c": ["int a = 5", "int f(void"],
+    "go": ["package a\nvar b = 5", "package a\nfunc f(a int) { retur"],
+    "java": ["class A { int b = 5", "public", "class A { void f() { return 1"],
+    "javascript": ["x = 5", "if", "a = b instanceof"],
+    "python": ["x = 5", "if a: pass\nelse", "x = a i", "for x in"],
+    "sql": ["select 1 limit 5", "select a from b where", "select 0x1"],
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_no_dead_end_inside_a_character(name: str) -> None:
+    """Whatever byte is allowed, something is allowed after it."""
+    compiled = constrain.compile(constrain.grammars.load(name), BYTES)
+    row = np.zeros(BYTES.words, np.uint32)
+    for text in BEFORE[name]:
+        matcher = compiled.matcher()
+        assert matcher.advance_bytes(text.encode())
+        stack, seen = [matcher], {matcher.state}
+        while stack:
+            matcher = stack.pop()
+            matcher.fill_mask(row)
+            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+            assert allowed, matcher.text
+            for byte in allowed:
+                if 0x80 <= byte <= 0xFF:  # go on to the end of the character
+                    after = matcher.fork()
+                    assert after.advance(byte)
+                    if after.state not in seen and len(after.text.decode(errors="ignore")) == len(text):
+                        seen.add(after.state)
+                        stack.append(after)
+
+
+SETS = ["\\u0080-\\U0010ffff", "\\u00a1-\\u167f\\u1681-\\u1fff", "éê", "\\u07ff\\u0800", "\\ud7ff\\ue000"]
+SETS += ["a-z\\U00010000-\\U0010ffff", "\\u00c0-\\u00ff", "\\u1000-\\u1fff"]
+
+
+@pytest.mark.parametrize("characters", SETS)
+def test_the_least_beginnings_of_a_set(characters: str) -> None:
+    """A character is in the set iff one of its beginnings is among them, and none of another character is."""
+    node = parse_python(f"[{characters}]")
+    assert isinstance(node, syntax.Chars)
+    inside, rng = re.compile(f"[{characters}]"), Random(1)
+    near = [c + d for low, high in node.ranges for c in (low, high) for d in (-64, -1, 0, 1, 64)]
+    points = [c for c in [*near, *rng.sample(range(0x110000), 3000)] if 0 <= c < 0x110000 and not 0xD800 <= c < 0xE000]
+    for character in map(chr, points):
+        spelled = character.encode()
+        ended = [end for end in range(1, 5) if end in decide.ends(syntax.Begun(node.ranges), spelled, 0)]
+        assert bool(ended) == bool(inside.fullmatch(character)), character
+        assert len(ended) < 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least"),
+    [
+        (0xC0, 0xFF, b"\xc3"),
+        (0x1000, 0x1FFF, b"\xe1"),
+        (0xD000, 0xD7FF, b"\xed"),  # surrogates would follow
+        (0x800, 0xFFF, b"\xe0"),
+        (0x10000, 0x10FFFF, b"\xf4"),
+        (0x2000, 0x203F, b"\xe2\x80"),
+        (0xE9, 0xE9, "é".encode()),
+        (0x61, 0x7A, b"b"),
+    ],
+)
+def test_a_beginning_is_as_short_as_it_can_be(low: int, high: int, least: bytes) -> None:
+    assert decide.ends(syntax.Begun(((low, high),)), least + b"\x80", 0) == [len(least)]

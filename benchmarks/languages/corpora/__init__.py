@@ -25,7 +25,7 @@ from constrain.grammars.examples import read_examples
 from languages.oracles import Oracle
 
 LARGEST = 100_000  # bytes; longer texts are left out, so that a run looks at many
-ROOTS = ("/usr", "/opt", sys.prefix)  # where files are looked for
+ROOTS = ("/usr", "/opt", sys.prefix)  # where files are looked for; and in the folders that $CONSTRAIN_CORPORA lists
 
 Text = tuple[str, bytes]
 
@@ -86,9 +86,10 @@ def files(pattern: str, random: Random) -> list[Path]:
 
 @cache
 def _machine() -> list[str]:
-    """All files below `ROOTS`, each once, sorted."""
+    """All files below `ROOTS` and the given folders, each once, sorted."""
     found = set()
-    for root in ROOTS:
+    given = os.environ.get("CONSTRAIN_CORPORA", "").split(os.pathsep)
+    for root in (*ROOTS, *filter(None, given)):
         for folder, _, names in os.walk(root):
             found.update(os.path.realpath(os.path.join(folder, name)) for name in names)
     return sorted(path for path in found if os.path.isfile(path))

@@ -1,6 +1,6 @@
 """Go: files of this machine (the standard library, where Go is installed).
 
-On Debian, for --corpus go/usr/share/go-1.19/src and GOFMT=go/usr/lib/go-1.19/bin/gofmt, without installing it:
+On Debian, for CONSTRAIN_CORPORA=go and GOFMT=go/usr/lib/go-1.19/bin/gofmt, without installing it:
 
     apt-get download golang-1.19-src golang-1.19-go && for each in golang-1.19-*.deb; do dpkg-deb -x $each go; done
 """

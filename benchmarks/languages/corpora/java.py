@@ -1,6 +1,6 @@
 """Java: files of this machine (the JDK's own sources, where they are unpacked).
 
-On Debian, for --corpus jdk/java.base/java:
+On Debian, for CONSTRAIN_CORPORA=jdk/java.base/java:
 
     apt-get download openjdk-17-source && dpkg-deb -x openjdk-17-source_*.deb deb
     unzip -q deb/usr/lib/jvm/openjdk-17/lib/src.zip -d jdk

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
-
-from languages.corpora import files
 
 
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """Files in UTF-8, in an order drawn by the seed; an oracle refuses those that are meant to be wrong."""
-    root = sysconfig.get_path("stdlib")
-    for path in files([root], "*.py", random):
+    root = Path(sysconfig.get_path("stdlib"))
+    paths = sorted(path for path in root.rglob("*.py") if "site-packages" not in path.parts)
+    random.shuffle(paths)
+    for path in paths:
         text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-        if "site-packages" not in path.parts and _is_utf8(text):
+        if _is_utf8(text):
             yield path.relative_to(root).as_posix(), text
 
 
