@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from constrain.sampling import Settings, TorchDraw
+from constrain.sampling import Job, Sample, Settings, TorchDraw
 from constrain.speculative import Budget, Context, DraftTree, Fixed, NGram, Setting, TreeBuilder, optimal_acceptance
+from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.verifier import Case
 from evaluation.speculation_report import faults_of, report
 from speculation import Row, Watched
+from toy_model import TableModel
 
 OPTIONS = {"limit": 2, "rows": "", "seed": 0, "max_tokens": 9, "least": 1}
 
@@ -70,7 +73,9 @@ def test_the_yardstick_beside_a_rule() -> None:
         draft = DraftTree(zero + token, zero - 1, drafted[0, token].log()[None].numpy(), zero, drafted)
         tree = TreeBuilder().build(context, [draft], Budget(1, 1), draws="chain")
         logits = target.log().repeat(2, 1)
-        rows = TargetRows(tree, logits, None, [-1, -1], settings=Settings(), draw=draw, stream=0, size=5)
+        job = Job(TableModel(5), [[0]], None, 5, [4], Settings(), draw, [0])
+        masks = TreeMasks(job, tree, Sample(), np.zeros(1, np.uint32))
+        rows = TargetRows(masks, logits, settings=Settings(), draw=draw, stream=0, size=5)
         watched.verify([Case(tree, rows, 0)], draw)
     assert watched.places == 500
     best = optimal_acceptance(target, drafted[0], 1, False)
