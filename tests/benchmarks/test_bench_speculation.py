@@ -32,17 +32,18 @@ def record(row: str = "auto/match/0", **changes: Any) -> dict[str, Any]:
 
 
 PLAIN = {"file": "a.json", "row": "unconstrained/0", "temperature": 0.0, "tokens": 30, "forwards": 30, "seconds": 0.6}
+PLAIN_HF = {**PLAIN, "row": "unconstrained, transformers/0", "seconds": 0.3}
 
 
 def test_the_table() -> None:
     drawn = record("model/token/0", **{"drawn places": 4, "optimum": 3.0, "achieved": 2, "same": False, "drafts": {}})
-    records = [record(), record(file="b.json", finished="length", tokens=10, forwards=10, seconds=0.5), PLAIN]
+    records = [record(), record(file="b.json", finished="length", tokens=10, forwards=10, seconds=0.5), PLAIN, PLAIN_HF]
     text, wrong = report(records, OPTIONS)
     assert wrong == []
-    assert "| auto | match | 0 | 2.00 | 3.00 | 50% |  | 1.00 | 5.0% | 30.0% | 2 of 2 |" in text
+    assert "| auto | match | 0 | 2.00 | 3.00 | 50% |  | 1.00 | 0.50 | 5.0% | 30.0% | 2 of 2 |" in text
     assert "- tokens per forward, goal 2.0: at most 2.00 (auto/match/0)" in text
     text, _ = report([drawn | {"temperature": 1.0}, PLAIN | {"row": "unconstrained/1"}], OPTIONS)
-    assert "| model | token | 1 | 3.00 | 3.00 |  | 0.50 / 0.75 | 2.00 | 5.0% | 30.0% |  |" in text
+    assert "| model | token | 1 | 3.00 | 3.00 |  | 0.50 / 0.75 | 2.00 |  | 5.0% | 30.0% |  |" in text
 
 
 @pytest.mark.parametrize(
