@@ -2,8 +2,8 @@
 
 Question: for each set of drafters, verifier and temperature, over MaskBench schemas with the reference pair: tokens per
 forward of the target, the share of drafted tokens that is accepted (beside the optimum that any rule could reach, where
-drafts are drawn), processor time per token against plain unconstrained decoding of as many tokens, and what the
-constraint costs beside the forwards.
+drafts are drawn), processor time per token against plain unconstrained decoding of as many tokens, by this library and
+by transformers, and what the constraint costs beside the forwards.
 
     python benchmarks/speculation.py --limit 100 --out benchmarks/record/2026-11-21-speculation
     python benchmarks/speculation.py --limit 10 --rows 'match/0'
@@ -182,6 +182,7 @@ class Bench:
             self.records.append(self.run(task, constraint, row, plain[row.temperature]))
         for temperature, g in plain.items():
             self.records.append(self.unconstrained(task, temperature, len(g.tokens)))
+            self.records.append(self.transformers(task, temperature, len(g.tokens)))
         return True
 
     def generate(self, prompt: str, constraint: Any, temperature: float, draft: Any, seed: int = 0) -> Any:
@@ -226,6 +227,24 @@ class Bench:
         return {
             "file": task.file, "row": f"unconstrained/{temperature:g}", "temperature": temperature, "tokens": tokens,
             "forwards": sample.forwards, "seconds": seconds,
+        }  # fmt: skip
+
+    def transformers(self, task: Task, temperature: float, tokens: int) -> dict[str, Any]:
+        """The same by `model.generate` of transformers."""
+        prompt = self.handle.tokenizer(task.prompt, return_tensors="pt")
+        shape: dict[str, Any] = {"do_sample": False}
+        if temperature > 0:
+            shape = {"do_sample": True, "temperature": temperature, "top_k": 0}
+        start = time.thread_time()
+        with torch.inference_mode():
+            found = self.handle.model.generate(
+                **prompt, min_new_tokens=tokens, max_new_tokens=tokens, pad_token_id=0, **shape
+            )
+        seconds = time.thread_time() - start
+        assert found.shape[1] - prompt["input_ids"].shape[1] == tokens
+        return {
+            "file": task.file, "row": f"unconstrained, transformers/{temperature:g}", "temperature": temperature,
+            "tokens": tokens, "forwards": tokens, "seconds": seconds,
         }  # fmt: skip
 
 

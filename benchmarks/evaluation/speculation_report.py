@@ -9,15 +9,16 @@ from collections import defaultdict
 from typing import Any
 
 Record = dict[str, Any]
+BASES = ("unconstrained", "unconstrained, transformers")  # what speed is measured against
 GOAL_TOKENS, GOAL_SPEED, GOAL_OVERHEAD = 2.0, 1.4, 0.03  # what the project wants
 
 ABOUT = """One row a line: all tokens ÷ all forwards of the target (the prompt's included), and the same over outputs
 that ended: those that were cut are often repetitive; accepted ÷ drafted; at places with drawn drafts, how
 often the text went on through one of them, and how often the best rule for a single place could (rules for
 whole paths may do better); processor time per token: how many times as fast as plain unconstrained decoding
-of as many tokens; time spent on masks, and on everything beside the target's forwards (a draft model too),
-as a share of these forwards (wall clock, of the same runs); outputs that are those of plain constrained
-decoding with the same seed."""
+of as many tokens by this library, and by `model.generate` of transformers; time spent on masks, and on
+everything beside the target's forwards (a draft model too), as a share of these forwards (wall clock, of the
+same runs); outputs that are those of plain constrained decoding with the same seed."""
 
 
 def report(records: list[Record], options: dict[str, Any]) -> tuple[str, list[str]]:
@@ -36,14 +37,14 @@ def report(records: list[Record], options: dict[str, Any]) -> tuple[str, list[st
         "",
         ABOUT,
         "",
-        "| drafters | verifier | T | tokens / forward | of finished | accepted | achieved / optimum | speed | masks | beside | same |",  # noqa: E501
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| drafters | verifier | T | tokens / forward | of finished | accepted | achieved / optimum | speed | to transformers | masks | beside | same |",  # noqa: E501
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    plain = {name.split("/")[1]: _per_token(rows) for name, rows in by_row.items() if name.startswith("unconstrained")}
+    plain = {name: _per_token(rows) for name, rows in by_row.items() if name.startswith("unconstrained")}
     order = sorted((rows[0]["temperature"], rows[0]["verifier"] != "match", name) for name, rows in by_row.items()
                    if not name.startswith("unconstrained"))  # fmt: skip
     for temperature, _, name in order:
-        lines.append(_line(by_row[name], plain[f"{temperature:g}"]))
+        lines.append(_line(by_row[name], *(plain.get(f"{base}/{temperature:g}") for base in BASES)))
     lines += ["", *_verdicts(by_row, plain), ""]
     lines += [f"WRONG: {fault}" for fault in wrong]
     return "\n".join(lines).rstrip() + "\n", wrong
@@ -79,7 +80,7 @@ def _stage(rows: list[Record], *names: str) -> float:
     return sum(record["stages"][name] for record in rows for name in names)
 
 
-def _line(rows: list[Record], plain: float) -> str:
+def _line(rows: list[Record], *plain: float | None) -> str:
     first, model = rows[0], _stage(rows, "model")
     drafted, accepted = (sum(count[i] for record in rows for count in record["drafts"].values()) for i in (0, 1))
     places = _total(rows, "drawn places")
@@ -91,7 +92,7 @@ def _line(rows: list[Record], plain: float) -> str:
         _ratio([record for record in rows if record["finished"] == "stop"]),
         f"{accepted / drafted:.0%}" if drafted else "",
         f"{_total(rows, 'achieved') / places:.2f} / {_total(rows, 'optimum') / places:.2f}" if places else "",
-        f"{plain / _per_token(rows):.2f}",
+        *("" if each is None else f"{each / _per_token(rows):.2f}" for each in plain),
         f"{_stage(rows, 'mask') / model:.1%}",
         f"{_stage(rows, 'mask', 'draft', 'sample') / model:.1%}",
         f"{sum(record['same'] for record in rows)} of {len(rows)}" if first["verifier"] == "match" else "",
@@ -105,7 +106,7 @@ def _verdicts(by_row: dict[str, list[Record]], plain: dict[str, float]) -> list[
     if not drafting:
         return []
     tokens = {n: _total(r, "tokens") / _total(r, "forwards") for n, r in drafting.items()}
-    speed = {n: plain[f"{r[0]['temperature']:g}"] / _per_token(r) for n, r in drafting.items()}
+    speed = {n: plain[f"{BASES[0]}/{r[0]['temperature']:g}"] / _per_token(r) for n, r in drafting.items()}
     masks = {n: _stage(r, "mask") / _stage(r, "model") for n, r in drafting.items()}
     most, fastest, dearest = max(tokens, key=tokens.__getitem__), max(speed, key=speed.__getitem__), max(masks.values())
     found = [

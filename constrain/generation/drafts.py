@@ -20,9 +20,8 @@ from constrain.sampling.faithful import Faithful
 from constrain.sampling.lcd import lcd
 from constrain.sampling.mcmc import MCMC
 from constrain.sampling.sir import SIR
-from constrain.speculative import AUTO, NAMED, Drafter, Speculation, drafter_named
+from constrain.speculative import AUTO, NAMED, Drafter, Model, Speculation, Translated, drafter_named
 from constrain.speculative.drafters.forced import longest_match
-from constrain.speculative.drafters.model import Model
 
 DRAFTED = (SIR, MCMC, Faithful)  # methods that are built on masked decoding of whole sequences
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
@@ -52,7 +51,7 @@ def check_draft(draft: Any, method: Any) -> None:
 
 
 def speculation_of(draft: Any, handle: HFModel, source: Any) -> Speculation:
-    """The method of a checked `draft`. Raises ConstrainError: an unknown name, or a model with other tokens."""
+    """The method of a checked `draft`. Raises ConstrainError: an unknown name, or a model whose tokens are unknown."""
     setting: dict[str, Any] = {"hints": hints_of(source, handle), "encode": encoder(handle)}
     if isinstance(draft, Speculation):
         return draft.with_setting(**setting)
@@ -65,7 +64,7 @@ def speculation_of(draft: Any, handle: HFModel, source: Any) -> Speculation:
         elif isinstance(each, str) and not _is_model_name(each):
             drafters.append(drafter_named(each))
         else:
-            drafters.append(Model(draft_model(each, handle)))
+            drafters.append(draft_model(each, handle))
     return Speculation(drafters, **setting)
 
 
@@ -73,10 +72,11 @@ def _is_model_name(name: str) -> bool:
     return name not in NAMED and (os.sep in name or "/" in name or os.path.isdir(name))
 
 
-def draft_model(model: Any, handle: HFModel) -> HFModel:
-    """A handle of a model that drafts. Raises ConstrainError if its token ids spell something else than the target's.
+def draft_model(model: Any, handle: HFModel) -> Drafter:
+    """A model that drafts: as it is where its token ids are those of the target, else by the bytes that it writes.
 
     A model that comes without a tokenizer is taken to have the target's.
+    Raises ConstrainError: its tokenizer is of no known make, so its bytes are unknown.
     """
     try:
         drafter = HFModel.of(model)
@@ -84,17 +84,16 @@ def draft_model(model: Any, handle: HFModel) -> HFModel:
         if not hasattr(model, "forward"):
             raise
         drafter = HFModel(model, handle.tokenizer)
-    if drafter.tokenizer is not handle.tokenizer:
-        for token_id, (theirs, ours) in enumerate(
-            zip(drafter.vocabulary.tokens, handle.vocabulary.tokens, strict=False)
-        ):
-            if theirs is not None and ours is not None and theirs != ours:
-                raise ConstrainError(
-                    "the draft model has another vocabulary than the model",
-                    place=f"token id {token_id}: {theirs!r} in the draft model, {ours!r} in the model",
-                    fix='use a draft model of the same family, or draft="auto", which needs none',
-                )
-    return drafter
+    if drafter.tokenizer is handle.tokenizer or _speaks_alike(drafter, handle):
+        return Model(drafter)
+    begin = getattr(drafter.tokenizer, "bos_token_id", None)
+    return Translated(drafter, drafter.vocabulary.tokens, encoder(drafter), start=[] if begin is None else [int(begin)])
+
+
+def _speaks_alike(drafter: HFModel, handle: HFModel) -> bool:
+    """Every token id that is text in both vocabularies is the same text; one may have more of them."""
+    pairs = zip(drafter.vocabulary.tokens, handle.vocabulary.tokens, strict=False)
+    return all(theirs == ours for theirs, ours in pairs if theirs is not None and ours is not None)
 
 
 def hints_of(source: Any, handle: HFModel) -> list[list[int]]:

@@ -12,7 +12,18 @@ from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
-from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, Model, NGram, Prior, Recycling, drafter_named
+from constrain.speculative.drafters import (
+    AUTO,
+    NAMED,
+    Forced,
+    Lookup,
+    Model,
+    NGram,
+    Prior,
+    Recycling,
+    Translated,
+    drafter_named,
+)
 from constrain.speculative.goodput import Goodput
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.stopping import Stopping
@@ -51,6 +62,7 @@ __all__ = [
     "Stopping",
     "Target",
     "TargetRows",
+    "Translated",
     "TreeBuilder",
     "TreeSession",
     "VERIFIERS",

@@ -18,6 +18,7 @@ Cost: a fork and an advance of a matcher for every node, a few microseconds.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,7 +39,7 @@ class TreeBuilder:
 
         draws: see `Verifier`. chain: keep one path only; for targets that read no trees
         At most `budget.nodes` nodes of the tree are read, on paths of at most `budget.depth`, and none that would leave
-        no room for the token that follows it.
+        no room for the token that follows it; given nodes that are less likely than `budget.least` are left out.
         """
         growth = _Growth(context, budget, chain)
         first = next((i for i, draft in enumerate(drafts) if draft.drawn and _suits(draft, draws)), NONE)
@@ -202,7 +203,8 @@ class _Growth:
             self._offer_children(0, source, draft, ROOT)
         for place in range(len(self.tokens) + 1):
             self._offer_run(place)
-        while self.heap:
+        floor = math.log(self.budget.least) if self.budget.least > 0 else -math.inf
+        while self.heap and -self.heap[0][0] >= floor:  # what follows a path is no likelier than the path
             _, _, candidate = heapq.heappop(self.heap)
             self._take(candidate)
 

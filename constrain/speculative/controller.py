@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count
+from constrain.sampling.sampler import check_count, check_share
 from constrain.speculative.drafter import Budget, Context, Outcome
 
 
@@ -26,10 +26,11 @@ class Fixed(Controller):
 
     name = "fixed"
 
-    def __init__(self, nodes: int = 16, depth: int = 10) -> None:
-        """Raises ConstrainError naming the option that is wrong."""
+    def __init__(self, nodes: int = 16, depth: int = 10, least: float = 0.05) -> None:
+        """Raises ConstrainError naming the option that is wrong. nodes, depth, least: see `Budget`"""
         self.nodes, self.depth = check_count("nodes", nodes, 0), check_count("depth", depth, 0)
+        self.least = check_share("least", least)
 
     def budget(self, contexts: Sequence[Context]) -> list[Budget]:
         """See `Controller`."""
-        return [Budget(self.nodes, self.depth)] * len(contexts)
+        return [Budget(self.nodes, self.depth, self.least)] * len(contexts)

@@ -7,8 +7,8 @@ default, the same tokens as `lcd` for the same seed, up to rounding of the logit
     samples = drive(speculation, job)
 
 Tokens that must follow are appended as `lcd` does, and a draft begins after them. Cost: one forward for each step of a
-sequence, which gives at least one token; the masks of the places that the tree reads, none where a token is forced. An
-accelerator computes the forward while the masks are filled: nothing waits for the logits before.
+sequence, which gives at least one token, and masks (masks.py). An accelerator computes the forward while the masks are
+filled: nothing waits for the logits before.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
 from constrain.speculative.drafters import drafter_named
 from constrain.speculative.drafting import Drafting
+from constrain.speculative.masks import TreeMasks, fill
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import NONE, BuiltTree
@@ -105,16 +106,12 @@ _NO_TREE = BuiltTree(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 
 @dataclass
 class _Line:
-    """A sequence: its particle, all its tokens, what drafters keep for it; and in each step its tree and its masks.
-
-    mask_rows: by place, its row in the bitmasks of the step, NONE if it has none
-    """
+    """A sequence: its particle, all its tokens, what drafters keep for it; and in each step its tree."""
 
     particle: Particle
     tokens: list[int]
     memo: dict[Any, Any] = field(default_factory=dict)
     tree: BuiltTree = _NO_TREE
-    mask_rows: list[int] = field(default_factory=lambda: [NONE])
 
     @property
     def position(self) -> int:
@@ -154,14 +151,14 @@ class _Loop(Particles):
         start = time.perf_counter()
         with self.job.clock.stage("model"):
             logits = self._forward()
-        bitmask = self._masks()
+        masks = self._masks(contexts, logits[0].device)
         events: Events = []
         for i, (line, given) in enumerate(zip(self.lines, logits, strict=True)):
             logits[i] = given[line.particle.keep - 1 :]  # from the root on
             if line.particle.unscored:
                 with self.job.clock.stage("sample"):
                     events.append((line.particle.row, self._score(line.particle, given)))
-        outcomes = self._verify(contexts, logits, bitmask)
+        outcomes = self._verify(contexts, logits, masks)
         seconds = time.perf_counter() - start
         events += [(each.context.row, list(each.tokens)) for each in outcomes.values() if each.tokens]
         self._commit(outcomes)
@@ -180,7 +177,7 @@ class _Loop(Particles):
         with self.job.clock.stage("draft"):
             alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
             budgets = [Budget(0, 0)] * len(asked) if alike else self.options.controller.budget(asked)
-            budgets = [Budget(b.nodes, min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
+            budgets = [b._replace(depth=min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
             drafts = [[]] * len(asked) if alike else self.drafting.propose(asked, budgets)
             chain = self.trees is None or not self.target.branching  # a long prompt is read without a mask over trees
             for line in self.lines:
@@ -235,46 +232,33 @@ class _Loop(Particles):
             line.particle.unread = []
         return logits
 
-    def _masks(self) -> np.ndarray | None:
-        """uint32[N, words] of the places that have several choices, all in one call; None if there are none."""
-        asked: list[Any] = []
-        last: list[int] = []  # rows of places where only EOS may follow
-        for line in self.lines:
-            line.mask_rows = [NONE] * (len(line.tree) + 1)
-            if line.particle.ended:
-                continue
-            depths = [0, *line.tree.depths.tolist()]
-            for place, (row, forced) in enumerate(zip(line.tree.logits_rows, line.tree.forced, strict=True)):
-                ends_here = self.members and line.particle.left - depths[place] == 1
-                if row == NONE or forced != NONE or (self.job.matchers is None and not ends_here):
-                    continue
-                line.mask_rows[place] = len(asked)
-                last += [len(asked)] * ends_here
-                asked.append(line.tree.matchers[place])
-                line.particle.sample.masks += self.job.matchers is not None
-        if not asked:
-            return None
-        with self.job.clock.stage("mask"):
-            bitmask = np.full((len(asked), self.job.words), np.uint32(0xFFFFFFFF), np.uint32)
-            if self.job.matchers is not None:
-                self.job.fill_masks(asked, bitmask)
-            bitmask[last] &= self.ends
-        return bitmask
+    def _masks(self, contexts: dict[int, Context], device: torch.device) -> dict[int, TreeMasks]:
+        """The masks of every line that is open, by its place."""
+        found = {}
+        for i in contexts:
+            line = self.lines[i]
+            if not line.particle.ended:
+                last = line.particle.left - 1 if self.members else NONE
+                found[i] = TreeMasks(self.job, line.tree, line.particle.sample, self.ends, last)
+        if found:
+            with self.job.clock.stage("mask"):
+                fill(list(found.values()), roots=device.type == "cpu")
+        return found
 
     # -- after the forward ---------------------------------------------------------------------------------------------
 
     def _verify(
-        self, contexts: dict[int, Context], logits: Sequence[torch.Tensor], bitmask: np.ndarray | None
+        self, contexts: dict[int, Context], logits: Sequence[torch.Tensor], masks: dict[int, TreeMasks]
     ) -> dict[int, Outcome]:
         """Verdicts, and the tokens that they give to each line that is still open, by its place."""
         cases: dict[int, tuple[Case, TargetRows]] = {}
-        for i in contexts:
+        for i, own in masks.items():
             line = self.lines[i]
             if line.particle.ended:  # a forced token without any mass was a dead end
                 continue
             rows = TargetRows(
-                line.tree, logits[i], bitmask, line.mask_rows, settings=self.job.settings, draw=self.job.draw,
-                stream=line.particle.stream, size=self.job.size, row=line.particle.row, position=line.position,
+                own, logits[i], settings=self.job.settings, draw=self.job.draw, stream=line.particle.stream,
+                size=self.job.size, row=line.particle.row, position=line.position,
             )  # fmt: skip
             cases[i] = Case(line.tree, rows, line.particle.stream), rows
         outcomes = {}
@@ -284,6 +268,9 @@ class _Loop(Particles):
                 tokens = self._emit(self.lines[i], rows, verdict)
                 ended = self.lines[i].particle.ended
                 outcomes[i] = Outcome(contexts[i], self.lines[i].tree, verdict.path, tokens, logits[i], ended)
+        late = sum(each.asked for each in masks.values())  # masks that the verifier asked for
+        self.job.clock.seconds["mask"] = self.job.clock.seconds.get("mask", 0.0) + late
+        self.job.clock.seconds["sample"] -= late
         return outcomes
 
     def _emit(self, line: _Line, rows: TargetRows, verdict: Verdict) -> list[int]:

@@ -22,10 +22,14 @@ from constrain.speculative.tree import EMPTY, BuiltTree, DraftTree
 
 
 class Budget(NamedTuple):
-    """What a tree may have: nodes that are read by the forward, and tokens on a path. Certain tokens are free."""
+    """What a tree may have: nodes that are read by the forward, and tokens on a path. Certain tokens are free.
+
+    least: a given node is not worth reading if the chance to get there is estimated to be lower
+    """
 
     nodes: int
     depth: int
+    least: float = 0.0
 
 
 @dataclass

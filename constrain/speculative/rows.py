@@ -2,7 +2,8 @@
 
 The idea: a forward gives logits everywhere, but a verifier goes down one path. So each place is turned into a
 distribution when it is first asked for. What is recorded of a token is the same as in `constrain.sampling.step`, and
-`sample` is that very function: a verifier that only samples gives the tokens that `lcd` gives for the same seed.
+`sample` is that very function, or on a CPU its twin for single rows (single.py): a verifier that only samples gives the
+tokens that `lcd` gives for the same seed.
 
 Cost: a softmax over the allowed tokens for each place visited.
 """
@@ -10,7 +11,6 @@ Cost: a softmax over the allowed tokens for each place visited.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,10 @@ import torch
 from constrain.sampling.apply import masked_logits
 from constrain.sampling.draw import Draw
 from constrain.sampling.job import Settings
-from constrain.sampling.step import Step, log_total_of, scaled, score, step, truncated
-from constrain.speculative.tree import NONE, BuiltTree
+from constrain.sampling.step import log_total_of, scaled, score, step, truncated
+from constrain.speculative.masks import TreeMasks
+from constrain.speculative.single import Chosen, Row, row_of
+from constrain.speculative.tree import NONE
 
 Numbers = tuple[float, float, float]  # log p_raw, log p_sampled, log Z; see step.py
 
@@ -38,17 +40,14 @@ class _Place:
 class TargetRows:
     """See `constrain.speculative.verifier.Rows`, which this is.
 
-    logits: float[1 + r, W], by `tree.logits_rows`
-    bitmask: uint32[N, words], and by place its row there, NONE: nothing is masked, or a token is forced; None: no masks
+    masks: of the tree. logits: float[1 + r, W], by `tree.logits_rows`
     row, position: of the job, and in its output, of the root; for messages
     """
 
     def __init__(
         self,
-        tree: BuiltTree,
+        masks: TreeMasks,
         logits: torch.Tensor,
-        bitmask: np.ndarray | None,
-        mask_rows: Sequence[int],
         *,
         settings: Settings,
         draw: Draw,
@@ -57,44 +56,56 @@ class TargetRows:
         row: int = 0,
         position: int = 0,
     ) -> None:
-        self.tree, self.logits, self.bitmask, self.mask_rows = tree, logits, bitmask, mask_rows
+        self.masks, self.tree, self.logits = masks, masks.tree, logits
         self.settings, self.draw, self.stream, self.size = settings, draw, stream, size
         self.row, self.position = row, position
-        self._rows = tree.logits_rows.tolist()
-        self._forced = tree.forced.tolist()
+        self._rows = self.tree.logits_rows.tolist()
+        self._forced = self.tree.forced.tolist()
         self._places: dict[int, _Place] = {}
-        self._steps: dict[int, Step] = {}
+        self._chosen: dict[int, Chosen] = {}
 
     def forced(self, place: int) -> int:
         """See `Rows`."""
         return int(self._forced[place])
 
-    def sample(self, place: int) -> Step:
+    def sample(self, place: int) -> int:
         """See `Rows`."""
         logits, words = self._given(place)
-        self._steps[place] = step(
-            logits, words, settings=self.settings, draw=self.draw, streams=[self.stream], size=self.size,
-            places=[self._where(place)],
-        )  # fmt: skip
-        return self._steps[place]
+        single = self._single(logits)
+        if single is not None:
+            row = None if words is None else words[0]
+            found = single.choose(row, self.size, self.settings.temperature, self.draw, self.stream)
+        else:
+            drawn = step(
+                logits, words, settings=self.settings, draw=self.draw, streams=[self.stream], size=self.size,
+                places=[self._where(place)],
+            )  # fmt: skip
+            numbers = (drawn.log_prob_raw, drawn.log_prob_sampled, drawn.log_z)
+            found = Chosen(int(drawn.token), *map(float, numbers))
+        self._chosen[place] = found
+        return found.token
 
     def probabilities(self, place: int) -> torch.Tensor | None:
         """See `Rows`. At a place with a forced token: one-hot."""
         return self._place(place).probabilities
 
-    def know(self, place: int, found: Step) -> None:
+    def know(self, place: int, found: Chosen) -> None:
         """Keep what a device computed for a place, so that it need not be computed again."""
-        self._steps[place] = found
+        self._chosen[place] = found
 
     def numbers(self, place: int, token: int) -> Numbers:
         """What `lcd` would record, had it chosen this token here. Forced tokens: log p_raw, 0, log p_raw."""
         if self._forced[place] == token:
             logits, _ = self._given(place)
-            (raw,) = score(logits, [token], self.settings.temperature, [self._where(place)])
+            single = self._single(logits)
+            if single is not None:
+                raw = single.raw(token)
+            else:
+                (raw,) = score(logits, [token], self.settings.temperature, [self._where(place)])
             return raw, 0.0, raw
-        known = self._steps.get(place)
-        if known is not None and int(known.token) == token:
-            return float(known.log_prob_raw), float(known.log_prob_sampled), float(known.log_z)
+        known = self._chosen.get(place)
+        if known is not None and known.token == token:
+            return known.log_prob_raw, known.log_prob_sampled, known.log_z
         found = self._place(place)
         assert found.probabilities is not None, "a token was taken at a dead end"
         logit = float(found.raw[token])
@@ -107,9 +118,11 @@ class TargetRows:
         return logit - found.log_total, sampled, min(0.0, found.log_allowed - found.log_total)
 
     def _given(self, place: int) -> tuple[torch.Tensor, np.ndarray | None]:
-        row, mask = self._rows[place], self.mask_rows[place]
-        words = None if self.bitmask is None or mask == NONE else self.bitmask[mask : mask + 1]
-        return self.logits[row : row + 1], words
+        row = self._rows[place]
+        return self.logits[row : row + 1], self.masks.words(place)
+
+    def _single(self, logits: torch.Tensor) -> Row | None:
+        return None if self.settings.truncates else row_of(logits, self.settings.temperature)
 
     def _where(self, place: int) -> tuple[int, int]:
         return self.row, self.position + len(self.tree.path(place))

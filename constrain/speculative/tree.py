@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ class DraftTree:
         """Some nodes were drawn from a stated distribution."""
         return bool((self.draft_rows != NONE).any())
 
-    @property
+    @cached_property
     def depths(self) -> Ints:
         """int32[n]: tokens from the root, 1 for its children."""
         depths = np.zeros(len(self), np.int32)
@@ -119,13 +120,16 @@ def given_chain(tokens: Sequence[int], log_probs: float | Sequence[float] = 0.0)
     return DraftTree(np.asarray(tokens, np.int32), np.arange(-1, n - 1, dtype=np.int32), estimates)
 
 
-def given_paths(paths: Iterable[Sequence[int]], log_probs: float | Sequence[float] = 0.0) -> DraftTree:
-    """Several continuations, with common beginnings merged. log_probs: by depth, or the same for all."""
+def given_paths(paths: Iterable[Sequence[int]], log_probs: float | Sequence[Sequence[float]] = 0.0) -> DraftTree:
+    """Several continuations, with common beginnings merged, where the first estimate stands.
+
+    log_probs: by path and depth, or the same for all
+    """
     tokens: list[int] = []
     parents: list[int] = []
     estimates: list[float] = []
     known: dict[tuple[int, int], int] = {}
-    for path in paths:
+    for number, path in enumerate(paths):
         node = ROOT
         for depth, token in enumerate(path):
             child = known.get((node, token))
@@ -133,7 +137,7 @@ def given_paths(paths: Iterable[Sequence[int]], log_probs: float | Sequence[floa
                 child = known[node, token] = len(tokens)
                 tokens.append(token)
                 parents.append(node)
-                estimates.append(log_probs if isinstance(log_probs, (int, float)) else log_probs[depth])
+                estimates.append(log_probs if isinstance(log_probs, (int, float)) else log_probs[number][depth])
             node = child
     return DraftTree(np.asarray(tokens, np.int32), np.asarray(parents, np.int32), np.asarray(estimates, np.float64))
 
@@ -164,7 +168,7 @@ class BuiltTree(DraftTree):
     matchers: Sequence[Any] = (None,)
     refused: dict[int, int] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def logits_rows(self) -> Ints:
         """int32[n + 1]: by place, its row in the logits of a forward (0 for the root), NONE for what was not read."""
         rows = np.full(len(self) + 1, NONE, np.int32)
@@ -172,12 +176,12 @@ class BuiltTree(DraftTree):
         rows[1:][self.read] = np.arange(1, int(self.read.sum()) + 1)
         return rows
 
-    @property
+    @cached_property
     def read_tokens(self) -> Ints:
         """int32[r]: the tokens that the forward reads, in order."""
         return self.tokens[self.read]
 
-    @property
+    @cached_property
     def read_parents(self) -> Ints:
         """int32[r]: their parents, as indices among the nodes that are read, or ROOT."""
         return self.logits_rows[self.parents[self.read] + 1] - 1

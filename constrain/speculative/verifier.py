@@ -17,7 +17,6 @@ from typing import Protocol
 import torch
 
 from constrain.sampling.draw import Draw
-from constrain.sampling.step import Step
 from constrain.speculative.tree import BuiltTree
 
 
@@ -32,8 +31,8 @@ class Rows(Protocol):
         temperature 0, and where a token is forced. None: a dead end, no allowed token has any mass. Not to be changed.
         W may exceed the width of `draft_probs`: the model is padded, and the rest has no mass."""
 
-    def sample(self, place: int) -> Step:
-        """One token drawn from the target, exactly as `constrain.sampling.step` draws it."""
+    def sample(self, place: int) -> int:
+        """One token drawn from the target, as `constrain.sampling.step` draws it; NONE at a dead end."""
 
 
 @dataclass

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from constrain.sampling import Settings, TorchDraw
+from constrain.sampling import Job, Sample, Settings, TorchDraw
 from constrain.speculative import Budget, Context, DraftTree, Fixed, NGram, Setting, TreeBuilder, optimal_acceptance
+from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.verifier import Case
 from evaluation.speculation_report import faults_of, report
 from speculation import Row, Watched
+from toy_model import TableModel
 
 OPTIONS = {"limit": 2, "rows": "", "seed": 0, "max_tokens": 9, "least": 1}
 
@@ -29,17 +32,18 @@ def record(row: str = "auto/match/0", **changes: Any) -> dict[str, Any]:
 
 
 PLAIN = {"file": "a.json", "row": "unconstrained/0", "temperature": 0.0, "tokens": 30, "forwards": 30, "seconds": 0.6}
+PLAIN_HF = {**PLAIN, "row": "unconstrained, transformers/0", "seconds": 0.3}
 
 
 def test_the_table() -> None:
     drawn = record("model/token/0", **{"drawn places": 4, "optimum": 3.0, "achieved": 2, "same": False, "drafts": {}})
-    records = [record(), record(file="b.json", finished="length", tokens=10, forwards=10, seconds=0.5), PLAIN]
+    records = [record(), record(file="b.json", finished="length", tokens=10, forwards=10, seconds=0.5), PLAIN, PLAIN_HF]
     text, wrong = report(records, OPTIONS)
     assert wrong == []
-    assert "| auto | match | 0 | 2.00 | 3.00 | 50% |  | 1.00 | 5.0% | 30.0% | 2 of 2 |" in text
+    assert "| auto | match | 0 | 2.00 | 3.00 | 50% |  | 1.00 | 0.50 | 5.0% | 30.0% | 2 of 2 |" in text
     assert "- tokens per forward, goal 2.0: at most 2.00 (auto/match/0)" in text
     text, _ = report([drawn | {"temperature": 1.0}, PLAIN | {"row": "unconstrained/1"}], OPTIONS)
-    assert "| model | token | 1 | 3.00 | 3.00 |  | 0.50 / 0.75 | 2.00 | 5.0% | 30.0% |  |" in text
+    assert "| model | token | 1 | 3.00 | 3.00 |  | 0.50 / 0.75 | 2.00 |  | 5.0% | 30.0% |  |" in text
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,9 @@ def test_the_yardstick_beside_a_rule() -> None:
         draft = DraftTree(zero + token, zero - 1, drafted[0, token].log()[None].numpy(), zero, drafted)
         tree = TreeBuilder().build(context, [draft], Budget(1, 1), draws="chain")
         logits = target.log().repeat(2, 1)
-        rows = TargetRows(tree, logits, None, [-1, -1], settings=Settings(), draw=draw, stream=0, size=5)
+        job = Job(TableModel(5), [[0]], None, 5, [4], Settings(), draw, [0])
+        masks = TreeMasks(job, tree, Sample(), np.zeros(1, np.uint32))
+        rows = TargetRows(masks, logits, settings=Settings(), draw=draw, stream=0, size=5)
         watched.verify([Case(tree, rows, 0)], draw)
     assert watched.places == 500
     best = optimal_acceptance(target, drafted[0], 1, False)

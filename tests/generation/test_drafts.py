@@ -182,9 +182,10 @@ def test_models_that_may_draft(tokenizer: Any, ref: reference.Reference, tmp_pat
         check(found, expected, 1e-8)
         assert found.stats.drafts["model"].drafted > 0
         assert found.stats.drafts["model"].fault is None
-    with pytest.raises(ConstrainError) as caught:
-        constrain.generate(model, "a", draft=ref, **given)
-    assert str(caught.value).startswith("the draft model has another vocabulary than the model\n  at token id ")
+    found = constrain.generate(model, "a", draft=ref, **given)  # another vocabulary: by its bytes
+    check(found, expected, 1e-8)
+    assert found.stats.drafts["model"].drafted > 0
+    assert found.stats.drafts["model"].fault is None
     with pytest.raises(ConstrainError, match=r"draft is the class Lookup, not a drafter\n  fix: make one: Lookup\(\)"):
         constrain.generate(model, "a", draft=Lookup, **given)
 

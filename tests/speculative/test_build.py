@@ -35,10 +35,10 @@ def test_arrays_that_do_not_fit() -> None:
 
 
 def test_paths_share_their_beginnings() -> None:
-    tree = given_paths([[1, 2, 3], [1, 2, 4], [5]], [-0.1, -0.2, -0.3])
+    tree = given_paths([[1, 2, 3], [1, 2, 4], [5]], [[-0.1, -0.2, -0.3], [-0.5, -0.6, -0.4], [-0.7]])
     assert paths_of(tree) == [(1,), (1, 2), (1, 2, 3), (1, 2, 4), (5,)]
     assert tree.depths.tolist() == [1, 2, 3, 3, 1]
-    assert tree.log_probs.tolist() == [-0.1, -0.2, -0.3, -0.3, -0.1]
+    assert tree.log_probs.tolist() == [-0.1, -0.2, -0.3, -0.4, -0.7]
     assert tree.children() == [[0, 4], [1], [2, 3], [], [], []]
 
 
@@ -155,3 +155,13 @@ def test_drawn_siblings_stay_together(nodes: int, kept: int, read: int) -> None:
 def test_nothing_drafted() -> None:
     tree = TreeBuilder().build(context_of(None), [EMPTY], WIDE)
     assert (len(tree), tree.forced.tolist(), tree.matchers) == (0, [NONE], [None])
+
+
+@pytest.mark.parametrize("least, kept", [(0.0, 5), (0.01, 4), (0.1, 2), (0.2, 1), (0.5, 0)])
+def test_what_is_hardly_ever_taken_is_not_read(least: float, kept: int) -> None:
+    draft = DraftTree(
+        np.array([0, 1, 2, 0, 1], np.int32), np.array([ROOT, ROOT, ROOT, 0, 1], np.int32), -np.array([1, 2, 9, 3, 1.5])
+    )
+    order = [(0,), (1,), (1, 1), (0, 0), (2,)]  # chances .37, .14, .03, .018, .0001
+    tree = TreeBuilder().build(context_of(ANY), [draft], Budget(9, 9, least))
+    assert read_paths(tree) == order[:kept]

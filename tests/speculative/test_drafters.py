@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +16,21 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Settings, TorchDraw, lcd
 from constrain.sampling.sampler import drive
-from constrain.speculative import Budget, Context, DraftTree, Fixed, Forced, Lookup, Model, Speculation
+from constrain.speculative import (
+    Budget,
+    Context,
+    DraftTree,
+    Fixed,
+    Forced,
+    Lookup,
+    Model,
+    Outcome,
+    Speculation,
+    TreeBuilder,
+)
 from constrain.speculative.drafters import NAMED, drafter_named
 from constrain.speculative.drafters.forced import longest_match
+from constrain.speculative.drafters.lookup import BELIEF
 from toy_matcher import ToyConstraint
 from toy_model import TableModel
 
@@ -61,6 +74,21 @@ def test_lookup_reads_hints_and_remembers() -> None:
     assert paths(Lookup().draft(replace(longer, memo={}), WIDE)) == [[4, 5]]
     other = context_of(None, [7], prompt=[1])
     assert paths(drafter.draft(other, WIDE)) == []
+
+
+def test_lookup_counts_how_far_copies_went_along() -> None:
+    drafter = Lookup(longest=2, copies=1)
+    context = context_of(None, [1, 2, 3, 4, 1, 2], prompt=[0])
+    first, later = (2, False, False), (2, False, True)
+    before = drafter.estimate(first), drafter.estimate(later)
+    tree = drafter.draft(context, WIDE)
+    assert tree.log_probs.tolist() == pytest.approx([math.log(before[0])] + [math.log(before[1])] * 3)
+    built = TreeBuilder().build(context, [tree], WIDE)
+    drafter.observe([Outcome(context, built, [0, 1], [3, 4, 9], torch.zeros(1, 1))])  # 3 4 as copied, then not 1
+    assert drafter.estimate(first) == pytest.approx((1 + BELIEF * before[0]) / (1 + BELIEF))
+    assert drafter.estimate(later) == pytest.approx((0.99 + BELIEF * before[1]) / (1.99 + BELIEF))
+    drafter.observe([Outcome(context, built, [], [5], torch.zeros(1, 1))])  # nothing was proposed since
+    assert drafter.estimate(first) == pytest.approx((1 + BELIEF * before[0]) / (1 + BELIEF))
 
 
 @pytest.mark.parametrize("options", [{"longest": 0}, {"longest": 2, "shortest": 3}, {"copies": 0}, {"shortest": "a"}])

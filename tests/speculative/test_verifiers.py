@@ -22,7 +22,7 @@ from tiny_cases import Tiny, tiny_cases
 from tree_target import Drawn, Given, table_probs
 
 from constrain.errors import ConstrainError
-from constrain.sampling import Draw, Settings, Step, enumerate_draws
+from constrain.sampling import Draw, Settings, enumerate_draws
 from constrain.speculative import NONE, Budget, BuiltTree, Context, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.verifier import Case
 from constrain.speculative.verifiers import VERIFIERS, optimal_acceptance, verifier_named
@@ -81,9 +81,8 @@ class TableRows:
         wider = [*self.world.target(path).tolist(), 0.0]  # models are padded
         return torch.tensor(wider, dtype=torch.float64)
 
-    def sample(self, place: int) -> Step:
-        token = self.draw(self.probabilities(place).unsqueeze(0), [0])
-        return Step(token, *torch.zeros(3, 1))
+    def sample(self, place: int) -> int:
+        return int(self.draw(self.probabilities(place).unsqueeze(0), [0]))
 
 
 def emitted(rule: str, world: World, context: Context, drafts: Any, budget: Budget, chain: bool) -> Any:

@@ -16,6 +16,7 @@ from constrain.speculative.drafters.model import Model
 from constrain.speculative.drafters.ngram import NGram
 from constrain.speculative.drafters.prior import Prior
 from constrain.speculative.drafters.recycling import Recycling
+from constrain.speculative.drafters.translated import Translated
 
 NAMED: dict[str, Callable[[], Drafter]] = {
     drafter.name: drafter for drafter in (Forced, Lookup, NGram, Prior, Recycling)
@@ -30,4 +31,4 @@ def drafter_named(name: str) -> Drafter:
     return NAMED[name]()
 
 
-__all__ = ["AUTO", "Forced", "Lookup", "Model", "NAMED", "NGram", "Prior", "Recycling", "drafter_named"]
+__all__ = ["AUTO", "Forced", "Lookup", "Model", "NAMED", "NGram", "Prior", "Recycling", "Translated", "drafter_named"]

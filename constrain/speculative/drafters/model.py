@@ -6,7 +6,8 @@ what it proposes is legal, and is told with the distribution it was drawn from. 
 The tree is a chain with leaves: `width` siblings at each place, the first of which is gone on from.
 
 Cost: one forward of the draft model a token of depth, for all sequences together; of what it remembers, a fork a step,
-which copies nothing of the text. Limit: token ids are those of the target; `constrain.generation` checks that.
+which copies nothing of the text. Limit: token ids are those of the target; where they are not, `constrain.generation`
+takes translated.py.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -53,8 +54,8 @@ class Model(Drafter):
         return trees
 
     def _grow(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[DraftTree]:
-        session, logits = self._read(contexts)
-        branches = [_Branch(context, budget, self.width) for context, budget in zip(contexts, budgets, strict=True)]
+        session, logits = self._read(contexts, [self._text(context) for context in contexts])
+        branches = [self._branch(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
         open_rows = list(range(len(contexts)))
         fork: Session | None = None
         while True:
@@ -69,10 +70,17 @@ class Model(Drafter):
             open_rows = [open_rows[place] for place in kept]
             logits = fork.feed([[grown[place]] for place in kept], [1] * len(kept))
 
-    def _read(self, contexts: Sequence[Context]) -> tuple[Session, list[torch.Tensor]]:
+    def _text(self, context: Context) -> Sequence[int]:
+        """What the draft model reads of a sequence. It only grows."""
+        return context.tokens
+
+    def _branch(self, context: Context, budget: Budget) -> Growing:
+        return _Branch(context, budget, self.width)
+
+    def _read(self, contexts: Sequence[Context], texts: Sequence[Sequence[int]]) -> tuple[Session, list[torch.Tensor]]:
         """A session that has read the texts, and the logits after them. Sequences are together as long as they last."""
         known: list[_Read] = [context.memo[self] for context in contexts if self in context.memo]
-        news = [list(context.tokens[each.length :]) for context, each in zip(contexts, known, strict=False)]
+        news = [list(text[each.length :]) for text, each in zip(texts, known, strict=False)]
         together = len(known) == len(contexts) and all(each.shared is known[0].shared for each in known)
         if together and all(news):
             shared, rows = known[0].shared, [each.row for each in known]
@@ -80,12 +88,22 @@ class Model(Drafter):
                 shared.session.select(rows)
             logits = shared.session.feed(news, [1] * len(contexts))
         else:
-            session, logits = self.model.start([list(context.tokens) for context in contexts], [1] * len(contexts))
+            session, logits = self.model.start([list(text) for text in texts], [1] * len(contexts))
             shared = _Shared(session)
         shared.rows = len(contexts)
-        for row, context in enumerate(contexts):
-            context.memo[self] = _Read(shared, row, len(context.tokens))
+        for row, (context, text) in enumerate(zip(contexts, texts, strict=True)):
+            context.memo[self] = _Read(shared, row, len(text))
         return shared.session, logits
+
+
+class Growing(Protocol):
+    """The draft of one sequence while it grows."""
+
+    def extend(self, logits: torch.Tensor) -> int:
+        """Take in the draft model's logits float[W]; the token to go on with, NONE at the end."""
+
+    def tree(self) -> DraftTree:
+        """What it has come to."""
 
 
 @dataclass

@@ -17,10 +17,11 @@ import numpy as np
 import torch
 
 from constrain.sampling.draw import Draw, TorchDraw
-from constrain.sampling.step import Step
 from constrain.speculative.fused import reference
 from constrain.speculative.fused.batch import Found, packed, unpacked
+from constrain.speculative.masks import fill
 from constrain.speculative.rows import TargetRows
+from constrain.speculative.single import Chosen
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers.match import Match
 
@@ -49,10 +50,13 @@ class FusedMatch(Verifier):
             return self.otherwise.verify(cases, draw)
         steps = max(int(case.tree.depths.max(initial=0)) for case in cases) + 1
         uniform = np.stack([draw.peek(case.stream, steps) for case in cases])
-        bitmask = targets[0].bitmask
+        masks = [each.masks for each in targets]
+        if not all(each.complete for each in masks):
+            fill(masks)
+        bitmask = masks[0].bitmask
         trees = packed(
             [case.tree for case in cases],
-            [each.mask_rows for each in targets],
+            [each.rows for each in masks],
             bitmask,
             1 if bitmask is None else bitmask.shape[1],
             uniform,
@@ -83,7 +87,7 @@ class FusedMatch(Verifier):
         for place, numbers in zip([0, *(node + 1 for node in path)], columns, strict=True):
             if rows.forced(place) != -1:
                 continue
-            rows.know(place, Step(*(torch.tensor([number]) for number in numbers)))
+            rows.know(place, Chosen(*numbers))
             used += numbers[0] != -1 and rows.settings.temperature != 0
         draw.skip(case.stream, used)
         return Verdict(path, found.tokens[-1])

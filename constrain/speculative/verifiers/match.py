@@ -27,7 +27,7 @@ class Match(Verifier):
         while True:
             token = rows.forced(place)
             if token == NONE:
-                token = int(rows.sample(place).token)
+                token = rows.sample(place)
             node = readable.get((place, token))
             if node is None:
                 return Verdict(path, token)

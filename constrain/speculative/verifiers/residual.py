@@ -100,7 +100,7 @@ class Rejection(Verifier):
         while True:
             token = walk.rows.forced(place)
             if token == NONE and not walk.proposals[place]:
-                token = int(walk.rows.sample(place).token)
+                token = walk.rows.sample(place)
             elif token == NONE:
                 stop = self.walk(walk, place)
                 path += stop.path

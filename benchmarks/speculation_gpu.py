@@ -1,0 +1,262 @@
+"""Verification on a GPU: what do the fused kernels take, beside doing the same with torch and with XGrammar's kernel?
+
+    python benchmarks/speculation_gpu.py kernels --out benchmarks/record/DATE-speculation-gpu
+    python benchmarks/speculation_gpu.py model --shape 1b --tokens-per-forward 2.3
+    TRITON_INTERPRET=1 python benchmarks/speculation_gpu.py kernels --sizes 300 --nodes 1 4 --batch 1 2 --repeat 1
+
+`kernels`: for vocabularies × nodes a tree × trees a step, milliseconds of a whole verdict, from logits and bitmasks to
+tokens on the host:
+    fused      `FusedMatch`: packing, two Triton kernels, one copy back
+    eager      `Match`: masks, softmax and sampling by torch, place by place down each tree
+    xgrammar   its kernel masks all rows in place, torch takes softmax and samples all rows, then one copy back; without
+               the walk down the trees and without log-probabilities, so it does less
+Trees are a chain of up to 8 nodes that the logits make all but certain, with siblings beside it: the longest walk.
+Answers are checked: the tokens of `fused` and `eager` are equal, and the masks of `xgrammar` are those of this library.
+
+`model`: a Llama-shaped model with random weights, on the device: tokens/s of plain decoding without a constraint, and
+steps/s of decoding under a schema with drafts. Random weights accept nothing, so a step counts for --tokens-per-forward
+tokens: what the reference pair had (benchmarks/speculation.py).
+
+Bias: median of --repeat runs after a warm-up; the device is idle otherwise. Without a GPU both commands run on the CPU,
+to test the script; times are then of no interest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import constrain
+from constrain.hf import HFModel
+from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
+from constrain.sampling.sampler import drive
+from constrain.speculative import NONE, ROOT, BuiltTree, Case, Fixed, Match, Speculation, Verifier
+from constrain.speculative.fused import FusedMatch
+from constrain.speculative.masks import TreeMasks
+from constrain.speculative.rows import TargetRows
+
+SHAPES = {  # hidden, inner, layers, heads, key-value heads
+    "tiny": (64, 128, 2, 4, 2),
+    "1b": (2048, 8192, 16, 32, 8),
+    "8b": (4096, 14336, 32, 32, 8),
+}
+WIDTH = 128_256  # logits of the models of `model`
+CHAIN = 8  # nodes on the path that is taken
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "tags": {"type": "array", "items": {"enum": ["small", "large", "red"]}}},
+    "required": ["name", "tags"],
+    "additionalProperties": False,
+}
+
+
+@dataclass
+class Problem:
+    """B trees of one step. logits: float[R, V], rows of all trees. bitmask: uint32[R, words]"""
+
+    trees: list[BuiltTree]
+    logits: torch.Tensor
+    bitmask: np.ndarray
+    size: int
+
+    def cases(self, seed: int) -> tuple[list[Case], TorchDraw]:
+        """For a verifier, with its draws."""
+        draw = TorchDraw(seed)
+        job = Job(_NoModel(), [], None, self.size, (), Settings(), draw, [])
+        cases, start = [], 0
+        for stream, tree in enumerate(self.trees):
+            rows = len(tree) + 1
+            masks = TreeMasks(job, tree, Sample(), self.bitmask[0])
+            masks.bitmask, masks.rows, masks.complete = self.bitmask, list(range(start, start + rows)), True
+            given = TargetRows(
+                masks, self.logits[start : start + rows], settings=Settings(), draw=draw, stream=stream, size=self.size
+            )
+            cases.append(Case(tree, given, stream))
+            start += rows
+        return cases, draw
+
+
+class _NoModel:
+    """Nothing is asked of it: the logits are there."""
+
+    width, ragged, context = 0, True, None
+
+    def start(self, prefixes: Any, keep: Any) -> Any:
+        raise NotImplementedError
+
+
+def problem(size: int, nodes: int, batch: int, device: torch.device) -> Problem:
+    """Random logits and masks; half of the vocabulary is allowed, the tokens of the trees always."""
+    rng = np.random.default_rng([size, nodes, batch])
+    chain = min(CHAIN, nodes)
+    rows = batch * (nodes + 1)
+    logits = torch.randn((rows, size), generator=torch.Generator().manual_seed(size + nodes)) * 3
+    bitmask = rng.integers(0, 2**32, (rows, -(-size // 32)), dtype=np.uint32)
+    trees = []
+    for number in range(batch):
+        parents = [*range(ROOT, chain - 1), *((i % (chain + 1)) - 1 for i in range(nodes - chain))]
+        tokens = rng.permutation(size)[:nodes]
+        for node, (token, parent) in enumerate(zip(tokens.tolist(), parents, strict=True)):
+            row = number * (nodes + 1) + parent + 1
+            bitmask[row, token // 32] |= np.uint32(1 << token % 32)
+            if node < chain:
+                logits[row, token] += 60
+        trees.append(
+            BuiltTree(
+                tokens.astype(np.int32), np.array(parents, np.int32), np.zeros(nodes), np.full(nodes, NONE, np.int32),
+                sources=np.full(nodes, NONE, np.int32), read=np.ones(nodes, np.bool_), matchers=[None] * (nodes + 1),
+                same=np.arange(nodes, dtype=np.int32), states=np.zeros(nodes + 1, np.int64),
+                forced=np.full(nodes + 1, NONE, np.int32),
+            )
+        )  # fmt: skip
+    return Problem(trees, logits.to(device), bitmask, size)
+
+
+def by_xgrammar(given: Problem) -> Callable[[], torch.Tensor] | None:
+    """Its kernel and torch's sampling for all rows; None where it is not installed."""
+    try:
+        import xgrammar
+    except ImportError:
+        return None
+    device = given.logits.device
+    scratch = torch.empty_like(given.logits)
+    host = torch.from_numpy(given.bitmask.view(np.int32))
+    host = host.pin_memory() if device.type == "cuda" else host
+
+    def run() -> torch.Tensor:
+        scratch.copy_(given.logits)
+        xgrammar.apply_token_bitmask_inplace(scratch, host.to(device, non_blocking=True))
+        return torch.multinomial(scratch.softmax(-1), 1).cpu()
+
+    run()
+    ours = constrain.sampling.apply_bitmask_(given.logits.clone(), given.bitmask, given.size)
+    assert torch.equal(scratch, ours), "xgrammar's mask is another one"
+    return run
+
+
+def verdicts(rule: Verifier, given: Problem) -> Callable[[], object]:
+    """A rule on all trees."""
+    return lambda: rule.verify(*given.cases(0))
+
+
+def milliseconds(run: Callable[[], object], repeat: int, device: torch.device) -> float:
+    """Median time of a run that ends with its result on the host."""
+    times = []
+    for number in range(repeat + 1):
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        start = time.perf_counter()
+        run()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        if number or not repeat:
+            times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times)
+
+
+def kernels(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
+    """One record for each size."""
+    records = []
+    for size, nodes, batch in itertools.product(options.sizes, options.nodes, options.batch):
+        if batch * (nodes + 1) * size * 4 > options.gigabytes * 2**30:
+            print(f"left out: V {size}, {nodes} nodes, {batch} trees: the logits take more than --gigabytes")
+            continue
+        given = problem(size, nodes, batch, device)
+        fused, eager = FusedMatch("triton"), Match()
+        ours, theirs = (rule.verify(*given.cases(0)) for rule in (fused, eager))
+        assert [(v.path, v.token) for v in ours] == [(v.path, v.token) for v in theirs], (size, nodes, batch)
+        assert all(len(v.path) == min(CHAIN, nodes) for v in ours)
+        runs: dict[str, Callable[[], object] | None] = {
+            "fused": verdicts(fused, given),
+            "eager": verdicts(eager, given),
+            "xgrammar": by_xgrammar(given),
+        }
+        times = {name: milliseconds(run, options.repeat, device) for name, run in runs.items() if run is not None}
+        records.append({"vocabulary": size, "nodes": nodes, "batch": batch, **times})
+        print("  ".join(f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
+                        for name, value in records[-1].items()), flush=True)  # fmt: skip
+    return records
+
+
+def llama(shape: str, device: torch.device) -> HFModel:
+    """A model of random weights; of its logits the reference tokenizer names the first 3,072, the rest is padding."""
+    from transformers import AutoModelForCausalLM, LlamaConfig
+
+    hidden, inner, layers, heads, kv_heads = SHAPES[shape]
+    config = LlamaConfig(
+        vocab_size=WIDTH, hidden_size=hidden, intermediate_size=inner, num_hidden_layers=layers,
+        num_attention_heads=heads, num_key_value_heads=kv_heads, max_position_embeddings=8192, tie_word_embeddings=True,
+    )  # fmt: skip
+    dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+    with torch.device(device):
+        model = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    return HFModel(model, constrain.reference.load().tokenizer)
+
+
+def model(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
+    """Plain and drafted decoding, in seconds a forward and tokens/s."""
+    handle = llama(options.shape, device)
+    prompt = [5 + i % 1000 for i in range(options.prompt)]
+    constraint = constrain.compile(constrain.json_schema(SCHEMA, whitespace="compact"), handle.vocabulary)
+    drafts = lambda: Speculation(["forced", "lookup"], verifier=FusedMatch(), controller=Fixed(16, 10, 0.0))  # noqa: E731
+    found = []
+    for name, matcher, method in (
+        ("unconstrained", None, lambda: lcd),
+        ("constrained", constraint, lambda: lcd),
+        ("constrained, drafts", constraint, drafts),
+    ):
+        for number in range(2):  # the first warms up
+            draw = TorchDraw(number)
+            job = Job(
+                handle, [prompt], None if matcher is None else [matcher.matcher()], handle.vocabulary.size,
+                [] if matcher is None else handle.vocabulary.eos_ids, Settings(max_tokens=options.tokens), draw, [0],
+            )  # fmt: skip
+            start = time.perf_counter()
+            (sample,) = drive(method(), job)
+            seconds = time.perf_counter() - start
+        step = seconds / sample.forwards
+        gain = options.tokens_per_forward if name.endswith("drafts") else len(sample.tokens) / sample.forwards
+        found.append({"shape": options.shape, "row": name, "forwards": sample.forwards, "tokens": len(sample.tokens),
+                      "ms a forward": step * 1e3, "tokens a forward": gain, "tokens/s": gain / step})  # fmt: skip
+        print(json.dumps(found[-1]), flush=True)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=["kernels", "model"])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[32_000, 128_256, 256_000], help="vocabularies")
+    parser.add_argument("--nodes", type=int, nargs="+", default=[1, 4, 16, 64, 256], help="nodes of a tree")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16, 64], help="trees")
+    parser.add_argument("--gigabytes", type=float, default=16.0, help="of logits at most (default: 16)")
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--shape", choices=sorted(SHAPES), default="1b")
+    parser.add_argument("--prompt", type=int, default=512, help="tokens of the prompt")
+    parser.add_argument("--tokens", type=int, default=128, help="tokens to decode")
+    parser.add_argument("--tokens-per-forward", type=float, default=2.0, help="of drafts, as the reference pair has")
+    parser.add_argument("--out", type=Path, help="folder for the raw records")
+    options = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    about = torch.cuda.get_device_name() if device.type == "cuda" else "CPU: a test of the script, no figures"
+    print(f"{about}; torch {torch.__version__}")
+    records = (kernels if options.what == "kernels" else model)(options, device)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps({"device": about, "options": {k: str(v) for k, v in vars(options).items()}})]
+        (options.out / f"{options.what}.jsonl").write_text("\n".join([*lines, *map(json.dumps, records)]) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

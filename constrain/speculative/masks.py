@@ -1,0 +1,85 @@
+"""The bitmasks of the places of a step: all in one call where a device computes meanwhile, else when a verifier looks.
+
+The idea: a place whose token is forced needs no mask. Of the others a verifier sees the root and the few that it goes
+down to. On an accelerator the masks of all places are filled while the forward runs, and cost nothing; on a CPU they
+would cost what they take, so there only the roots are filled ahead, and the others one by one as they are asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.sampling.job import Job, Sample, fill_one_by_one
+from constrain.speculative.tree import NONE, BuiltTree
+
+Words = NDArray[np.uint32]
+FEW = 2  # PERF: so many matchers are asked one by one: 45 µs each between two forwards, a batch of one 155 µs
+
+
+class TreeMasks:
+    """The bitmasks of one tree.
+
+    bitmask: uint32[N, words] of several trees, or None. rows: by place, its row there; NONE: not filled
+    complete: every place that wants a mask has it
+    """
+
+    def __init__(self, job: Job, tree: BuiltTree, sample: Sample, ends: Words, last: int = NONE) -> None:
+        """sample: counts the masks. ends: uint32[words] with EOS only. last: depth at which only EOS may follow"""
+        self.job, self.tree, self.sample, self.ends, self.last = job, tree, sample, ends, last
+        self.bitmask: Words | None = None
+        self.rows = [NONE] * (len(tree) + 1)
+        self.complete = False
+        self.asked = 0.0  # seconds spent on masks that were asked for one by one
+        self._single: dict[int, Words] = {}
+        self._logits_rows, self._forced = tree.logits_rows.tolist(), tree.forced.tolist()
+
+    def wanted(self, place: int) -> bool:
+        """The place was read, and leaves a choice that is not everything."""
+        if self._logits_rows[place] == NONE or self._forced[place] != NONE:
+            return False
+        return self.job.matchers is not None or self._ends(place)
+
+    def words(self, place: int) -> Words | None:
+        """uint32[1, words] of a place; None: nothing is masked, or a token is forced."""
+        row = self.rows[place]
+        if row != NONE and self.bitmask is not None:
+            return self.bitmask[row : row + 1]
+        if place not in self._single:
+            if not self.wanted(place):
+                return None
+            start = time.perf_counter()
+            self._single[place] = _filled(self.job, [(self, place)])
+            self.asked += time.perf_counter() - start
+        return self._single[place]
+
+    def _ends(self, place: int) -> bool:
+        return self.last != NONE and len(self.tree.path(place)) == self.last
+
+
+def fill(trees: Sequence[TreeMasks], *, roots: bool = False) -> None:
+    """Fill the masks of all places of all trees in one call; of their roots only, if only these are wanted."""
+    asked = [(tree, place) for tree in trees for place in range(1 if roots else len(tree.rows)) if tree.wanted(place)]
+    bitmask = _filled(trees[0].job, asked) if asked else None
+    for tree in trees:
+        tree.bitmask, tree.rows, tree.complete = bitmask, [NONE] * len(tree.rows), not roots
+    for row, (tree, place) in enumerate(asked):
+        tree.rows[place] = row
+
+
+def _filled(job: Job, asked: Sequence[tuple[TreeMasks, int]]) -> Words:
+    """uint32[N, words] for N places."""
+    if job.matchers is None:
+        bitmask = np.full((len(asked), job.words), np.uint32(0xFFFFFFFF), np.uint32)
+    else:
+        bitmask = np.empty((len(asked), job.words), np.uint32)
+        matchers = [tree.tree.matchers[place] for tree, place in asked]
+        (fill_one_by_one if len(asked) <= FEW else job.fill_masks)(matchers, bitmask)
+    for row, (tree, place) in enumerate(asked):
+        tree.sample.masks += job.matchers is not None
+        if tree._ends(place):
+            bitmask[row] &= tree.ends
+    return bitmask
