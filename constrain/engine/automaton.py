@@ -36,8 +36,9 @@ MAX_RANK = 1 << 20
 REMEMBERED = 64  # sources that were asked for again: their grammars are kept for equal sources to come
 MAX_ASKED = 4096  # sources that are known to have been asked for
 MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
+MAX_AT_HAND = 256
 MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
-AHEAD = 4  # steps from a nonterminal to those behind its first lexemes: a mask needs them too
+AHEAD = 3  # fixed lexemes that expansions go beyond: a mask needs what follows them too
 
 _lock = threading.Lock()
 _automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
@@ -73,6 +74,7 @@ class TokenAutomaton(Store):
         super().reset()
         self._settings: dict[Hashable, int] = {}  # records of grammars
         self._terminals: dict[Terminal, int] = {}
+        self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
         self._owners: list[weakref.ref[Rules]] = []  # likewise
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
@@ -165,7 +167,7 @@ class TokenAutomaton(Store):
         start = self.symbol(rules.grammar.start, rules)
         queue = [start]
         while queue:  # what the kernel will ask for: each time that it stops to ask costs more than making it
-            queue += self._expand(queue.pop(), beyond=False)
+            queue += self._expand(queue.pop(), [])
         suffix = self.call(_suffix_of, start, 0)
         return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
 
@@ -188,7 +190,8 @@ class TokenAutomaton(Store):
         """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
         optional. rules: those that it stands in."""
         if isinstance(symbol, Nonterminal):
-            return self._nonterminal(symbol, rules)
+            record = self._nonterminal(symbol, rules)
+            return self._hold(symbol, record) if symbol.shared else record
         known = self._terminals.get(symbol)
         if known is None:
             known = self._terminal(symbol)
@@ -201,7 +204,13 @@ class TokenAutomaton(Store):
             if len(self._terminals) >= MAX_TERMINALS:
                 self._terminals.clear()
             self._terminals[symbol] = known
-        return known
+        return self._hold(symbol, known) if symbol.literal else known
+
+    def _hold(self, symbol: Symbol, record: int) -> int:
+        """Keep a symbol at hand that stands in many rules. Returns its record."""
+        if len(self._at_hand) < MAX_AT_HAND:
+            self._at_hand[id(symbol)] = record, symbol
+        return record
 
     def _terminal(self, terminal: Terminal) -> int:
         expression = lower(self, terminal.node)
@@ -248,13 +257,13 @@ class TokenAutomaton(Store):
         queue = self.pending()
         for _ in range(AHEAD):
             following: list[int] = []
-            for record in queue:
-                following += self._expand(record)
+            while queue:
+                queue += self._expand(queue.pop(), following)
             queue = following
 
-    def _expand(self, record: int, beyond: bool = True) -> list[int]:
-        """Give a nonterminal its alternatives; those without that it begins with (beyond: or that its first lexemes
-        lead to)."""
+    def _expand(self, record: int, beyond: list[int]) -> list[int]:
+        """Give a nonterminal its alternatives. Gives those without that it begins with; adds to `beyond` those that its
+        first lexemes lead to."""
         rules = self._owners[self.A[record + arena.KEY]]()
         if rules is None:  # nobody can follow it any more; what is there begins again
             raise Flush
@@ -262,27 +271,35 @@ class TokenAutomaton(Store):
         if nonterminal is None:
             return []
         words: list[int] = []
-        following: list[int] = []
-        known = self._terminals  # PERF: most symbols are terminals that are at hand
+        begins: list[int] = []
+        at_hand, terminals = self._at_hand, self._terminals  # PERF: most symbols are known
         for alternative in nonterminal.expand():
-            records = [(type(each) is Terminal and known.get(each)) or self.symbol(each, rules) for each in alternative]
+            records = [
+                held[0]
+                if (held := at_hand.get(id(each)))
+                else (type(each) is Terminal and terminals.get(each)) or self.symbol(each, rules)
+                for each in alternative
+            ]
             if 0 in records:
                 continue  # a terminal without any text: the alternative derives nothing
             words.append(len(records))
             words += records
             if not records:
                 self._nullable.add(record)
+            into = begins
             for symbol, each in zip(alternative, records, strict=True):
                 if isinstance(symbol, Nonterminal):
                     if each in rules.waiting or each in self._shared.waiting:
-                        following.append(each)
+                        into.append(each)
                     if each not in self._nullable:
                         break
-                elif not (beyond and symbol.literal):
+                elif symbol.literal:
+                    into = beyond
+                else:
                     break
         self.call(_set_alternatives, record, np.array(words, np.int32))
         del rules.waiting[record]
-        return following
+        return begins
 
 
 class Rules:

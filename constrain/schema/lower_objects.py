@@ -6,10 +6,11 @@ pending.
     member(s) -> key ":" value next(s')     for each key that may come in situation s
 
 With property_order="schema" a situation is the index of the next declared property, a required one cannot be skipped,
-and open keys come after the declared ones. With "any" it is the set of declared properties so far. Counts are part of
-a situation only if `minProperties` or `maxProperties` matter. Runs of optional properties are cut into blocks that
-share their alternatives, so that thousands of them cost a linear number of alternatives. Keys that are not declared
-may repeat as far as these rules go: once one is written, the guard watches (`guards`).
+and open keys come after the declared ones. An optional property is written or skipped: `member(i) -> key_i ":" value_i
+next(i + 1) | member(i + 1)`, so that each property is made once, however many situations offer it. With "any" a
+situation is the set of declared properties so far. Counts are part of a situation only if `minProperties` or
+`maxProperties` matter. Keys that are not declared may repeat as far as these rules go: once one is written, the guard
+watches (`guards`).
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from constrain.schema.terminals import CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, 
 
 if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
-
-BLOCK = 24  # optional properties that one nonterminal offers side by side
 
 
 class Situation(NamedTuple):
@@ -62,9 +61,6 @@ def object_alternatives(lowering: Lowering, box: ObjectBox) -> Alternatives:
     return alternatives
 
 
-_NOTHING_MADE: tuple[None, Alternatives] = (None, [])
-
-
 class _ObjectRules:
     """The situations inside the objects of one shape."""
 
@@ -73,18 +69,15 @@ class _ObjectRules:
         self.shape = shape
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
-        self._made: tuple[Situation | None, Alternatives] = _NOTHING_MADE  # by `following`, for the call to come
 
     def following(self, at: Situation) -> Alternatives:
         """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
         alternatives: Alternatives = []
         if self.complete(at):
             alternatives.append([CLOSE_OBJECT])
-        members = self._members(at)
-        if members:
-            self._made = at, members
+        if self.goes_on(at):
             comma: list[Symbol] = [COMMA, *self.lowering.space] if at.any_yet else []
-            alternatives.append([*comma, _Member(self, at)])
+            alternatives.append([*comma, _Member(self, at._replace(any_yet=True))])
         return alternatives
 
     def complete(self, at: Situation) -> bool:
@@ -127,12 +120,16 @@ class _ObjectRules:
             )
         return known
 
-    def members(self, at: Situation) -> Alternatives:
-        """The members that may come next; none if the object must end."""
-        (made_at, made), self._made = self._made, _NOTHING_MADE
-        return made if made_at is at else self._members(at)
+    def open_goes_on(self, at: Situation, done: int) -> bool:
+        """May a member with an open key come next?"""
+        return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.entries(at.pending))
 
-    def _members(self, at: Situation) -> Alternatives:
+    def goes_on(self, at: Situation) -> bool:
+        """May a member come next?"""
+        raise NotImplementedError
+
+    def members(self, at: Situation) -> Alternatives:
+        """The members that may come next."""
         raise NotImplementedError
 
     def required_left(self, at: Situation) -> int:
@@ -179,20 +176,25 @@ class _InOrder(_ObjectRules):
     def available(self, at: Situation) -> int:
         return len(self.shape.members) - at.done
 
-    def _members(self, at: Situation) -> Alternatives:
-        members = self.shape.members
+    def goes_on(self, at: Situation) -> bool:
+        for i in range(at.done, len(self.shape.members)):
+            if self.viable(self.after(at, i + 1, at.pending)):
+                return True
+            if self.shape.members[i][2]:
+                return False
+        return self.open_goes_on(at, len(self.shape.members))
+
+    def members(self, at: Situation) -> Alternatives:
+        if at.done == len(self.shape.members):
+            return list(self.open_pairs(at, at.done))
         alternatives: Alternatives = []
-        for i in range(at.done, len(members)):
-            if i - at.done >= BLOCK and i % BLOCK == 0:
-                alternatives.append([_Member(self, at._replace(done=i))])
-                return alternatives
-            name, conj, must = members[i]
-            then = self.after(at, i + 1, at.pending)
-            if self.viable(then):
-                alternatives.append(self.pair(key_terminal(name), conj, then))
-            if must:
-                return alternatives
-        alternatives += self.open_pairs(at, len(members))
+        name, conj, must = self.shape.members[at.done]
+        then = self.after(at, at.done + 1, at.pending)
+        if self.viable(then):
+            alternatives.append(self.pair(key_terminal(name), conj, then))
+        skipped = at._replace(done=at.done + 1)
+        if not must and self.goes_on(skipped):
+            alternatives.append([_Member(self, skipped)])
         return alternatives
 
 
@@ -205,7 +207,13 @@ class _AnyOrder(_ObjectRules):
     def available(self, at: Situation) -> int:
         return len(self.shape.members) - at.done.bit_count()
 
-    def _members(self, at: Situation) -> Alternatives:
+    def goes_on(self, at: Situation) -> bool:
+        left = [i for i in range(len(self.shape.members)) if not at.done >> i & 1]
+        return any(self.viable(self.after(at, at.done | 1 << i, at.pending)) for i in left) or self.open_goes_on(
+            at, at.done
+        )
+
+    def members(self, at: Situation) -> Alternatives:
         alternatives: Alternatives = []
         for i, (name, conj, _) in enumerate(self.shape.members):
             if not at.done >> i & 1:
