@@ -8,7 +8,7 @@ it)
 
 Kernels are declared with `@kernel(signature)` and compiled all at once by `load()`: one signature each (numba quietly
 compiles a second one for every mix of int32 and int64 arguments), nothing at import. Once all are in numba's disk
-cache, only those that Python calls (`entry=True`) are read from it: each has the code of those that it calls.
+cache, the small ones that only kernels call are not read from it: their code is in those that call them (linking.py).
 Numba's cache does not notice an edited callee in another file (numba issue 1833); here every cache entry is stamped
 with a hash of all kernel sources, so any edit recompiles all.
 """
@@ -25,8 +25,11 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+
+from constrain.kernels import linking
+from constrain.kernels.linking import recursion
+
+__all__ = ["is_cached", "kernel", "load", "recursion"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -54,13 +57,14 @@ def kernel(signature: str, *, entry: bool = False) -> Callable[[Function], Funct
     """
 
     def declare(function: Function) -> Function:
-        # PERF: without numba's runtime, arrays are passed without counting references. Two locked instructions an array
-        # and call were 38 % of all CPU time of MaskBench (perf record; note 0005). So kernels cannot make arrays.
-        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
         if numba.config.DISABLE_JIT:
             return _plain(function)
+        # PERF: without numba's runtime, arrays are passed without counting references. Two locked instructions an array
+        # and call were 38 % of all CPU time of MaskBench (perf record; note 0005). So kernels cannot make arrays.
+        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(linking.caller(function))
         # PERF/SAFETY: private attribute, guarded by tests/kernels/test_cache.py, which edits a helper and sees it.
         dispatcher._cache._cache_file._source_stamp = _STAMP
+        linking.declare(dispatcher, _expand(signature))
         _kernels.append((dispatcher, _expand(signature)))
         if entry:
             _entries.add(dispatcher)
@@ -80,31 +84,6 @@ def _plain(function: Function) -> Any:
     return call
 
 
-def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:
-    """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
-
-    Numba's own self-recursion goes through a symbol that is lost when the kernel is read from the cache (the process
-    aborts with "Symbol not found: .numba.unresolved$..."). This emits a plain call of the function being compiled.
-    itself: gives the kernel; used only when compilation is disabled.
-    """
-    if numba.config.DISABLE_JIT:
-        return lambda *arguments: itself()(*arguments)
-
-    def declare(_context: Any, *given: Any) -> tuple[Any, Callable[..., Any]]:
-        parameters = [a if isinstance(a, types.Array) else types.int64 for a in given]
-
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            status, result = context.call_conv.call_function(builder, builder.function, types.int64, parameters, values)
-            with cgutils.if_unlikely(builder, status.is_error):
-                context.call_conv.return_status_propagate(builder, status)
-            return result
-
-        return types.int64(*parameters), generate
-
-    names = ", ".join(f"a{k}" for k in range(n_arguments))  # an intrinsic needs its arguments by name
-    return intrinsic(eval(f"lambda context, {names}: declare(context, {names})", {"declare": declare}))
-
-
 def _expand(signature: str) -> str:
     names = {"arena": "int32[::1]", "row": "uint32[::1]", "rows": "uint32[:, ::1]", "i": "int64", "ids": "int64[::1]"}
     names["halves"] = "int16[::1]"
@@ -114,23 +93,25 @@ def _expand(signature: str) -> str:
 
 
 def load(progress: Callable[[int, int], None] | None = None, *, everything: bool = False) -> None:
-    """Make the kernels ready: read from the cache those that Python calls, or compile all; quick when done already.
+    """Make the kernels ready: read from the cache what is called, or compile all; quick when done already.
 
     progress: called with (kernels done, kernels in all) after each; by default a line on a terminal while compiling.
-    everything: read those too that only kernels call.
+    everything: read those too of which their callers have a copy.
     """
     with _lock:
         cached = is_cached()
         waiting = [
             (dispatcher, signature)
             for dispatcher, signature in _kernels
-            if dispatcher not in _ready and (everything or not cached or dispatcher in _entries)
+            if dispatcher not in _ready
+            and (everything or not cached or dispatcher in _entries or linking.is_symbol(dispatcher))
         ]
         if progress is None:
             progress = _quiet if cached else _line
         for done, (dispatcher, signature) in enumerate(waiting, start=1):
             dispatcher.compile(signature)
             dispatcher.disable_compile()
+            linking.publish(dispatcher)
             _ready.add(dispatcher)
             progress(done, len(waiting))
 

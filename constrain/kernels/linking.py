@@ -1,0 +1,108 @@
+"""How a kernel reaches another one: a small one is copied into its callers, a large one is called by its symbol.
+
+Numba copies the machine code of a callee, and all that it calls in turn, into every caller, and optimises all of it
+again there: the work grows with the square of the depth of calls. Here only small kernels are copied, which is what
+lets LLVM inline them; a large one is a symbol, which the linker finds when the caller is made or read from the cache.
+
+PERF: `constrain warmup` takes 32 s of CPU time instead of 100, and the cache 7 MB instead of 25; masks take as long as
+before. With SMALL = 0 it would be 25 s, but cold masks would take 1.2 times as long; with 1300, 78 s.
+Limit: a kernel must be ready before those that call it are; `kernels.load` keeps the order of declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numba
+from llvmlite import binding
+from numba.core import cgutils, sigutils, types
+from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
+
+SMALL = 400  # bytes of bytecode
+
+_symbols: dict[Dispatcher, Any] = {}  # of each large kernel: what its callers call in its place
+
+
+def caller(function: Any) -> Any:
+    """The same function, in which the name of a large kernel means its symbol."""
+    namespace = {
+        name: _symbols.get(value, value) if isinstance(value, Dispatcher) else value
+        for name, value in function.__globals__.items()
+    }
+    linked = FunctionType(function.__code__, namespace, function.__name__)
+    linked.__module__ = function.__module__
+    return linked
+
+
+def declare(dispatcher: Any, signature: str) -> None:
+    """Let kernels that are declared from now on call this one by its symbol, if it is large."""
+    if len(dispatcher.py_func.__code__.co_code) > SMALL:
+        arguments, result = sigutils.normalize_signature(signature)
+        _symbols[dispatcher] = _call(_name(dispatcher), result(*arguments))
+
+
+def is_symbol(dispatcher: Any) -> bool:
+    """Whether others call this kernel by its symbol, so that they cannot be loaded before it."""
+    return dispatcher in _symbols
+
+
+def publish(dispatcher: Any) -> None:
+    """Tell the linker where the machine code of a compiled kernel is."""
+    if is_symbol(dispatcher):
+        (compiled,) = dispatcher.overloads.values()
+        address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        binding.add_symbol(_name(dispatcher), address)
+
+
+def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:
+    """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
+
+    Numba's own self-recursion goes through a symbol that is lost when the kernel is read from the cache (the process
+    aborts with "Symbol not found: .numba.unresolved$..."). This emits a plain call of the function being compiled.
+    itself: gives the kernel; used only when compilation is disabled.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda *arguments: itself()(*arguments)
+
+    def typed(_context: Any, *given: Any) -> tuple[Any, Callable[..., Any]]:
+        signature = types.int64(*(a if isinstance(a, types.Array) else types.int64 for a in given))
+        return signature, _emitter(signature, lambda _context, builder: builder.function)
+
+    return _intrinsic(typed, n_arguments)
+
+
+def _call(name: str, signature: Any) -> Any:
+    """An intrinsic that calls the machine code of this symbol."""
+
+    def function(context: Any, builder: Any) -> Any:
+        kind = context.call_conv.get_function_type(signature.return_type, signature.args)
+        return cgutils.get_or_insert_function(builder.module, kind, name)
+
+    return _intrinsic(lambda _context, *_given: (signature, _emitter(signature, function)), len(signature.args))
+
+
+def _emitter(signature: Any, function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Emit a call in numba's own convention. function: (context, builder) → what is called."""
+
+    def emit(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        status, result = context.call_conv.call_function(
+            builder, function(context, builder), signature.return_type, signature.args, values
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return result
+
+    return emit
+
+
+def _intrinsic(typed: Callable[..., Any], n_arguments: int) -> Any:
+    """An intrinsic needs its arguments by name."""
+    names = ", ".join(f"a{k}" for k in range(n_arguments))
+    return intrinsic(eval(f"lambda context, {names}: typed(context, {names})", {"typed": typed}))
+
+
+def _name(dispatcher: Any) -> str:
+    return f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
