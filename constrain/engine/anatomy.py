@@ -48,7 +48,8 @@ def lexemes(automaton: TokenAutomaton, configuration: int) -> list[Lexeme]:
     A = automaton.A
     stop = configuration + arena.KEY + (int(A[configuration]) >> arena.KIND_BITS)
     words = A[configuration + arena.KEY + 1 : stop].tolist()
-    return [Lexeme(p >> 1, lexer, bool(p & 1)) for p, lexer in zip(words[::2], words[1::2], strict=True)]
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return [Lexeme(p >> 1, lexer or automaton.call(earley.close, p >> 1), bool(p & 1)) for p, lexer in pairs]
 
 
 def kernel(automaton: TokenAutomaton, parser: int) -> list[Item]:
@@ -67,13 +68,27 @@ def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
     """The items that wait for a terminal, the first of their rest; predicted ones too."""
     closure = int(automaton.A[parser + earley.CLOSURE])
     start = closure + 2 + 3 * int(automaton.A[closure])
-    return _items(automaton, start, start + 3 * int(automaton.A[closure + 1]))
+    own = _items(automaton, start, start + 3 * int(automaton.A[closure + 1]))
+    return own + _predicted(automaton, parser)[1]
 
 
 def waiting(automaton: TokenAutomaton, parser: int) -> list[Item]:
     """The items that wait for a nonterminal, the first of their rest; predicted ones too."""
     closure = int(automaton.A[parser + earley.CLOSURE])
-    return _items(automaton, closure + 2, closure + 2 + 3 * int(automaton.A[closure]))
+    own = _items(automaton, closure + 2, closure + 2 + 3 * int(automaton.A[closure]))
+    return own + _predicted(automaton, parser)[0]
+
+
+def _predicted(automaton: TokenAutomaton, parser: int) -> tuple[list[Item], list[Item]]:
+    """The predicted items that wait for a nonterminal, and those that wait for a terminal."""
+    A = automaton.A
+    at = int(A[parser + earley.PREDICTED])
+    if not at:
+        return [], []
+    n, m = A[at + 1 : at + 3].tolist()
+    pairs: list[int] = A[at + 3 : at + 3 + 2 * (n + m)].tolist()
+    items = [Item(lhs, _rest(automaton, suffix), parser) for lhs, suffix in zip(pairs[::2], pairs[1::2], strict=True)]
+    return items[:n], items[n:]
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
