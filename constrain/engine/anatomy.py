@@ -50,14 +50,15 @@ def lexemes(automaton: TokenAutomaton, configuration: int) -> list[Lexeme]:
     A = automaton.A
     stop = configuration + arena.KEY + (int(A[configuration]) >> arena.KIND_BITS)
     words = A[configuration + arena.KEY + 1 : stop].tolist()
-    return [Lexeme(p >> 1, lexer, bool(p & 1)) for p, lexer in zip(words[::2], words[1::2], strict=True)]
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return [Lexeme(p >> 1, lexer or automaton.call(earley.close, p >> 1), bool(p & 1)) for p, lexer in pairs]
 
 
 def kernel(automaton: TokenAutomaton, parser: int) -> list[Item]:
     """The items of a parser state that were not predicted in it."""
     A = automaton.A
     stop = parser + arena.KEY + (int(A[parser]) >> arena.KIND_BITS)
-    return _items(automaton, parser + arena.KEY + 2, stop)
+    return _items(automaton, A[parser + arena.KEY + 2 : stop].reshape(-1, 3))
 
 
 def is_final(automaton: TokenAutomaton, parser: int) -> bool:
@@ -70,23 +71,37 @@ def scanning(automaton: TokenAutomaton, parser: int, tags: Collection[int] | Non
 
     tags: only those of terminals with these tags (the first word of a terminal's record).
     """
-    A = automaton.A
-    closure = int(A[parser + earley.CLOSURE])
-    start = closure + 2 + 3 * int(A[closure])
-    stop = start + 3 * int(A[closure + 1])
-    if tags is None:
-        return _items(automaton, start, stop)
-    return _chosen(automaton, start, np.isin(A[_firsts(A, start, stop) + arena.KEY], list(tags)))
+    rows = _closed(automaton, parser, 1)
+    if tags is not None:
+        rows = rows[np.isin(automaton.A[_firsts(automaton, rows) + arena.KEY], list(tags))]
+    return _items(automaton, rows)
 
 
 def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -> list[Item]:
     """The items that wait for a nonterminal (`symbol`: for this one), the first of their rest; predicted ones too."""
+    rows = _closed(automaton, parser, 0)
+    if symbol is not None:
+        rows = rows[_firsts(automaton, rows) == symbol]
+    return _items(automaton, rows)
+
+
+def _closed(automaton: TokenAutomaton, parser: int, which: int) -> NDArray[np.int32]:
+    """The items of a parser state that wait for a nonterminal (which = 0) or a terminal (1). int32[items, 3]
+
+    PERF: of thousands of items few are asked for, so they are chosen as rows.
+    """
     A = automaton.A
     closure = int(A[parser + earley.CLOSURE])
-    start, stop = closure + 2, closure + 2 + 3 * int(A[closure])
-    if symbol is None:
-        return _items(automaton, start, stop)
-    return _chosen(automaton, start, _firsts(A, start, stop) == symbol)
+    counts = A[closure : closure + 2].tolist()
+    own = closure + 2 + (3 * counts[0] if which else 0)
+    rows: NDArray[np.int32] = A[own : own + 3 * counts[which]].reshape(-1, 3)
+    at = int(A[parser + earley.PREDICTED])
+    if not at:
+        return rows
+    counts = A[at + 1 : at + 3].tolist()
+    start = at + 3 + (2 * counts[0] if which else 0)
+    pairs = A[start : start + 2 * counts[which]].reshape(-1, 2)
+    return np.concatenate([rows, np.insert(pairs, 2, parser, axis=1)])
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
@@ -123,22 +138,14 @@ def symbols(automaton: TokenAutomaton, rules: Rules) -> dict[int, Symbol]:
     return found
 
 
-def _items(automaton: TokenAutomaton, start: int, stop: int) -> list[Item]:
-    words = automaton.A[start:stop].tolist()
-    triples = zip(words[0::3], words[1::3], words[2::3], strict=True)
-    return [Item(rule, _rest(automaton, suffix), origin) for rule, suffix, origin in triples]
+def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:
+    return [Item(rule, _rest(automaton, suffix), origin) for rule, suffix, origin in rows.tolist()]
 
 
-def _firsts(A: NDArray[np.int32], start: int, stop: int) -> NDArray[np.int32]:
-    """The symbol that each item of a list waits for. int32[items]"""
-    firsts: NDArray[np.int32] = A[A[start + 1 : stop : 3] + arena.KEY]
+def _firsts(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The symbol that each item waits for. int32[items]"""
+    firsts: NDArray[np.int32] = automaton.A[rows[:, 1] + arena.KEY]
     return firsts
-
-
-def _chosen(automaton: TokenAutomaton, start: int, chosen: NDArray[np.bool_]) -> list[Item]:
-    """The chosen ones of a list of items. PERF: of thousands of items few are asked for, so no others are made."""
-    places = (start + 3 * np.flatnonzero(chosen)).tolist()
-    return [item for at in places for item in _items(automaton, at, at + 3)]
 
 
 def _rest(automaton: TokenAutomaton, suffix: int) -> tuple[int, ...]:

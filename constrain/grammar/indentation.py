@@ -7,10 +7,11 @@ The idea (note 0006): a rule X becomes nonterminals X[f, a>b]@c, made on demand 
     c       the column of the block around; only in rules that reach a line's beginning
 
 The end of a line takes a>b from 0 to 1, and is a terminal of its own; whatever comes first on a line is preceded by
-exactly the indentation of its block (`layout.indentation`). An indent is a chain over single spaces: after each, the
-block may begin here, or one column further. A dedent is nothing at all: the line that follows asks for the
-indentation of the block around. So no column is guessed, one that fits no block is refused, and a parser state knows
-the columns of all open blocks because they are in what it waits for.
+exactly the indentation of its block (`layout.indentation`). An indent is a chain over runs of spaces and of tabs: after
+each, the block may begin. A run is one lexeme, so the columns on its way are never asked what may begin there. A
+dedent is nothing at all: the line that follows asks for the indentation of the block around. So no column is guessed,
+one that fits no block is refused, and a parser state knows the columns of all open blocks because they are in what it
+waits for.
 
 Cost: a table of pairs a>b per rule when the grammar is read; then one nonterminal for each rule and column that a text
 meets. A line end completes every block that may end there: linear in the depth of the nesting.
@@ -32,9 +33,12 @@ from constrain.grammar.layout import EOL, Column, Layout, empty_lines, indentati
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 
 MAX_COLUMN = 400
+MAX_SPACES, MAX_TABS = 32, 8  # that are one lexeme of an indent
 Pairs = frozenset[tuple[int, int]]  # (at, to) of a symbol: 1 at the beginning of a line, 0 inside of one
 _STAY: Pairs = frozenset({(0, 0), (1, 1)})
-_SPACE, _TAB, _FORM_FEED = (Terminal(syntax.literal(text), repr(text)) for text in " \t\f")
+_FORM_FEED = Terminal(syntax.literal("\f"), "form feed")
+_SPACES = [Terminal(syntax.literal(" " * n), f"{n} spaces") for n in range(1, MAX_SPACES + 1)]
+_TABS = [Terminal(syntax.literal("\t" * n), f"{n} tabs") for n in range(1, MAX_TABS + 1)]
 
 
 def indented(
@@ -201,22 +205,36 @@ class _Lines:
         right_recursive = isinstance(symbol, Counted) or symbol in self.right_recursive
         return self._made(shown, (symbol, place, to), expand, right_recursive)
 
-    def block(self, rest: Alternative, here: _Place, column: Column, to: int) -> Nonterminal:
-        """What follows an indent, when the line is indented to `column` so far; here: outside of the block."""
-        tab = self.layout.tab
+    def block(self, rest: Alternative, here: _Place, column: Column, to: int, last: str = "") -> Nonterminal:
+        """What follows an indent, when the line is indented to `column` so far; here: outside of the block.
+
+        last: the character of the run before, if that run would have taken one more of them.
+        """
 
         def expand() -> list[list[Symbol]]:
             ways: list[list[Symbol]] = [[_FORM_FEED, self.block(rest, here, Column(), to)]]
-            if column.column < MAX_COLUMN:
-                ways.append([_SPACE, self.block(rest, here, column.after_space(), to)])
-                if tab is not None:
-                    ways.append([_TAB, self.block(rest, here, column.after_tab(tab), to)])
+            for run, further, character in self._runs(column, last):
+                ways.append([run, self.block(rest, here, further, to, character)])
             if column.is_inside(here.columns[-1]):
                 inside = _Place(False, 0, (*here.columns, column))
                 ways += self._sequences(rest, inside, to)
             return ways
 
-        return self._made(f"block@{column.column}", (rest, here, column, to), expand, True)
+        return self._made(f"block@{column.column}", (rest, here, column, to, last), expand, True)
+
+    def _runs(self, column: Column, last: str) -> Iterator[tuple[Terminal, Column, str]]:
+        """(the lexeme, the column behind it, its character unless the run is the longest that there is)."""
+        tab = self.layout.tab
+        behind = column
+        for n, run in enumerate(_SPACES if last != " " else (), start=1):
+            if behind.column < MAX_COLUMN:
+                behind = behind.after_space()
+                yield run, behind, " " if n < MAX_SPACES else ""
+        behind = column
+        for n, run in enumerate(_TABS if last != "\t" else (), start=1):
+            if tab is not None and behind.column < MAX_COLUMN:
+                behind = behind.after_tab(tab)
+                yield run, behind, "\t" if n < MAX_TABS else ""
 
     def _made(
         self, name: str, key: tuple[object, ...], expand: Callable[[], list[list[Symbol]]], right_recursive: bool

@@ -1,6 +1,7 @@
 """Configurations: all lexemes that may be in progress after some bytes, one hash-consed record.
 
-    CONFIG(grammar, (2 p + fresh, lexer state)...)     memo: byte partition, row of successors, mask, accepts, watched
+    CONFIG(grammar, (2 p + fresh, lexer state)...)     memo: byte partition, row of successors, mask, accepts, watched,
+                                                       whole
 
 A pair (p, l) is a lexeme that began in the parser state p and whose lexer is in l; a *fresh* pair has read nothing yet.
 
@@ -9,6 +10,10 @@ A pair (p, l) is a lexeme that began in the parser state p and whose lexer is in
 * greedy: the pairs are a list. The first is the longest lexeme in progress; what follows is where the text stands if
   that lexeme ends at its last possible end (maximal munch falls back there when no longer match comes). A new end
   drops older ones.
+
+A fresh pair behind others is most often dropped before anybody asks what may begin there: `foob` ends a name four times.
+Under the greedy lexer its lexer state is 0, *open*, and its parser state is not closed, until the pairs before it
+leave a byte to it; then the configuration that is `whole` answers in its place.
 
 `NONE` is the dead configuration. Cost: a step is one table look-up once known.
 """
@@ -21,6 +26,7 @@ from constrain.kernels import kernel
 from constrain.kernels.arena import (
     CONFIG,
     KEY,
+    LINEUP,
     N_STEPS,
     NO_TAGS,
     NONE,
@@ -34,7 +40,7 @@ from constrain.kernels.arena import (
     sort_groups,
     unique_groups,
 )
-from constrain.kernels.earley import ACCEPTS, CLOSING, GREEDY, LEXER, WATCHED, close, scan, scan_all
+from constrain.kernels.earley import ACCEPTS, CLOSING, GREEDY, WATCHED, close, scan, scan_all
 from constrain.kernels.expressions import (
     CLASSES,
     class_of,
@@ -46,15 +52,16 @@ from constrain.kernels.expressions import (
     tags,
 )
 
-PART_OF, ROW_OF, MASK_OF, ACCEPTING, WATCHING = 1, 2, 3, 4, 5  # memo words; ACCEPTING, WATCHING: 1 no, 2 yes
+PART_OF, ROW_OF, MASK_OF, ACCEPTING, WATCHING, WHOLE = 1, 2, 3, 4, 5, 6  # memo words; ACCEPTING, WATCHING: 1 no, 2 yes
+PARTITION_OF = 2  # memo word of LINEUP
+ASK_WHOLE = -1  # in rows: the open pair has to be asked
 WATCH = 1 << 40  # added by `advance` to a configuration if one on the way to it is watched
 
 
 @kernel("void(arena, arena, arena, i)")
 def push_fresh(A, H, S, p):
-    close(A, H, S, p)
     push(S, 2 * p + 1)
-    push(S, A[p + LEXER])
+    push(S, close(A, H, S, p))
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -101,11 +108,35 @@ def step_dynamic(A, H, S, c, b):
     return intern_list(A, H, S, CONFIG, start)
 
 
+@kernel("i(arena, i)")
+def is_open(A, c):
+    """Whether the last pair is open."""
+    return 1 if A[c + KEY + size(A, c) - 1] == 0 else 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def whole(A, H, S, c):
+    """The configuration c with the lexer state of its open pair."""
+    if not is_open(A, c):
+        return c
+    if A[c + WHOLE] == 0:
+        start = np.int64(S[0])
+        for i in range(c + KEY, c + KEY + size(A, c)):
+            push(S, A[i])
+        S[S[0] - 1] = close(A, H, S, S[S[0] - 2] >> 1)
+        A[c + WHOLE] = intern_list(A, H, S, CONFIG, start)
+    return np.int64(A[c + WHOLE])
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def step_greedy(A, H, S, c, b):
+    """The successor under the greedy lexer; ASK_WHOLE if it depends on the open pair."""
     start = np.int64(S[0])
     push(S, A[c + KEY])
     for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
+        if A[i + 1] == 0:
+            S[0] = start
+            return ASK_WHOLE
         e = step(A, H, S, A[i + 1], b)
         if e == NONE:
             continue  # the lexeme cannot go on: fall back to the next
@@ -115,7 +146,10 @@ def step_greedy(A, H, S, c, b):
         t = tags(A, H, S, e)
         if t != NO_TAGS:
             p = scan(A, H, S, A[i] >> 1, t)
-            if p != 0:
+            if p != 0 and S[0] > start + 1:
+                push(S, 2 * p + 1)
+                push(S, 0)
+            elif p != 0:
                 push_fresh(A, H, S, p)
             break  # a longer match than any fallback, also where it only matched what a terminal excludes
     if S[0] == start + 1:
@@ -128,7 +162,7 @@ def step_greedy(A, H, S, c, b):
 def peek_configuration(A, c, b):
     """`step_configuration` if it is known, else 0; inlined into hot loops."""
     row = A[c + ROW_OF]
-    return A[row + class_of(A, A[c + PART_OF], b)] if row != 0 else 0
+    return max(A[row + class_of(A, A[c + PART_OF], b)], 0) if row != 0 else 0
 
 
 @kernel("void(arena, i)")
@@ -141,41 +175,60 @@ def note_watching(A, c):
     A[c + WATCHING] = found
 
 
+@kernel("void(arena, arena, arena, i)")
+def prepare_row(A, H, S, c):
+    """Give a configuration its byte partition, that of its lexer states, and a row of successors, all unknown."""
+    stop = c + KEY + size(A, c) - 2 * is_open(A, c)
+    if stop == c + KEY + 3:
+        p = partition(A, H, S, A[c + KEY + 2])
+    else:
+        start = np.int64(S[0])
+        push(S, 0)
+        for i in range(c + KEY + 2, stop, 2):
+            push(S, A[i])
+        lineup = intern_list(A, H, S, LINEUP, start)
+        if A[lineup + PARTITION_OF] == 0:
+            for i in range(c + KEY + 2, stop, 2):
+                push_fronts(A, S, A[i])
+            A[lineup + PARTITION_OF] = partition_of_fronts(A, H, S, start)
+        p = np.int64(A[lineup + PARTITION_OF])
+    A[c + PART_OF] = p
+    A[c + ROW_OF] = region(A, A[p + CLASSES])
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def step_configuration(A, H, S, c, b):
     """The configuration after byte b; NONE if no member of the language begins so."""
-    known = peek_configuration(A, c, b)
-    if known != 0:
-        return known
-    if A[c + ROW_OF] == 0:
-        if size(A, c) == 3:
-            p = partition(A, H, S, A[c + KEY + 2])
-        else:
-            start = np.int64(S[0])
-            for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
-                push_fronts(A, S, A[i])
-            p = partition_of_fronts(A, H, S, start)
-        A[c + PART_OF] = p
-        A[c + ROW_OF] = region(A, A[p + CLASSES])
-    if A[A[c + KEY] + GREEDY]:
-        d = step_greedy(A, H, S, c, b)
-    else:
-        d = step_dynamic(A, H, S, c, b)
-    if d != NONE and A[d + WATCHING] == 0:
-        note_watching(A, d)
-    A[A[c + ROW_OF] + class_of(A, A[c + PART_OF], b)] = d
-    A[N_STEPS] += 1
-    return d
+    while True:
+        if A[c + ROW_OF] == 0:
+            prepare_row(A, H, S, c)
+        known = np.int64(A[A[c + ROW_OF] + class_of(A, A[c + PART_OF], b)])
+        if known > 0:
+            return known
+        if known == 0:
+            if A[A[c + KEY] + GREEDY]:
+                known = step_greedy(A, H, S, c, b)
+            else:
+                known = step_dynamic(A, H, S, c, b)
+            if known > NONE and A[known + WATCHING] == 0:
+                note_watching(A, known)
+            A[A[c + ROW_OF] + class_of(A, A[c + PART_OF], b)] = known
+            A[N_STEPS] += 1
+        if known != ASK_WHOLE:
+            return known
+        c = whole(A, H, S, c)
 
 
-@kernel("i(arena, i)")
-def accepts_as_it_is(A, c):
+@kernel("i(arena, arena, arena, i)")
+def accepts_as_it_is(A, H, S, c):
     """Whether the text so far is a member, nothing added."""
     last = c + KEY + size(A, c)
     first = last - 2 if A[A[c + KEY] + GREEDY] else c + KEY + 1
     for i in range(first, last, 2):
-        if A[i] & 1 and A[(A[i] >> 1) + ACCEPTS] == 2:
-            return 1
+        if A[i] & 1:
+            close(A, H, S, A[i] >> 1)
+            if A[(A[i] >> 1) + ACCEPTS] == 2:
+                return 1
     return 0
 
 
@@ -183,11 +236,11 @@ def accepts_as_it_is(A, c):
 def accepts(A, H, S, c):
     """Whether the text so far is a member, as it is or with the grammar's closing byte."""
     if A[c + ACCEPTING] == 0:
-        found = accepts_as_it_is(A, c)
+        found = accepts_as_it_is(A, H, S, c)
         closing = np.int64(A[A[c + KEY] + CLOSING])
         if closing != 0 and not found:
             d = step_configuration(A, H, S, c, closing - 1)
-            found = 1 if d != NONE and accepts_as_it_is(A, d) else 0
+            found = 1 if d != NONE and accepts_as_it_is(A, H, S, d) else 0
         A[c + ACCEPTING] = 1 + found
     return A[c + ACCEPTING] - 1
 

@@ -13,7 +13,13 @@ list leads to the same state as the first, and `scan` is remembered.
     GRAMMAR(index)            memo: ignored terminals [n, TERMINAL...], greedy?, closing: byte + 1 or 0
     PARSER(grammar, accepting, items...)   memo: closure, lexer state, accepts, watched?
     TERMINALS(expression...)  memo: the lexer state that looks for all of them
+    PREDICTION(nonterminal...)        memo: what they predict together
+    AWAITED(grammar, predicted, TERMINAL...)      memo: the lexer state of parser states that wait for these
     closure                   [n, m, n items that wait for a nonterminal, m items that wait for a terminal]
+    predicted                 [may be empty?, n, m, n pairs (lhs, suffix) that wait for a nonterminal, m for a terminal]
+
+What a nonterminal *predicts* does not depend on where it is predicted, but for the origin, so it is found once. The
+closure of a state is its own items, with what completions make of them; `predicted` is shared.
 
 An item whose last symbol is a right-recursive nonterminal is replaced by that nonterminal's alternatives under its own
 lhs and origin: a tail call. So lists written right-recursively need constant space, as with Leo's rule ("A general
@@ -31,11 +37,13 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.arena import (
+    AWAITED,
     KEY,
     KIND_BITS,
     N_UNEXPANDED,
     NONTERMINAL,
     PARSER,
+    PREDICTION,
     SCAN,
     SUFFIX,
     TERMINALS,
@@ -55,12 +63,14 @@ from constrain.kernels.arena import (
 )
 from constrain.kernels.expressions import lexer_state
 
-ALTERNATIVES, RIGHT_RECURSIVE, IS_WATCHED = 1, 2, 3  # memo words of nonterminals
+ALTERNATIVES, RIGHT_RECURSIVE, IS_WATCHED, PREDICTS = 1, 2, 3, 4  # memo words of nonterminals
 IGNORED, GREEDY, CLOSING = 1, 2, 3  # of grammars; CLOSING: a text is a member if it is one with this byte at its end
 HOLDS_WATCHED = 1  # of suffixes: 0 no, 1 yes; set when they are made
-CLOSURE, LEXER, ACCEPTS, WATCHED = 1, 2, 3, 4  # of parser states; ACCEPTS, WATCHED: 1 no, 2 yes
+CLOSURE, LEXER, ACCEPTS, WATCHED, PREDICTED = 1, 2, 3, 4, 5  # of parser states; ACCEPTS, WATCHED: 1 no, 2 yes
 TARGET = 1  # of SCAN records; 1 = dead
-LEXER_OF = 1  # of TERMINALS
+LEXER_OF = 1  # of TERMINALS and AWAITED
+TOGETHER = 1  # of PREDICTION
+HERE = 1  # the origin of predicted items: the state in which they are predicted
 MAX_UNEXPANDED = 1024
 
 
@@ -162,6 +172,12 @@ def add_completed(A, S, base, lhs, origin):
         suffix = np.int64(A[i + 1])
         if A[suffix + KEY] == lhs:
             add_item(S, base, A[i], A[suffix + KEY + 1], A[i + 2])
+    predicted = np.int64(A[origin + PREDICTED])
+    if predicted != 0:
+        for i in range(predicted + 3, predicted + 3 + 2 * A[predicted + 1], 2):
+            suffix = np.int64(A[i + 1])
+            if A[suffix + KEY] == lhs:
+                add_item(S, base, A[i], A[suffix + KEY + 1], origin)
 
 
 @kernel("void(arena, arena, i, i, i, i)")
@@ -179,10 +195,120 @@ def add_alternatives(A, S, base, symbol, lhs, origin):
         add_item(S, base, lhs, A[i], origin)
 
 
-@kernel("i(arena, arena, i, i)")
-def close_items(A, S, base, p):
-    """Predict and complete until nothing is new in the set at `base`, the items of p; whether p accepts."""
-    accepts = np.int64(A[p + KEY + 1])
+# --- what is predicted ------------------------------------------------------------------------------------------------
+
+
+@kernel("void(arena, arena, i)")
+def predict_items(A, S, base):
+    """Predict until nothing is new in the set at `base`, all of whose items begin here."""
+    i = base
+    while i < S[0]:
+        lhs = np.int64(S[i])
+        suffix = np.int64(S[i + 1])
+        i += 4
+        if suffix == 0:  # lhs derives the empty text; items that come later look for this one
+            j = base
+            while j < S[0]:
+                waiting = np.int64(S[j + 1])
+                if waiting != 0 and A[waiting + KEY] == lhs:
+                    add_item(S, base, S[j], A[waiting + KEY + 1], HERE)
+                j += 4
+            continue
+        symbol = np.int64(A[suffix + KEY])
+        if kind(A, symbol) == NONTERMINAL:
+            rest = np.int64(A[suffix + KEY + 1])
+            if rest == 0 and A[symbol + RIGHT_RECURSIVE]:
+                add_alternatives(A, S, base, symbol, lhs, HERE)
+            else:
+                first = A[symbol + ALTERNATIVES] + 1
+                if first == 1 or find_item(S, base, symbol, A[first], HERE) >= 0:  # not predicted before
+                    add_alternatives(A, S, base, symbol, symbol, HERE)
+                if find_item(S, base, symbol, 0, HERE) < 0:
+                    add_item(S, base, lhs, rest, HERE)
+
+
+@kernel("i(arena, arena, i, i, i)")
+def store_predicted(A, S, start, width, nullable):
+    """The `predicted` region of the rows S[start : S[0]], which begin with (lhs, suffix); pops them."""
+    waiting = 0
+    scanning = 0
+    for i in range(start, S[0], width):
+        if S[i + 1] != 0:
+            if kind(A, A[S[i + 1] + KEY]) == NONTERMINAL:
+                waiting += 1
+            else:
+                scanning += 1
+    out = region(A, 3 + 2 * (waiting + scanning))
+    A[out] = nullable
+    A[out + 1] = waiting
+    A[out + 2] = scanning
+    wait = out + 3
+    scan_at = wait + 2 * waiting
+    for i in range(start, S[0], width):
+        if S[i + 1] != 0:
+            if kind(A, A[S[i + 1] + KEY]) == NONTERMINAL:
+                A[wait] = S[i]
+                A[wait + 1] = S[i + 1]
+                wait += 2
+            else:
+                A[scan_at] = S[i]
+                A[scan_at + 1] = S[i + 1]
+                scan_at += 2
+    S[0] = start
+    return out
+
+
+@kernel("i(arena, arena, i)")
+def predict(A, S, symbol):
+    """What a nonterminal predicts."""
+    base = np.int64(S[0])
+    add_alternatives(A, S, base, symbol, symbol, HERE)
+    predict_items(A, S, base)
+    if A[N_UNEXPANDED] > 0:
+        raise Unexpanded()
+    nullable = 1 if find_item(S, base, symbol, 0, HERE) < 0 else 0
+    A[symbol + PREDICTS] = store_predicted(A, S, base, 4, nullable)
+    return np.int64(A[symbol + PREDICTS])
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def predict_together(A, H, S, base, stop):
+    """What the nonterminals predict that the own items S[base:stop] wait for; 0 if there are none."""
+    start = np.int64(S[0])
+    for i in range(base, stop, 4):
+        if S[i + 1] != 0:
+            symbol = np.int64(A[S[i + 1] + KEY])
+            is_tail_call = A[S[i + 1] + KEY + 1] == 0 and A[symbol + RIGHT_RECURSIVE] != 0
+            if kind(A, symbol) == NONTERMINAL and not is_tail_call:
+                push(S, symbol)
+    sort_groups(S, start, S[0], 1)
+    S[0] = unique_groups(S, start, S[0], 1)
+    n = S[0] - start
+    if n <= 1:
+        S[0] = start
+        return np.int64(A[S[start] + PREDICTS]) if n == 1 else np.int64(0)
+    known = intern_list(A, H, S, PREDICTION, start)
+    if A[known + TOGETHER] == 0:
+        for i in range(known + KEY, known + KEY + n):
+            rows = np.int64(A[A[i] + PREDICTS])
+            for k in range(rows + 3, rows + 3 + 2 * (A[rows + 1] + A[rows + 2])):
+                push(S, A[k])
+        sort_groups(S, start, S[0], 2)
+        S[0] = unique_groups(S, start, S[0], 2)
+        A[known + TOGETHER] = store_predicted(A, S, start, 2, 0)
+    return np.int64(A[known + TOGETHER])
+
+
+# --- closures ---------------------------------------------------------------------------------------------------------
+
+
+@kernel("i(arena, arena, i)")
+def close_items(A, S, base):
+    """Complete until nothing is new in the set at `base`, the own items of a state.
+
+    1 if the whole text may end; a nonterminal of which is not known yet what it predicts; or 0.
+    """
+    accepts = 0
     i = base
     while i < S[0]:
         lhs = np.int64(S[i])
@@ -192,13 +318,6 @@ def close_items(A, S, base, p):
         if suffix == 0:
             if origin == 0:
                 accepts = 1
-            elif origin == p:  # lhs derives the empty text here; items that come later look for this one
-                j = base
-                while j < S[0]:
-                    waiting = np.int64(S[j + 1])
-                    if waiting != 0 and A[waiting + KEY] == lhs:
-                        add_item(S, base, S[j], A[waiting + KEY + 1], S[j + 2])
-                    j += 4
             else:
                 add_completed(A, S, base, lhs, origin)
             continue
@@ -207,12 +326,10 @@ def close_items(A, S, base, p):
             rest = np.int64(A[suffix + KEY + 1])
             if rest == 0 and A[symbol + RIGHT_RECURSIVE]:
                 add_alternatives(A, S, base, symbol, lhs, origin)
-            else:
-                first = A[symbol + ALTERNATIVES] + 1
-                if first == 1 or find_item(S, base, symbol, A[first], p) >= 0:  # not predicted before
-                    add_alternatives(A, S, base, symbol, symbol, p)
-                if find_item(S, base, symbol, 0, p) < 0:
-                    add_item(S, base, lhs, rest, origin)
+            elif A[symbol + PREDICTS] == 0:
+                return symbol
+            elif A[A[symbol + PREDICTS]] != 0:
+                add_item(S, base, lhs, rest, origin)
     return accepts
 
 
@@ -227,14 +344,25 @@ def push_terminal(A, S, symbol):
             push(S, A[i])
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
-def lexer_of_items(A, H, S, grammar, base, stop):
-    """The lexer state that looks for every terminal the items S[base:stop] wait for, what they exclude, and the
-    ignored."""
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def lexer_of_items(A, H, S, grammar, base, stop, predicted):
+    """The lexer state that looks for every terminal the items S[base:stop] and the predicted ones wait for, what they
+    exclude, and the ignored."""
     start = np.int64(S[0])
+    push(S, grammar)
+    push(S, predicted)
     for i in range(base, stop, 4):
-        if S[i + 1] != 0:
-            push_terminal(A, S, A[S[i + 1] + KEY])
+        if S[i + 1] != 0 and kind(A, A[S[i + 1] + KEY]) != NONTERMINAL:
+            push(S, A[S[i + 1] + KEY])
+    same = intern_list(A, H, S, AWAITED, start)
+    if A[same + LEXER_OF] != 0:
+        return np.int64(A[same + LEXER_OF])
+    for i in range(same + KEY + 2, same + KEY + size(A, same)):
+        push_terminal(A, S, A[i])
+    if predicted != 0:
+        first = predicted + 3 + 2 * A[predicted + 1]
+        for i in range(first, first + 2 * A[predicted + 2], 2):
+            push_terminal(A, S, A[A[i + 1] + KEY])
     ignored = np.int64(A[grammar + IGNORED])
     for i in range(ignored + 1, ignored + 1 + A[ignored]):
         push_terminal(A, S, A[i])
@@ -248,22 +376,13 @@ def lexer_of_items(A, H, S, grammar, base, stop):
     if A[known + LEXER_OF] == 0:
         A[known + LEXER_OF] = lexer_state(A, H, S, start)
     S[0] = start
+    A[same + LEXER_OF] = A[known + LEXER_OF]
     return np.int64(A[known + LEXER_OF])
 
 
-@kernel("i(arena, arena, arena, i)")
-def close(A, H, S, p):
-    """The closure of a parser state; also finds its lexer state and whether it accepts."""
-    if A[p + CLOSURE] != 0:
-        return np.int64(A[p + CLOSURE])
-    base = np.int64(S[0])
-    for i in range(p + KEY + 2, p + KEY + size(A, p), 3):
-        add_item(S, base, A[i], A[i + 1], A[i + 2])
-    accepts = close_items(A, S, base, p)
-    if A[N_UNEXPANDED] > 0:
-        raise Unexpanded()
-    stop = np.int64(S[0])
-    lexer = lexer_of_items(A, H, S, A[p + KEY], base, stop)
+@kernel("void(arena, arena, i, i, i)")
+def store_closure(A, S, p, base, stop):
+    """Store the own items S[base:stop] of a state that wait for something."""
     waiting = 0
     scanning = 0
     for i in range(base, stop, 4):
@@ -287,11 +406,33 @@ def close(A, H, S, p):
                 scan_at += 3
             for k in range(3):
                 A[out + k] = S[i + k]
-    S[0] = base
-    A[p + LEXER] = lexer
-    A[p + ACCEPTS] = 1 + accepts
     A[p + CLOSURE] = closure
-    return closure
+
+
+@kernel("i(arena, arena, arena, i)", entry=True)
+def close(A, H, S, p):
+    """Close a parser state: find what it waits for and whether it accepts; its lexer state."""
+    if A[p + CLOSURE] != 0:
+        return np.int64(A[p + LEXER])
+    base = np.int64(S[0])
+    while True:
+        for i in range(p + KEY + 2, p + KEY + size(A, p), 3):
+            add_item(S, base, A[i], A[i + 1], A[i + 2])
+        found = close_items(A, S, base)
+        if found <= 1:
+            break
+        S[0] = base
+        predict(A, S, found)
+    if A[N_UNEXPANDED] > 0:
+        raise Unexpanded()
+    stop = np.int64(S[0])
+    predicted = predict_together(A, H, S, base, stop)
+    A[p + LEXER] = lexer_of_items(A, H, S, A[p + KEY], base, stop, predicted)
+    A[p + PREDICTED] = predicted
+    A[p + ACCEPTS] = 2 if found == 1 or A[p + KEY + 1] != 0 else 1
+    store_closure(A, S, p, base, stop)
+    S[0] = base
+    return np.int64(A[p + LEXER])
 
 
 @kernel("i(arena, i, i)")
@@ -319,11 +460,29 @@ def best_rank(A, p, tagset):
         terminal = np.int64(A[A[i + 1] + KEY])
         if A[terminal + KEY + 2] > best and admits(A, tagset, terminal):
             best = np.int64(A[terminal + KEY + 2])
+    predicted = np.int64(A[p + PREDICTED])
+    if predicted != 0:
+        start = predicted + 3 + 2 * A[predicted + 1]
+        for i in range(start, start + 2 * A[predicted + 2], 2):
+            terminal = np.int64(A[A[i + 1] + KEY])
+            if A[terminal + KEY + 2] > best and admits(A, tagset, terminal):
+                best = np.int64(A[terminal + KEY + 2])
     ignored = np.int64(A[A[p + KEY] + IGNORED])
     for i in range(ignored + 1, ignored + 1 + A[ignored]):
         if A[A[i] + KEY + 2] > best and admits(A, tagset, A[i]):
             best = np.int64(A[A[i] + KEY + 2])
     return best
+
+
+@kernel("void(arena, arena, i, i, i, i, i, i)")
+def add_shifted(A, S, base, lhs, suffix, origin, tagset, lowest):
+    """Add the item behind the terminal that (lhs, suffix, origin) waits for, if the tagset is one of its and it ranks
+    so high."""
+    terminal = np.int64(A[suffix + KEY])
+    if A[terminal + KEY + 2] >= lowest and admits(A, tagset, terminal):
+        add_item(S, base, lhs, A[suffix + KEY + 1], origin)
+        if A[terminal + KEY + 3] != 0:
+            S[base - 2] = A[terminal + KEY + 3]
 
 
 @kernel("i(arena, arena, i, i, i)")
@@ -338,12 +497,12 @@ def add_scanned(A, S, base, p, tagset):
     closure = np.int64(A[p + CLOSURE])
     start = closure + 2 + 3 * A[closure]
     for i in range(start, start + 3 * A[closure + 1], 3):
-        suffix = np.int64(A[i + 1])
-        terminal = np.int64(A[suffix + KEY])
-        if A[terminal + KEY + 2] >= lowest and admits(A, tagset, terminal):
-            add_item(S, base, A[i], A[suffix + KEY + 1], A[i + 2])
-            if A[terminal + KEY + 3] != 0:
-                S[base - 2] = A[terminal + KEY + 3]
+        add_shifted(A, S, base, A[i], A[i + 1], A[i + 2], tagset, lowest)
+    predicted = np.int64(A[p + PREDICTED])
+    if predicted != 0:
+        start = predicted + 3 + 2 * A[predicted + 1]
+        for i in range(start, start + 2 * A[predicted + 2], 2):
+            add_shifted(A, S, base, A[i], A[i + 1], p, tagset, lowest)
     ignored = np.int64(A[A[p + KEY] + IGNORED])
     for i in range(ignored + 1, ignored + 1 + A[ignored]):
         if A[A[i] + KEY + 2] >= lowest and admits(A, tagset, A[i]):

@@ -65,6 +65,7 @@ from constrain.kernels.configurations import (
     peek_configuration,
     push_fresh,
     step_configuration,
+    whole,
 )
 from constrain.kernels.earley import LEXER, scan
 from constrain.kernels.expressions import continues, peek, step, tags
@@ -525,6 +526,7 @@ def gather(A, H, S, bottom, bitmap, states):
             A[N_WALKS] += 1
             walk(A, H, S, node, c, bitmap, states)
             continue
+        c = whole(A, H, S, c)
         head = inside(A, H, S, node, c)
         while head != 0:
             add_inner(A, S, head, bitmap)
