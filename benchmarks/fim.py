@@ -1,22 +1,23 @@
 """Filling in the middle: does every completion make a whole that parses, and what does a cut cost?
 
-    python benchmarks/fim.py [--cuts 200] [--model reference|uniform] [--record DIR]
+    python benchmarks/fim.py [--cuts 200] [--sql-cuts 4] [--model reference|uniform] [--record DIR]
 
-Whole texts: JSON instances of MaskBench files (under the JSON grammar, and under the file's own schema), and the
-accepted examples of `grammars/arithmetic` and `grammars/sql` where they are there. From each cut, a random piece is
-taken out, and a new middle is generated under masks of at most 64 tokens that close in time: by the embedded reference
-model, or uniformly at random over the Llama-3 vocabulary, which goes wherever masks let it.
+Whole texts: JSON instances of MaskBench files (under the JSON grammar, and under the file's own schema), and the texts
+that `languages/corpora/` has of arithmetic and SQL (statements of files found on this machine, then written ones). From
+each cut, a random piece is taken out, and a new middle is generated under masks of at most 64 tokens that close in
+time: by the embedded reference model, or uniformly at random over the Llama-3 vocabulary, which goes wherever masks let
+it. SQL is read with the greedy lexer: masks then allow what some way to cut the text into terminals allows, and a
+middle that does not pass the check of the whole is thrown away and drawn again, as `generate` does.
 
-Answers are checked: a whole is parsed by `json.loads`, and validated by `jsonschema` under a schema; under the other
-grammars it is read by the engine from its beginning, which never saw it cut. Biases: pieces have up to 200 characters;
-texts up to 20 kB; instances that are not in the schema's order of properties are left out.
+Answers are checked by other parsers: `json.loads`, `jsonschema` under a schema, Python's for arithmetic, SQLite's for
+SQL. Biases: pieces have up to 200 characters; texts up to 20 kB; instances that are not in the schema's order of
+properties are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import statistics
 import time
@@ -31,10 +32,13 @@ from constrain.errors import ConstrainError, LimitError
 from constrain.grammar.source import Source
 from constrain.guided.closing import Closing
 from constrain.guided.members import is_member
+from languages import corpora, oracles
+from masks import vocabularies
+from masks.records import data_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("CONSTRAIN_DATA") or ROOT.parent / "shared" / "data")
-LONGEST, PIECE, TOKENS = 20_000, 200, 64
+LONGEST, PIECE, TOKENS, TRIES = 20_000, 200, 64, 20
+Drawn = tuple[str | None, int]  # a middle (None: none passed the check), and how many were thrown away before it
 
 
 class Whole(NamedTuple):
@@ -49,7 +53,7 @@ class Whole(NamedTuple):
 def json_texts(rng: random.Random, schemas: bool) -> Iterator[Whole]:
     """Instances of MaskBench, pretty-printed or compact; under their own schemas or under the grammar of JSON."""
     json_grammar = constrain.grammar((ROOT / "grammars" / "json" / "grammar.lark").read_text(encoding="utf-8"))
-    files = sorted((DATA / "maskbench-dev").iterdir())
+    files = sorted(data_folder(None, "maskbench-dev").iterdir())
     rng.shuffle(files)
     for path in files:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -90,56 +94,58 @@ def validator(schema: Any) -> Callable[[str], str | None]:
     return check
 
 
-def grammar_texts(rng: random.Random, folder: Path) -> Iterator[Whole]:
-    """The accepted examples of a grammar of the collection, with the dynamic lexer."""
-    if not (folder / "grammar.lark").exists():
-        return
-    source = constrain.grammar((folder / "grammar.lark").read_text(encoding="utf-8"))
-    texts = [text for path in sorted((folder / "accept").iterdir()) for text in examples(path)]
-    for text in rng.choices(texts, k=50 * len(texts)):
-        if 3 < len(text) <= LONGEST and is_member(source, text):
-            yield Whole(folder.name, source, text, lambda text: None if is_member(source, text) else "no member")
+def grammar_texts(rng: random.Random, name: str) -> Iterator[Whole]:
+    """Texts of a grammar of the collection, as its benchmark finds them; parsed by the language's own parser."""
+    folder = constrain.grammars.folder(name)
+    source, oracle = folder.source(), oracles.find(folder.settings["oracle"])
+    for text_name, text in corpora.gather(folder, oracle, corpus=None, seed=rng.randrange(1 << 30), limit=400)[0]:
+        if 3 < len(text) <= LONGEST and is_member(source, text.decode()):
+            parses = lambda whole: "refused by its parser" if oracle(whole.encode()) is False else None  # noqa: E731
+            yield Whole(f"{name} {text_name}", source, text.decode(), parses)
 
 
-def examples(path: Path) -> list[str]:
-    """A file is one example; of a file `*.lines`, each line is one."""
-    text = path.read_text(encoding="utf-8")
-    return text.splitlines() if path.suffix == ".lines" else [text.rstrip("\n")]
-
-
-def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[Source], str]:
+def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[Source], Drawn]:
     """A middle of tokens drawn uniformly from the masks."""
 
-    def generate(source: Source) -> str:
-        matcher = Closing(constrain.compile(source, vocabulary)).matcher(most=TOKENS)
+    def generate(source: Source) -> Drawn:
+        closing = Closing(constrain.compile(source, vocabulary))
+        for thrown_away in range(TRIES):
+            text = draw(closing)
+            if not source.residual or source.check(text) is None:
+                return text, thrown_away
+        return None, TRIES
+
+    def draw(closing: Closing) -> str:
+        matcher = closing.matcher(most=TOKENS)
         row = np.zeros(vocabulary.words, np.uint32)
         while True:
             matcher.fill_mask(row)
-            token = rng.choice(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
-            assert matcher.advance(token)
-            if token in vocabulary.eos_ids:
+            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+            token = rng.choice(allowed) if allowed else None
+            if token is None or token in vocabulary.eos_ids:  # None: complete, but refused by the check of the whole
                 return matcher.inner.text.decode()
+            assert matcher.advance(token)
 
     return generate
 
 
-def by_model(model: Any, rng: random.Random) -> Callable[[Source], str]:
+def by_model(model: Any, rng: random.Random) -> Callable[[Source], Drawn]:
     """A middle by the reference model, which reads the last 200 characters before the cut."""
 
-    def generate(source: Any) -> str:
+    def generate(source: Any) -> Drawn:
         g = constrain.generate(
             model, source.prefix[-200:] or "\n", constraint=source, close=True, max_tokens=TOKENS,
             seed=rng.randrange(1 << 30),
         )  # fmt: skip
         assert g.finish_reason == "stop", g.finish_reason
-        return g.text
+        return g.text, 0
 
     return generate
 
 
-def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], str], rng: random.Random) -> dict[str, Any]:
+def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], Drawn], rng: random.Random) -> dict[str, Any]:
     """Cut, complete, check; the row of the table."""
-    compile_ms, total_ms, lengths, faults, changed, tight, uncut = [], [], [], [], 0, 0, 0
+    compile_ms, total_ms, lengths, faults, changed, tight, uncut, again, never = [], [], [], [], 0, 0, 0, 0, 0
     for whole in wholes:
         start = rng.randrange(len(whole.text))
         end = min(len(whole.text), start + rng.randrange(PIECE))
@@ -152,11 +158,16 @@ def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], str], r
             continue
         compile_ms.append(1e3 * (time.thread_time() - begin))
         try:
-            middle = generate(source)
+            middle, thrown_away = generate(source)
         except ConstrainError as error:
             if "too small" not in str(error):
                 raise
             tight += 1  # the least middle has more than 64 tokens
+            compile_ms.pop()
+            continue
+        again += thrown_away
+        never += middle is None
+        if middle is None:
             compile_ms.pop()
             continue
         total_ms.append(1e3 * (time.thread_time() - begin))
@@ -171,6 +182,8 @@ def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], str], r
         "cuts": len(lengths),
         "wholes that parse": len(lengths) - len(faults),
         "middles other than the one cut out": changed,
+        "thrown away by the check of the whole": again,
+        "given up": never,
         "budget too small": tight,
         "refused: cannot be cut": uncut,
         "characters": [statistics.median(lengths), max(lengths)] if lengths else [],
@@ -184,30 +197,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cuts", type=int, default=200)
     parser.add_argument("--model", choices=["uniform", "reference"], default="uniform")
-    parser.add_argument("--grammars", type=Path, default=ROOT / "grammars", help="the folder of the collection")
+    parser.add_argument("--arithmetic-cuts", type=int, default=40)
+    parser.add_argument("--sql-cuts", type=int, default=4, help="each takes half a minute (default: 4)")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     rng = random.Random(0)
     if options.model == "uniform":
-        from vocabularies import llama3
-
-        generate = uniform(llama3(), rng)
+        found = vocabularies.load("llama3", data_folder(None))
+        generate = uniform(constrain.Vocabulary(found.tokens, eos_ids=[found.eos_id]), rng)
     else:
         from constrain import reference
 
         generate = by_model(reference.load(), rng)
     table = {}
-    for name, wholes in {
-        "JSON, by the grammar": json_texts(rng, schemas=False),
-        "JSON, by the schema of each file": json_texts(rng, schemas=True),
-        "arithmetic": grammar_texts(rng, options.grammars / "arithmetic"),
-        "sql": grammar_texts(rng, options.grammars / "sql"),
-    }.items():
-        first = next(wholes, None)
-        if first is None:
-            print(f"{name}: no texts here, left out")
+    for name, wholes, cuts in (
+        ("JSON, by the grammar", json_texts(rng, schemas=False), options.cuts),
+        ("JSON, by the schema of each file", json_texts(rng, schemas=True), options.cuts),
+        ("arithmetic", grammar_texts(rng, "arithmetic"), options.arithmetic_cuts),
+        ("SQL", grammar_texts(rng, "sql"), options.sql_cuts),
+    ):
+        if not cuts:
             continue
-        table[name] = run(wholes, options.cuts, generate, rng)
+        table[name] = run(wholes, cuts, generate, rng)
         print(name, json.dumps({key: value for key, value in table[name].items() if key != "faults"}, indent=1))
         print(f"  faults: {table[name]['faults'][:3]}")
     if options.record:

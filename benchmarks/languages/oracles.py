@@ -55,6 +55,7 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "pyyaml-flow": "languages.yaml_oracle:flow",
     "re": "languages.regex_oracle:pattern",
     "sqlite": "languages.sqlite:sqlite",
+    "sqlite-and-postgresql": "languages.postgresql:both",
     "tomllib": "languages.oracles:tomllib",
 }
 

@@ -72,12 +72,16 @@ def picture(expression: Any, *, standalone: bool = False) -> str:
 
 def _item(railroad: Any, expression: Any) -> Any:
     """An expression as an item of a diagram."""
-    from constrain.grammar.ebnf import Choice, Leaf, Ref, Repetition, Sequence
+    from constrain.grammar.ebnf import Choice, Leaf, Part, Ref, Repetition, Sequence
 
     if isinstance(expression, Leaf):
         return railroad.Terminal(expression.terminal.name or "?")
+    if isinstance(expression, Part):
+        return railroad.Terminal(f"{expression.source!r:.60}")
     if isinstance(expression, Ref):
         return railroad.NonTerminal(expression.name, href=f"#{expression.name}")
+    if isinstance(expression, Sequence) and not expression.parts:
+        return railroad.Skip()
     if isinstance(expression, Sequence):
         return railroad.Sequence(*(_item(railroad, part) for part in expression.parts))
     if isinstance(expression, Choice):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
+import constrain
 from constrain.cli import app
 
 LIST = 'start: "[" (start ("," start)*)? "]" | NAME\nNAME: /[a-z]+/\n'
@@ -78,6 +81,29 @@ def test_diagram(tmp_path):
     assert "there is no rule 'x'" in run("diagram", text, "-o", str(page), "--rule", "x")[1]
 
 
+def test_diagrams_of_the_collection(repository):
+    """As the documentation has them: a picture of every rule that is written down."""
+    pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
+    spec = importlib.util.spec_from_file_location("diagrams", repository / "docs" / "diagrams.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pages = dict(module.pages())
+    assert list(pages) == list(constrain.grammars.names())
+    assert len(set(pages.values())) == len(pages)
+    for name, page in pages.items():
+        text = constrain.grammars.folder(name).text
+        rules = re.findall(r"^[?!]?([a-z][a-z0-9_-]*)(?:\.\d+)? *(?::|::=)", text, re.MULTILINE)
+        assert len(rules) > 1
+        assert [rule for rule in rules if f'<h2 id="{rule}">' not in page] == []
+
+
+def test_diagrams_of_odd_parts(tmp_path):
+    pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
+    page = tmp_path / "odd.html"
+    assert run("diagram", 'start: ("a" |) %json {"const": 1} x~0..0\nx: "x"', "-o", str(page)) == (0, "")
+    assert "json_schema(" in page.read_text()
+
+
 def test_diagrams_need_their_package(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "railroad", None)
     code, output = run("diagram", LIST, "-o", str(tmp_path / "list.svg"))
@@ -100,3 +126,20 @@ def test_generate_shapes_its_output():
     code, output = run("generate", "--regex", "[a-z]{30,}", "--close", "--max-tokens", "3")
     assert code == 2
     assert "is too small" in output
+
+
+@pytest.mark.parametrize(
+    "text, place, shown",
+    [
+        ("if a:\n    b\n  c\n", "line 3, column 3", "'c' is not allowed here"),  # a dedent to no block
+        ("if a:\n        b\n\tc\n", "line 3, column 2", "'c' is not allowed here"),  # TabError
+        ("if a:\nb\n", "line 2, column 1", "'b' is not allowed here"),
+        ("x = 'abc\n", "line 1, column 9", "'\\n' is not allowed here"),
+        ("x = (1,\n", "line 2, column 1", "the text ends too early"),
+        ("x = '''abc", "line 1, column 11", "the text ends too early"),
+    ],
+)
+def test_faults_of_python_sources_have_a_place(text, place, shown):
+    code, output = run("check", "--grammar", "python", "--exact", "-", given=text)
+    assert code == 1
+    assert output.splitlines()[:2] == [f"not a member: {shown}", f"  at {place}"]

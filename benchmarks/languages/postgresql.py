@@ -1,0 +1,26 @@
+"""PostgreSQL's own parser as an oracle (libpg_query, by the package pglast), alone and together with SQLite's.
+
+`raw_parser` reads syntax only: names, types and the number of columns are looked at later, and not here.
+"""
+
+from __future__ import annotations
+
+from pglast.parser import ParseError, parse_sql_json
+
+from languages.sqlite import sqlite
+
+
+def postgresql(text: bytes) -> bool:
+    """Statements as PostgreSQL reads them."""
+    if b"\0" in text:
+        return False
+    try:
+        parse_sql_json(text.decode("utf-8"))
+    except (UnicodeDecodeError, ParseError):
+        return False
+    return True
+
+
+def both(text: bytes) -> bool | None:
+    """Statements that SQLite and PostgreSQL read. None: what SQLite's parser did not read to its end."""
+    return sqlite(text) if postgresql(text) else False

@@ -1,0 +1,4 @@
+SELECT a, -- the first
+  b /* the
+ second */
+FROM t -- the end
