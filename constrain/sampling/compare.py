@@ -2,7 +2,8 @@
 
 The idea: what matters is how good an estimate of the target a budget buys. A method makes outputs until the budget is
 used up; its outputs, by their weights, are an estimate of π, and its distance from π — known, for a language whose
-members can all be listed — is the result. Repeated with other seeds, and averaged.
+members can all be listed — is the result. Repeated with other seeds, and averaged. All that a method paid forwards for
+counts: of `sir` and `smc` every particle by its weight, of `mcmc` the second half of each chain.
 
     TV      ½ Σ |π̂ − π|                 KL      Σ π̂ log(π̂/π), finite since π̂ stands on members only
 
@@ -29,12 +30,16 @@ from constrain.sampling.diagnostics import normalised
 from constrain.sampling.draw import TorchDraw
 from constrain.sampling.exact import Table
 from constrain.sampling.job import Job, Sample
+from constrain.sampling.mcmc import MCMC
 from constrain.sampling.memory import Memory
 from constrain.sampling.methods import Method, method_of
 from constrain.sampling.sampler import check_count, drive
 from constrain.sampling.shape import shaped
 
 Tokens = tuple[int, ...]
+Atoms = list[tuple[Tokens, float]]
+Row = tuple[float, float, float, float]  # forwards, outputs, TV, KL
+Results = dict[tuple[str, int], list[Row]]  # (method, budget) → a row a repeat
 LEARNING = {"asap": ASAp, "cars": CARS}  # by name, these keep what they learn from one output to the next
 UNWEIGHTED = "lcd unweighted"
 NULL = "null"
@@ -42,7 +47,11 @@ NULL = "null"
 
 @dataclass(frozen=True)
 class Point:
-    """What a method gave for a budget, on average over the repeats. forwards, outputs: used and made."""
+    """What a method gave for a budget, on average over the repeats.
+
+    forwards: used. outputs: complete texts that were made, particles and states of chains among them.
+    tv_error: standard error of the mean TV, NaN for a single repeat.
+    """
 
     method: str
     budget: int
@@ -50,6 +59,7 @@ class Point:
     outputs: float
     tv: float
     kl: float
+    tv_error: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -60,10 +70,10 @@ class Comparison:
     truth: dict[Tokens, float] = field(repr=False)
 
     def __str__(self) -> str:
-        lines = [f"{'method':<16} {'budget':>8} {'forwards':>10} {'outputs':>9} {'TV':>8} {'KL':>8}"]
+        lines = [f"{'method':<16} {'budget':>8} {'forwards':>10} {'outputs':>9} {'TV':>8} {'±':>7} {'KL':>8}"]
         for point in self.points:
-            numbers = f"{point.forwards:>10.1f} {point.outputs:>9.1f} {point.tv:>8.4f} {point.kl:>8.4f}"
-            lines.append(f"{point.method:<16} {point.budget:>8} {numbers}")
+            used = f"{point.budget:>8} {point.forwards:>10.1f} {point.outputs:>9.1f}"
+            lines.append(f"{point.method:<16} {used} {point.tv:>8.4f} {point.tv_error:>7.4f} {point.kl:>8.4f}")
         return "\n".join(lines)
 
     def plot(self, path: str | None = None) -> Any:
@@ -80,7 +90,9 @@ class Comparison:
             for method in dict.fromkeys(point.method for point in self.points):
                 mine = [point for point in self.points if point.method == method]
                 values = [max(getattr(point, name), 1e-6) for point in mine]
-                axes.loglog([point.budget for point in mine], values, marker="o", label=method)
+                errors = [point.tv_error if name == "tv" and point.tv_error > 0 else 0.0 for point in mine]
+                axes.errorbar([p.budget for p in mine], values, yerr=errors, marker="o", capsize=2, label=method)
+            axes.set(xscale="log", yscale="log")
             axes.set_xlabel("model forwards (sequences)")
             axes.set_ylabel({"tv": "total variation from the target", "kl": "KL from the target, nats"}[name])
         figure.axes[0].legend(fontsize="small")
@@ -91,7 +103,7 @@ class Comparison:
 
 def compare(
     job: Job,
-    methods: Sequence[str] | Mapping[str, Callable[[], Method]] = ("lcd", "asap", "cars"),
+    methods: Sequence[str] | Mapping[str, Callable[[], Method]] = ("lcd", "sir", "smc", "asap", "cars"),
     *,
     budgets: Sequence[int] = (100, 300, 1000),
     repeats: int = 5,
@@ -114,19 +126,24 @@ def compare(
         raise ConstrainError("compare needs at least one budget", fix="budgets=(100, 1000)")
     made = methods if isinstance(methods, Mapping) else {name: _maker(name) for name in methods}
     target = truth if truth is not None else _listed(job, limit)
-    results: dict[tuple[str, int], list[tuple[float, float, float, float]]] = {}
+    results: Results = {}
     for repeat in range(repeats):
         for name, make in made.items():
-            for budget, used, outputs in _run(replace(job, draw=TorchDraw(seed + repeat)), make(), budgets, batch):
-                row = (used, float(len(outputs)), *_distances(outputs, target, weighted=True))
-                results.setdefault((name, budget), []).append(row)
+            for budget, used, atoms in _run(replace(job, draw=TorchDraw(seed + repeat)), make(), budgets, batch):
+                results.setdefault((name, budget), []).append(_row(used, atoms, target))
                 if name == "lcd":
-                    row = (used, float(len(outputs)), *_distances(outputs, target, weighted=False))
-                    results.setdefault((UNWEIGHTED, budget), []).append(row)
+                    plain = [(tokens, 0.0) for tokens, _ in atoms]
+                    results.setdefault((UNWEIGHTED, budget), []).append(_row(used, plain, target))
     results.update(_null(results, target, repeats, seed))
-    points = [Point(name, budget, *np.mean(rows, axis=0).tolist()) for (name, budget), rows in results.items()]
+    points = [_point(name, budget, rows) for (name, budget), rows in results.items()]
     order = {name: place for place, name in enumerate(dict.fromkeys(point.method for point in points))}
     return Comparison(sorted(points, key=lambda point: (order[point.method], point.budget)), target)
+
+
+def _point(name: str, budget: int, rows: list[Row]) -> Point:
+    table = np.array(rows)
+    error = float(table[:, 2].std(ddof=1) / math.sqrt(len(rows))) if len(rows) > 1 else math.nan
+    return Point(name, budget, *table.mean(axis=0).tolist(), tv_error=error)
 
 
 def _maker(name: str) -> Callable[[], Method]:
@@ -143,12 +160,12 @@ def _listed(job: Job, limit: int) -> dict[Tokens, float]:
     return {tuple(each.tokens): math.exp(each.log_prob - table.log_mass) for each in table.members}
 
 
-def _run(job: Job, method: Method, budgets: Sequence[int], batch: int) -> list[tuple[int, float, list[Sample]]]:
-    """(budget, forwards used, outputs so far) when each budget was used up, or the next call would exceed it."""
-    outputs: list[Sample] = []
+def _run(job: Job, method: Method, budgets: Sequence[int], batch: int) -> list[tuple[int, float, Atoms]]:
+    """(budget, forwards used, what came of them) when each budget was used up, or the next call would exceed it."""
+    atoms: Atoms = []
     used = 0.0
     calls = 0
-    reached: list[tuple[int, float, list[Sample]]] = []
+    reached: list[tuple[int, float, Atoms]] = []
     while len(reached) < len(budgets):
         matchers = None if job.matchers is None else [job.matchers[0].fork() for _ in range(batch)]
         streams = [calls * batch + i for i in range(batch)]
@@ -157,20 +174,36 @@ def _run(job: Job, method: Method, budgets: Sequence[int], batch: int) -> list[t
         new = drive(method, one)
         cost = sum(max(1, sample.forwards) for sample in new)
         while len(reached) < len(budgets) and used + cost > budgets[len(reached)]:
-            reached.append((budgets[len(reached)], used, list(outputs)))
-        outputs += new
+            reached.append((budgets[len(reached)], used, list(atoms)))
+        for sample in new:
+            atoms += atoms_of(sample, chain=isinstance(method, MCMC))
         used += cost
         calls += 1
     return reached
 
 
-def _distances(outputs: Sequence[Sample], truth: dict[Tokens, float], *, weighted: bool) -> tuple[float, float]:
-    """(TV, KL) of the estimate from π; 1 and +inf where there is no estimate yet."""
-    done = [sample for sample in outputs if sample.finish_reason == "stop"]
+def atoms_of(sample: Sample, *, chain: bool = False) -> Atoms:
+    """What an output says of the target: complete texts with log weights, properly weighted together.
+
+    The output itself; or the N particles that it was chosen from, each by 1/N; or, for a chain, its second half.
+    """
+    states = sample.population
+    if chain:
+        states = states[len(states) // 2 :]
+    log_share = -math.log(max(len(states), 0 if chain else sample.attempts)) if states else 0.0
+    return [
+        (tuple(each.tokens), each.log_weight + log_share)
+        for each in states or [sample]
+        if each.finish_reason == "stop" and each.log_weight > -math.inf
+    ]
+
+
+def _row(used: float, atoms: Atoms, truth: dict[Tokens, float]) -> Row:
+    """(forwards, outputs, TV, KL) of weighted texts as an estimate of π; 1 and +inf where there is none yet."""
     estimate: dict[Tokens, float] = {}
-    for sample, weight in zip(done, normalised([s.log_weight if weighted else 0.0 for s in done]), strict=True):
-        estimate[tuple(sample.tokens)] = estimate.get(tuple(sample.tokens), 0.0) + weight
-    return _from_truth(estimate, truth)
+    for (tokens, _), weight in zip(atoms, normalised([log_weight for _, log_weight in atoms]), strict=True):
+        estimate[tokens] = estimate.get(tokens, 0.0) + weight
+    return used, float(len(atoms)), *_from_truth(estimate, truth)
 
 
 def _from_truth(estimate: dict[Tokens, float], truth: dict[Tokens, float]) -> tuple[float, float]:
@@ -183,15 +216,15 @@ def _from_truth(estimate: dict[Tokens, float], truth: dict[Tokens, float]) -> tu
 
 
 def _null(
-    results: Mapping[tuple[str, int], list[tuple[float, float, float, float]]],
+    results: Results,
     truth: dict[Tokens, float],
     repeats: int,
     seed: int,
-) -> dict[tuple[str, int], list[tuple[float, float, float, float]]]:
+) -> Results:
     """Perfect draws, as many as the method with the most outputs made for each budget."""
     rng = np.random.default_rng([seed, 1])
     members, pi = list(truth), np.array(list(truth.values()))
-    found: dict[tuple[str, int], list[tuple[float, float, float, float]]] = {}
+    found: Results = {}
     for budget in sorted({budget for _, budget in results}):
         most = max(int(row[1]) for (_, each), rows in results.items() if each == budget for row in rows)
         for _ in range(repeats):

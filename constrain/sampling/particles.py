@@ -11,14 +11,15 @@ but not yet read, what a fork copies — so it is kept here, and a method only s
 
 Cost: one forward for every token that is not forced, plus none for a run of forced tokens: the run is appended to the
 token before it and read in the same forward, which also gives the logits that score it. Sequences that end leave the
-batch. A fork copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
+batch. Those that still say the same, as many do at first, and forks until they part, are one row of the session. A fork
+copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
 Limit: forced runs are read in one go only where the model can grow ragged (`LanguageModel.ragged`), or for one row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,7 @@ class Particle:
     unread: tokens that the model has not read yet: at first the prompt
     unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens
     logits: float[1, W] for the next token
+    place: its row of the session; others that have read the same may have the same
     note: whatever a method wants to keep here; forks share it
     """
 
@@ -56,6 +58,7 @@ class Particle:
         self.unread = list(prompt)
         self.unscored: list[int] = []
         self.logits: torch.Tensor | None = None
+        self.place = 0
         self.note = note
 
     @property
@@ -100,7 +103,7 @@ class Particle:
 
 
 class Particles:
-    """Sequences in one session. `live` are those that the session holds, in its order."""
+    """Sequences in one session. `live` are those that go on; the session holds what they have read, `held` rows."""
 
     def __init__(self, job: Job, particles: Sequence[Particle], *, forced: bool = True) -> None:
         """forced: append forced tokens without a draw, and read them in one forward."""
@@ -111,6 +114,7 @@ class Particles:
         self.all = list(particles)
         self.live: list[Particle] = []
         self.session: Session | None = None
+        self.held = 0
 
     @property
     def logits(self) -> torch.Tensor:
@@ -124,28 +128,31 @@ class Particles:
 
     def start(self) -> Events:
         """Read the prompts, with the tokens that are forced from the beginning; equal ones once."""
-        for particle in self.all:
-            if not particle.ended:
-                self._force(particle)
+        with self.job.clock.stage("mask"):
+            for particle in self.all:
+                if not particle.ended:
+                    self._force(particle)
         self.live = [particle for particle in self.all if particle.keep]
         if not self.live:
             return []
-        first: dict[tuple[tuple[int, ...], int], int] = {}
-        places = [first.setdefault((tuple(each.unread), each.keep), len(first)) for each in self.live]
+        distinct = self._join()
         with self.job.clock.stage("model"):
-            self.session, logits = self.job.model.start([list(p) for p, _ in first], [keep for _, keep in first])
-            if len(first) < len(self.live):
-                self.session.select(places)
-        return self._read([logits[place] for place in places])
+            prompts, keep = [list(unread) for _, unread, _ in distinct], [kept for *_, kept in distinct]
+            self.session, logits = self.job.model.start(prompts, keep)
+        return self._read(logits)
 
     def start_from(self, stems: Stems) -> None:
         """Begin at prompts that were read before. Nothing is forced until the first token is chosen."""
         self.live = [particle for particle in self.all if not particle.ended]
         if self.live:
+            stem_of = [stems.of_row[particle.row] for particle in self.live]
+            first = {stem: place for place, stem in enumerate(dict.fromkeys(stem_of))}
             with self.job.clock.stage("model"):
-                self.session, logits = stems.fork([particle.row for particle in self.live])
-            for particle, given in zip(self.live, logits, strict=True):
-                particle.unread, particle.logits = [], given
+                self.session, logits = stems.fork(list(first))
+            self.held = len(first)
+            for particle, stem in zip(self.live, stem_of, strict=True):
+                particle.place = first[stem]
+                particle.unread, particle.logits = [], logits[particle.place]
 
     def masks(self) -> np.ndarray | None:
         """uint32[B, words] of what every live sequence may go on with; None without a constraint."""
@@ -190,16 +197,17 @@ class Particles:
         greedy = self.job.settings.temperature == 0
         fields = (chosen.token, chosen.log_prob_raw, chosen.log_prob_sampled, chosen.log_z)
         columns = zip(*(field.tolist() for field in fields), strict=True)
-        for particle, (token, raw, sampled, log_z) in zip(self.live, columns, strict=True):
-            if token < 0:
-                particle.dead_end()
-                continue
-            particle.record(TokenRecord(token, raw, sampled, log_z), log_z if greedy else raw - sampled)
-            self._advance(particle, token)
-            particle.append(token, token in self.eos)
-            events.append((particle.row, [token]))
-            if not particle.ended:
-                self._force(particle)
+        with self.job.clock.stage("mask"):
+            for particle, (token, raw, sampled, log_z) in zip(self.live, columns, strict=True):
+                if token < 0:
+                    particle.dead_end()
+                    continue
+                particle.record(TokenRecord(token, raw, sampled, log_z), log_z if greedy else raw - sampled)
+                self._advance(particle, token)
+                particle.append(token, token in self.eos)
+                events.append((particle.row, [token]))
+                if not particle.ended:
+                    self._force(particle)
         return events
 
     def forward(self) -> Events:
@@ -207,16 +215,30 @@ class Particles:
         self._drop_ended()
         if not self.live or self.session is None:
             return []
+        held = self.held
+        distinct = self._join()
         with self.job.clock.stage("model"):
-            logits = self.session.feed([each.unread for each in self.live], [each.keep for each in self.live])
+            if (rows := [place for place, _, _ in distinct]) != list(range(held)):
+                self.session.select(rows)
+            logits = self.session.feed([list(unread) for _, unread, _ in distinct], [kept for *_, kept in distinct])
         return self._read(logits)
+
+    def _join(self) -> list[tuple[int, tuple[int, ...], int]]:
+        """Make live sequences that say the same one row of the session: what it reads next for each of its rows.
+
+        returns: (row of the session until now, tokens to read, positions wanted)
+        """
+        rows: dict[tuple[int, tuple[int, ...], int], int] = {}
+        for each in self.live:
+            each.place = rows.setdefault((each.place, tuple(each.unread), each.keep), len(rows))
+        self.held = len(rows)
+        return list(rows)
 
     def select(self, ancestors: Sequence[Particle], streams: Sequence[int]) -> None:
         """Go on with these sequences, ended ones among them; what is named twice is forked.
 
         Sequence i draws from streams[i] from now on. Call it when all logits are read: after `start` or `forward`.
         """
-        place = {id(particle): i for i, particle in enumerate(self.live)}
         used: set[int] = set()
         chosen: list[Particle] = []
         for ancestor, stream in zip(ancestors, streams, strict=True):
@@ -227,12 +249,8 @@ class Particles:
                 chosen.append(ancestor)
         for particle, stream in zip(chosen, streams, strict=True):
             particle.stream = stream
-        rows = [place[id(a)] for a, particle in zip(ancestors, chosen, strict=True) if not particle.ended]
         self.all = chosen
         self.live = [particle for particle in chosen if not particle.ended]
-        if self.live and self.session is not None and rows != list(range(len(place))):
-            with self.job.clock.stage("model"):
-                self.session.select(rows)
 
     def branch(self, parents: Sequence[int]) -> Particles:
         """A batch of its own that goes on from these live sequences, by their places; this one stays as it is."""
@@ -243,15 +261,17 @@ class Particles:
         twin.live = list(twin.all)
         if self.session is not None:
             with self.job.clock.stage("model"):
-                twin.session = self.session.fork(parents)
+                twin.session = self.session.fork([branch.place for branch in branches])
+            twin.held = len(branches)
+            for place, branch in enumerate(branches):
+                branch.place = place
         return twin
 
     def _force(self, particle: Particle) -> None:
         """Append the tokens that the constraint leaves no choice about; EOS among them, if there is only one."""
         if not self.forced or particle.matcher is None or not (self.job.model.ragged or len(self.live) <= 1):
             return
-        with self.job.clock.stage("mask"):
-            forced = list(particle.matcher.forced_tokens())
+        forced = list(particle.matcher.forced_tokens())
         start = len(particle.sample.tokens)
         for token in forced:
             if particle.ended:
@@ -272,24 +292,41 @@ class Particles:
             )
 
     def _read(self, logits: list[torch.Tensor]) -> Events:
-        """Hand out the logits of a forward, float[keep, W] for each live row; forced tokens are final once scored."""
+        """Hand out the logits of a forward, float[keep, W] for each row; forced tokens are final once scored."""
         events: Events = []
-        for particle, given in zip(self.live, logits, strict=True):
+        with self.job.clock.stage("sample"):
+            forced = self._scores({each.place: each for each in self.live if each.unscored}, logits)
+        for particle in self.live:
             particle.sample.forwards += 1
             particle.unread = []
             if particle.unscored:
-                with self.job.clock.stage("sample"):
-                    events.append((particle.row, self._score(particle, given)))
-            particle.logits = given[-1:]
+                events.append((particle.row, self._settle(particle, forced[particle.place])))
+            particle.logits = logits[particle.place][-1:]
         self._drop_ended()
         return events
 
+    def _scores(self, forced: Mapping[int, Particle], logits: list[torch.Tensor]) -> dict[int, list[float]]:
+        """log p_raw of forced tokens, by row of the session. forced: a sequence of each row that has some."""
+        if not forced:
+            return {}
+        rows = torch.cat([logits[place][: len(each.unscored)] for place, each in forced.items()])
+        tokens = [token for each in forced.values() for token in each.unscored]
+        places = [
+            (each.row, len(each.sample.tokens) - len(each.unscored) + i)
+            for each in forced.values()
+            for i in range(len(each.unscored))
+        ]
+        probs = iter(score(rows, tokens, self.job.settings.temperature, places))
+        return {place: [next(probs) for _ in each.unscored] for place, each in forced.items()}
+
     def _score(self, particle: Particle, logits: torch.Tensor) -> list[int]:
+        """Record the forced tokens of one sequence, from float[>= keep, W]; see `_settle`."""
+        return self._settle(particle, self._scores({0: particle}, [logits])[0])
+
+    def _settle(self, particle: Particle, probs: Sequence[float]) -> list[int]:
         """Record the forced tokens, up to one that the model gives no mass at all: that is a dead end."""
         tokens, particle.unscored = particle.unscored, []
         start = len(particle.sample.tokens) - len(tokens)
-        places = [(particle.row, start + i) for i in range(len(tokens))]
-        probs = score(logits[: len(tokens)], tokens, self.job.settings.temperature, places)
         for i, (token, raw) in enumerate(zip(tokens, probs, strict=True)):
             if raw == -math.inf:
                 particle.dead_end()
@@ -300,11 +337,7 @@ class Particles:
 
     def _drop_ended(self) -> None:
         """Take the sequences that need no further forward out of the batch."""
-        kept = [i for i, particle in enumerate(self.live) if particle.keep]
-        if len(kept) < len(self.live):
-            self.live = [self.live[i] for i in kept]
-            if self.live and self.session is not None:
-                self.session.select(kept)
+        self.live = [particle for particle in self.live if particle.keep]
 
 
 class Stems:
@@ -321,11 +354,10 @@ class Stems:
         self._session: Session | None = None
         self._logits: list[torch.Tensor] = []
 
-    def fork(self, rows: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        """A session at the prompts of these rows of the job, and the logits float[1, W] of each one's next token."""
+    def fork(self, places: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
+        """A session at some of the prompts, and the logits float[1, W] of each one's next token."""
         if self._session is None:
             self._session, self._logits = self.job.model.start(self.prompts, [1] * len(self.prompts))
-        places = [self.of_row[row] for row in rows]
         return self._session.fork(places), [self._logits[place] for place in places]
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from sampling_cases import Case, conditional, distance, exact, law_of, mass, outcomes
+from sampling_cases import Case, conditional, exact, law_of, mass, outcomes
 
-from constrain.errors import ConstrainError, LimitError
+from constrain.errors import ConstrainError
 from constrain.sampling import (
     CARS,
-    Exact,
     Faithful,
     Memory,
     Rejection,
     Sample,
     Settings,
     TorchDraw,
-    compare,
     diagnose,
     lcd,
 )
@@ -106,51 +102,6 @@ def test_pooled_evidence_of_rejection() -> None:
             assert math.log(np.mean([math.exp(sample.log_evidence) for sample in samples])) > truth + 0.5
 
 
-# --- compare ----------------------------------------------------------------------------------------------------------
-
-
-def test_compare_ranks_methods_by_what_a_budget_buys() -> None:
-    case = Case("skewed", 7, 1.0)
-    found = compare(case.job(TorchDraw(0)), ["lcd", "cars", "asap"], budgets=[60, 400], repeats=3, seed=1)
-    tv = {(point.method, point.budget): point.tv for point in found.points}
-    lcd_law = law_of([(q, s) for q, (s,) in outcomes(case, lambda: lcd)])
-    floor = distance(lcd_law, conditional(exact(case)))
-    assert found.truth == pytest.approx(conditional(exact(case)))
-    assert floor > 0.15
-    assert tv["lcd unweighted", 400] > floor - 0.1
-    for name in ("lcd", "cars", "asap", "null"):
-        assert tv[name, 400] < min(tv[name, 60], tv["lcd unweighted", 400])
-    for point in found.points:
-        assert point.forwards <= point.budget
-        assert point.outputs > 0 or point.budget == 60  # one call of cars may need more
-    assert str(found).splitlines()[0].split() == ["method", "budget", "forwards", "outputs", "TV", "KL"]
-    assert len(str(found).splitlines()) == 1 + 5 * 2
-
-
-def test_compare_draws_a_figure(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plot() needs matplotlib")
-    case = Case("optional tail", 1)
-    found = compare(case.job(TorchDraw(0)), {"table": Exact}, budgets=[50, 100], repeats=1)
-    figure = found.plot(str(tmp_path / "compare.svg"))
-    assert [axes.get_xscale() for axes in figure.axes] == ["log", "log"]
-    assert (tmp_path / "compare.svg").stat().st_size > 1000
-
-
-def test_compare_says_what_it_cannot_do() -> None:
-    case = Case("skewed", 0)
-    job = case.job(TorchDraw(0))
-    with pytest.raises(ConstrainError, match="there is no method 'magic'"):
-        compare(job, ["magic"])
-    with pytest.raises(ConstrainError, match="compare needs at least one budget"):
-        compare(job, budgets=())
-    with pytest.raises(ConstrainError, match="a budget must be an int of at least 1, not 0"):
-        compare(job, budgets=(0,))
-    with pytest.raises(LimitError):
-        compare(job, limit=5)
-    with pytest.raises(ConstrainError, match="no member that the model gives any mass"):
-        compare(replace(job, settings=Settings(max_tokens=2)))
-
-
 # --- faithful ---------------------------------------------------------------------------------------------------------
 
 
@@ -200,15 +151,3 @@ def test_prefixes_are_counted() -> None:
         assert count_prefixes(job, 0, expected) == expected
         assert count_prefixes(job, 0, expected - 1) is None
     assert count_prefixes(Case("cut", 0, settings=Settings(max_tokens=3)).job(TorchDraw(0)), 0, 100) == 1 + 2 + 3 + 3
-
-
-def test_compare_and_numpy_agree_on_the_null() -> None:
-    """Perfect draws: TV of n of them is what a simulation with numpy says."""
-    case = Case("skewed", 3, 1.0)
-    found = compare(case.job(TorchDraw(0)), ["lcd"], budgets=[200], repeats=10)
-    null = next(point for point in found.points if point.method == "null")
-    pi = np.array(list(found.truth.values()))
-    rng = np.random.default_rng(5)
-    n = round(null.outputs)
-    simulated = [0.5 * np.abs(rng.multinomial(n, pi / pi.sum()) / n - pi).sum() for _ in range(200)]
-    assert null.tv == pytest.approx(np.mean(simulated), rel=0.3)
