@@ -133,6 +133,8 @@ class _Loop(Particles):
             token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
         )  # fmt: skip
         self.lines: list[_Line] = []
+        self.wants_hidden = any(drafter.wants_hidden for drafter in options.drafters)
+        self.hidden: list[torch.Tensor] | None = None  # of the last forward, by line
         self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
         self.ends = np.zeros(job.words, np.uint32)
         for token in self.eos:
@@ -221,11 +223,15 @@ class _Loop(Particles):
         if self.trees is None:
             begun, places = self._beginnings()
             self.trees = self.target.open(len(begun))
+            if self.wants_hidden and hasattr(self.trees, "keep_hidden"):
+                self.trees.keep_hidden = True
             if len(begun) < len(self.lines):
                 self.copies = places
                 chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]
                 tokens = parents = [np.zeros(0, np.int32)] * len(begun)
         read = self.trees.forward(chunks, keep, tokens, parents)
+        hidden = getattr(self.trees, "hidden", None) if self.wants_hidden else None
+        self.hidden = None if hidden is None else [hidden[place] for place in places]
         logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
         for line, cost in zip(self.lines, costs, strict=True):
             line.particle.sample.forwards += cost
@@ -267,7 +273,9 @@ class _Loop(Particles):
             for (i, (_, rows)), verdict in zip(cases.items(), verdicts, strict=True):
                 tokens = self._emit(self.lines[i], rows, verdict)
                 ended = self.lines[i].particle.ended
-                outcomes[i] = Outcome(contexts[i], self.lines[i].tree, verdict.path, tokens, logits[i], ended)
+                hidden = None if self.hidden is None else self.hidden[i][-len(logits[i]) :]
+                tree = self.lines[i].tree
+                outcomes[i] = Outcome(contexts[i], tree, verdict.path, tokens, logits[i], ended, hidden)
         late = sum(each.asked for each in masks.values())  # masks that the verifier asked for
         self.job.clock.seconds["mask"] = self.job.clock.seconds.get("mask", 0.0) + late
         self.job.clock.seconds["sample"] -= late
