@@ -1,8 +1,8 @@
 """Hugging Face transformers: a model handle for the samplers, and a logits processor for `model.generate`.
 
 takes: a causal language model and its tokenizer, or their name
-gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`), `skip_layers` and
-`DraftHeads` (drafts)
+gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`), `skip_layers`,
+`SelfDraft` and `DraftHeads` (drafts)
 used by: generation
 start reading at: model.py
 """
@@ -10,6 +10,7 @@ start reading at: model.py
 from constrain.hf.heads import DraftHeads
 from constrain.hf.model import HFModel
 from constrain.hf.processor import ConstraintProcessor
+from constrain.hf.selfdraft import SelfDraft, search_layers
 from constrain.hf.skip import skip_layers
 
-__all__ = ["ConstraintProcessor", "DraftHeads", "HFModel", "skip_layers"]
+__all__ = ["ConstraintProcessor", "DraftHeads", "HFModel", "SelfDraft", "search_layers", "skip_layers"]
