@@ -5,8 +5,8 @@ tries sets of layers on what was read already: a set is as good as often as the 
 named the token that the whole model names. DEL (Entezari Zarch et al. 2025, arXiv 2504.05598) picks number of layers
 and draft length together, for the most tokens per cost: with agreement a, a draft of d tokens by a share c of the
 layers gives (1 − a^(d+1)) / (1 − a) tokens for 1 + c·d forwards. Here: sets of several sizes, evenly spaced at first,
-then the best one with one layer exchanged or left out, again and again; afterwards a is counted from what the target
-takes, and d follows it. Where no set would gain anything it does not draft.
+then one of the best with up to two layers left out and added; afterwards a is counted from what the target takes, and d
+follows it. Where no set would gain anything it does not draft.
 
 Cost: `trials` forwards of some layers over the last `WINDOW` tokens, once for each drafter. Limit: the cost of what is
 not layers (embeddings, the head, calls) is not in c, and weighs in small models; one set for all sequences.
@@ -28,6 +28,7 @@ from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import EMPTY, DraftTree
 
 WINDOW = 128  # tokens that sets are compared on
+PARENTS = 4  # best sets so far, which others are made from
 BELIEF = 16.0  # as how many observations the agreement found in the search counts
 FADE = 0.98  # what an observation is worth after each later one
 
@@ -84,11 +85,10 @@ def search_layers(model: Any, tokens: Sequence[int], *, trials: int = 24, depth:
     for _ in range(8 * trials):
         if len(tried) >= trials:
             break
-        best = max(tried.values(), key=_rank)
-        out = rng.choice(best.layers)
-        other = [layer for layer in range(count) if layer not in best.layers]
-        kept = {*best.layers} - {out} | ({rng.choice(other)} if other and rng.random() < 0.7 else set())
-        if kept:
+        good = rng.choice(sorted(tried.values(), key=_rank)[-PARENTS:]).layers
+        other = [layer for layer in range(count) if layer not in good]
+        out, into = (set(rng.sample(some, min(len(some), rng.randint(0, 2)))) for some in (good, other))
+        if kept := {*good} - out | into:
             tried_out(tuple(sorted(kept)))
     return max(tried.values(), key=_rank)
 
