@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from constrain.errors import ConstrainError
 from constrain.sampling.draw import STREAM_BITS, substream
 from constrain.sampling.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.particles import Events, Particle, Particles
@@ -55,14 +56,22 @@ class Speculation:
         verifier: Verifier | str = "match",
         controller: Controller | None = None,
         builder: TreeBuilder | None = None,
+        lossy: bool = False,
         **setting: Any,
     ) -> None:
         """drafters: asked in this order. setting: `encode`, `hints` of `Setting`. Drafters and verifier may be names.
 
-        Raises ConstrainError: there is nothing of that name.
+        lossy: a verifier that changes the law of the output is wanted; `Sample.method` then says which
+        Raises ConstrainError: there is nothing of that name, or the verifier is lossy and that was not asked for.
         """
         self.drafters = [drafter_named(each) if isinstance(each, str) else each for each in drafters]
         self.verifier = verifier_named(verifier) if isinstance(verifier, str) else verifier
+        self.lossy = not self.verifier.lossless
+        if self.lossy and not lossy:
+            raise ConstrainError(
+                f"the verifier {self.verifier.name!r} changes the law of the output",
+                fix="pass lossy=True if that is wanted, or take a lossless one",
+            )
         self.controller = Fixed() if controller is None else controller
         self.builder = TreeBuilder() if builder is None else builder
         self.setting = setting
@@ -81,10 +90,21 @@ class Speculation:
         for sample in samples:
             sample.accepted = int(sample.finish_reason == "stop")
             sample.log_evidence = sample.log_weight if sample.accepted else -math.inf
+            if self.lossy:
+                sample.method = f"lcd with {self.verifier.name!r} drafts, which is lossy"
+                sample.log_weight, sample.log_evidence = math.nan, None
         return samples
 
     def complete(self, job: Job, particles: Sequence[Particle]) -> None:
-        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget."""
+        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget.
+
+        Raises ConstrainError: the verifier is lossy, and methods that weigh outputs need the law of masked decoding.
+        """
+        if self.lossy:
+            raise ConstrainError(
+                f"the verifier {self.verifier.name!r} is lossy, and this method needs weights",
+                fix='use method="lcd", or a lossless verifier',
+            )
         for _ in self.grow(job, particles, members=True):
             pass
 
