@@ -169,8 +169,8 @@ class Bench:
 
     def schema(self, task: Task, rows: list[Row]) -> bool:
         """All rows of a schema, in random order; False if it is refused or hardly anything is written."""
-        source = constrain.json_schema(task.schema, whitespace="compact")
         try:
+            source = constrain.json_schema(task.schema, whitespace="compact")
             constraint = constrain.compile(source, self.handle.vocabulary)
             plain = {t: self.generate(task.prompt, constraint, t, None) for t in {row.temperature for row in rows}}
         except ConstrainError as error:

@@ -24,6 +24,14 @@ from constrain.speculative import AUTO, NAMED, Drafter, Model, Speculation, Tran
 from constrain.speculative.drafters.forced import longest_match
 
 DRAFTED = (SIR, MCMC, Faithful)  # methods that are built on masked decoding of whole sequences
+REASON = "it does not go on by masked decoding of whole sequences"
+REASONS = {
+    "smc": "it compares its particles after every token, and drafts let each run ahead by a different number",
+    **dict.fromkeys(
+        ("cars", "asap", "rejection"),
+        "it draws from the model and not under the mask, so most drafted tokens would be read for nothing",
+    ),
+}
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
 
 
@@ -34,7 +42,10 @@ def check_draft(draft: Any, method: Any) -> None:
     if method is not lcd and not isinstance(method, DRAFTED):
         name = getattr(method, "name", "") or getattr(method, "__name__", repr(method))
         names = ", ".join(["lcd", *(each.name for each in DRAFTED)])
-        raise ConstrainError(f"draft= works with the methods {names}, not with {name!r}", fix="leave draft out")
+        raise ConstrainError(
+            f"draft= works with the methods {names}, not with {name!r}: {REASONS.get(name, REASON)}",
+            fix="leave draft out, or choose one of these methods",
+        )
     if isinstance(draft, Speculation):
         return
     for each in draft if isinstance(draft, (list, tuple)) else [draft]:

@@ -1,13 +1,16 @@
 """Hugging Face transformers: a model handle for the samplers, and a logits processor for `model.generate`.
 
 takes: a causal language model and its tokenizer, or their name
-gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`), `skip_layers` (a draft)
+gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`), `skip_layers`,
+`SelfDraft` and `DraftHeads` (drafts)
 used by: generation
 start reading at: model.py
 """
 
+from constrain.hf.heads import DraftHeads
 from constrain.hf.model import HFModel
 from constrain.hf.processor import ConstraintProcessor
+from constrain.hf.selfdraft import SelfDraft, search_layers
 from constrain.hf.skip import skip_layers
 
-__all__ = ["ConstraintProcessor", "HFModel", "skip_layers"]
+__all__ = ["ConstraintProcessor", "DraftHeads", "HFModel", "SelfDraft", "search_layers", "skip_layers"]

@@ -5,8 +5,8 @@ of a deep model refine what earlier ones found, so the model with some left out 
 is verified by the whole. No other weights are needed: the copy shares every tensor, and has a cache of its own.
 
 Cost: no memory but for that cache; a forward in proportion to the layers that are kept. Limit: which layers to keep is
-the caller's choice or evenly spaced, where SWIFT looks for the best while decoding; models of one list of layers, in
-the memory of one process. A small or shallow model has no layers to spare.
+the caller's choice or evenly spaced (selfdraft.py looks for the best); models of one list of layers, in the memory of
+one process. A small or shallow model has no layers to spare.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ def skip_layers(model: Any, keep: int | Sequence[int] | None = None) -> HFModel:
     if types is not None:
         config.layer_types = [types[i] for i in kept]
     return HFModel(twin, handle.tokenizer)
+
+
+def layer_count(handle: HFModel) -> int:
+    """How many layers there are to choose from. Raises ConstrainError if no list of layers is found."""
+    return _layers(handle.model)[2]
 
 
 def _layers(model: torch.nn.Module) -> tuple[torch.nn.Module, str, int]:

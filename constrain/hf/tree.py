@@ -16,7 +16,8 @@ Cost: one forward; a gather of the new slots; squeezing copies what the rows hol
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,8 @@ class HFTreeSession(HFSession):
         self._before = (self.attention, self.lengths)  # of the slots before the last forward
         self._chunks: list[int] = []  # what the last forward read: lengths of chunks, and of trees
         self._nodes: list[int] = []
+        self.keep_hidden = False  # see `TreeSession`
+        self.hidden: list[torch.Tensor] | None = None
 
     @property
     def forwards(self) -> Sequence[int]:
@@ -86,9 +89,12 @@ class HFTreeSession(HFSession):
         self._chunks, self._nodes = list(map(len, chunks)), list(map(len, tokens))
         rows = [[*chunk, *nodes.tolist()] for chunk, nodes in zip(chunks, tokens, strict=True)]
         wanted = [kept + nodes for kept, nodes in zip(keep, self._nodes, strict=True)]
-        if all((each == np.arange(-1, len(each) - 1)).all() for each in parents):
-            return self.feed(rows, wanted)
-        return self._read(rows, wanted, parents)
+        chains = all((each == np.arange(-1, len(each) - 1)).all() for each in parents)
+        with _head_watched(self.handle.model, self.keep_hidden) as seen:
+            logits = self.feed(rows, wanted) if chains else self._read(rows, wanted, parents)
+        if seen:
+            self.hidden = [row[row.shape[0] - k :] for row, k in zip(seen[-1], wanted, strict=True)]
+        return logits
 
     def _read(self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints]) -> list[torch.Tensor]:
         """The forward of trees that branch."""
@@ -167,6 +173,20 @@ class HFTreeSession(HFSession):
         """See `HFSession.select`."""
         if list(rows) != list(range(len(self.attention))):
             super().select(rows)
+
+
+@contextmanager
+def _head_watched(model: Any, wanted: bool) -> Iterator[list[torch.Tensor]]:
+    """What the model's head is given meanwhile: a list of float[B, positions, H]; empty if that is not wanted."""
+    seen: list[torch.Tensor] = []
+    if not wanted:
+        yield seen
+        return
+    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    try:
+        yield seen
+    finally:
+        hook.remove()
 
 
 def _ancestors(slots: int, start: int, parents: Ints) -> tuple[np.ndarray, np.ndarray]:

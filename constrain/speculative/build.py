@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from constrain.errors import ConstrainError
 from constrain.speculative.drafter import Budget, Context
 from constrain.speculative.tree import NONE, ROOT, BuiltTree, DraftTree
 
@@ -105,7 +106,10 @@ class _Growth:
     # -- what every node needs -----------------------------------------------------------------------------------------
 
     def _run(self, matcher: Any) -> Sequence[int]:
-        return () if matcher is None else matcher.forced_tokens()
+        try:
+            return () if matcher is None else matcher.forced_tokens()
+        except ConstrainError:  # see `advanced`
+            return ()
 
     def _next(self, run: Sequence[int], matcher: Any) -> int:
         """The only token allowed here: of a forced run, or the EOS of a text that is finished."""
@@ -124,8 +128,8 @@ class _Growth:
         if matcher is not None:
             if self.forced[place] not in (NONE, token):
                 return False
-            matcher = matcher.fork()
-            if not matcher.advance(token):
+            matcher = advanced(matcher, token)
+            if matcher is None:
                 return False
         run = self._run(matcher) if run is None else run
         self.matchers.append(matcher)
@@ -135,7 +139,8 @@ class _Growth:
 
     def _allows(self, place: int, token: int) -> bool:
         matcher = self.matchers[place]
-        return 0 <= token < self.context.setting.size and (matcher is None or bool(matcher.fork().advance(token)))
+        inside = 0 <= token < self.context.setting.size
+        return inside and (matcher is None or advanced(matcher, token) is not None)
 
     def _add(self, place: int, token: int, log_prob: float, row: int, source: int, read: bool) -> int:
         """A node; its matcher, run and forced token are appended already if it is read."""
@@ -270,6 +275,19 @@ class _Growth:
             matchers=self.matchers,
             refused=self.refused,
         )
+
+
+def advanced(matcher: Any, token: int) -> Any:
+    """A fork of a matcher after a token, None if it is refused.
+
+    What cannot be decided (`LimitError`: a part of the constraint that is met for the first time is too large) is
+    refused: it is for the text that is written to fail there, not for a guess.
+    """
+    fork = matcher.fork()
+    try:
+        return fork if fork.advance(token) else None
+    except ConstrainError:
+        return None
 
 
 def state_of(matcher: Any) -> int:

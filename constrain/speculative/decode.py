@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from constrain.errors import ConstrainError
 from constrain.sampling.draw import STREAM_BITS, substream
 from constrain.sampling.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.particles import Events, Particle, Particles
@@ -55,14 +56,22 @@ class Speculation:
         verifier: Verifier | str = "match",
         controller: Controller | None = None,
         builder: TreeBuilder | None = None,
+        lossy: bool = False,
         **setting: Any,
     ) -> None:
         """drafters: asked in this order. setting: `encode`, `hints` of `Setting`. Drafters and verifier may be names.
 
-        Raises ConstrainError: there is nothing of that name.
+        lossy: a verifier that changes the law of the output is wanted; `Sample.method` then says which
+        Raises ConstrainError: there is nothing of that name, or the verifier is lossy and that was not asked for.
         """
         self.drafters = [drafter_named(each) if isinstance(each, str) else each for each in drafters]
         self.verifier = verifier_named(verifier) if isinstance(verifier, str) else verifier
+        self.lossy = not self.verifier.lossless
+        if self.lossy and not lossy:
+            raise ConstrainError(
+                f"the verifier {self.verifier.name!r} changes the law of the output",
+                fix="pass lossy=True if that is wanted, or take a lossless one",
+            )
         self.controller = Fixed() if controller is None else controller
         self.builder = TreeBuilder() if builder is None else builder
         self.setting = setting
@@ -81,10 +90,21 @@ class Speculation:
         for sample in samples:
             sample.accepted = int(sample.finish_reason == "stop")
             sample.log_evidence = sample.log_weight if sample.accepted else -math.inf
+            if self.lossy:
+                sample.method = f"lcd with {self.verifier.name!r} drafts, which is lossy"
+                sample.log_weight, sample.log_evidence = math.nan, None
         return samples
 
     def complete(self, job: Job, particles: Sequence[Particle]) -> None:
-        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget."""
+        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget.
+
+        Raises ConstrainError: the verifier is lossy, and methods that weigh outputs need the law of masked decoding.
+        """
+        if self.lossy:
+            raise ConstrainError(
+                f"the verifier {self.verifier.name!r} is lossy, and this method needs weights",
+                fix='use method="lcd", or a lossless verifier',
+            )
         for _ in self.grow(job, particles, members=True):
             pass
 
@@ -133,6 +153,8 @@ class _Loop(Particles):
             token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
         )  # fmt: skip
         self.lines: list[_Line] = []
+        self.wants_hidden = any(drafter.wants_hidden for drafter in options.drafters)
+        self.hidden: list[torch.Tensor] | None = None  # of the last forward, by line
         self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
         self.ends = np.zeros(job.words, np.uint32)
         for token in self.eos:
@@ -221,11 +243,15 @@ class _Loop(Particles):
         if self.trees is None:
             begun, places = self._beginnings()
             self.trees = self.target.open(len(begun))
+            if self.wants_hidden and hasattr(self.trees, "keep_hidden"):
+                self.trees.keep_hidden = True
             if len(begun) < len(self.lines):
                 self.copies = places
                 chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]
                 tokens = parents = [np.zeros(0, np.int32)] * len(begun)
         read = self.trees.forward(chunks, keep, tokens, parents)
+        hidden = getattr(self.trees, "hidden", None) if self.wants_hidden else None
+        self.hidden = None if hidden is None else [hidden[place] for place in places]
         logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
         for line, cost in zip(self.lines, costs, strict=True):
             line.particle.sample.forwards += cost
@@ -267,7 +293,9 @@ class _Loop(Particles):
             for (i, (_, rows)), verdict in zip(cases.items(), verdicts, strict=True):
                 tokens = self._emit(self.lines[i], rows, verdict)
                 ended = self.lines[i].particle.ended
-                outcomes[i] = Outcome(contexts[i], self.lines[i].tree, verdict.path, tokens, logits[i], ended)
+                hidden = None if self.hidden is None else self.hidden[i][-len(logits[i]) :]
+                tree = self.lines[i].tree
+                outcomes[i] = Outcome(contexts[i], tree, verdict.path, tokens, logits[i], ended, hidden)
         late = sum(each.asked for each in masks.values())  # masks that the verifier asked for
         self.job.clock.seconds["mask"] = self.job.clock.seconds.get("mask", 0.0) + late
         self.job.clock.seconds["sample"] -= late

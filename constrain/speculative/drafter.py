@@ -87,6 +87,8 @@ class Outcome:
       one after it unless the text came to a dead end
     logits: float[1 + r, W], the target's own, before mask and temperature: row `tree.logits_rows[place]` for each place
     ended: the sequence is complete, or cut
+    hidden: float[1 + r, H], what the target's head read for these logits; None where no drafter asked for it
+      (`Drafter.wants_hidden`), or the target does not tell
     """
 
     context: Context
@@ -95,15 +97,17 @@ class Outcome:
     tokens: Sequence[int]
     logits: torch.Tensor
     ended: bool = False
+    hidden: torch.Tensor | None = None
 
 
 class Drafter:
     """Base of all drafters.
 
-    name: what `generate(draft=...)` and the stats call it.
+    name: what `generate(draft=...)` and the stats call it. wants_hidden: it learns from `Outcome.hidden`
     """
 
     name: str = ""
+    wants_hidden: bool = False
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[DraftTree]:
         """A tree for each sequence; `EMPTY` where it has nothing to say. Illegal tokens are pruned by the builder,

@@ -21,7 +21,11 @@ from constrain.speculative.tree import Ints
 
 
 class TreeSession(Protocol):
-    """B sequences with what the model remembers of them."""
+    """B sequences with what the model remembers of them.
+
+    A session may have `keep_hidden`, to be set before a forward: then `hidden` has, for each row, what the model's head
+    read for the logits of that forward, float[keep + r, H].
+    """
 
     @property
     def forwards(self) -> Sequence[int]:
@@ -104,6 +108,21 @@ class ShapedTrees:
     def forwards(self) -> Sequence[int]:
         """See `TreeSession`."""
         return self.trees.forwards
+
+    @property
+    def hidden(self) -> list[torch.Tensor] | None:
+        """See `TreeSession`."""
+        return getattr(self.trees, "hidden", None)
+
+    @property
+    def keep_hidden(self) -> bool:
+        """See `TreeSession`."""
+        return getattr(self.trees, "keep_hidden", False)
+
+    @keep_hidden.setter
+    def keep_hidden(self, wanted: bool) -> None:
+        if hasattr(self.trees, "keep_hidden"):
+            self.trees.keep_hidden = wanted
 
     def forward(
         self,

@@ -9,7 +9,8 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import HFModel, skip_layers
+from constrain.hf import HFModel, SelfDraft, search_layers, skip_layers
+from constrain.hf.selfdraft import best_depth
 from constrain.speculative import Model
 
 SHAPE = {
@@ -98,3 +99,76 @@ def test_drafts_of_the_model_itself(temperature: float) -> None:
         assert count.drafted > 0
         if keep == 4 and temperature == 0:
             assert found.stats.forwards < plain.stats.forwards / 3
+
+
+# --- which layers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agreement", [0.0, 0.3, 0.6, 0.9, 1.0])
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_the_length_of_a_draft(agreement: float, share: float) -> None:
+    """The expectation by its definition: a draft of d tokens is taken up to the first that is refused, and one more."""
+    gains = [
+        (sum(agreement**k * (1 - agreement) * (k + 1) for k in range(d)) + agreement**d * (d + 1)) / (1 + share * d)
+        for d in range(7)
+    ]
+    depth, gain = best_depth(agreement, share, 6)
+    assert gain == pytest.approx(max(gains))
+    assert gains[depth] == pytest.approx(gain)
+
+
+def idle(*layers: int) -> Any:
+    """A Llama in which some layers do nothing."""
+    model = tiny("llama")
+    for i in layers:
+        torch.nn.init.zeros_(model.model.layers[i].self_attn.o_proj.weight)
+        torch.nn.init.zeros_(model.model.layers[i].mlp.down_proj.weight)
+    return model
+
+
+@pytest.mark.parametrize("layers", [(1, 3), (0, 4), (2,), (0, 1, 3)])
+def test_layers_that_do_nothing_are_found(layers: tuple[int, ...]) -> None:
+    found = search_layers(HFModel(idle(*layers), None), PROMPT * 3, trials=31)
+    needed = 5 - len(layers)
+    assert found.gain >= 9 / (1 + 8 * needed / 5) - 1e-9  # that of all other layers, which always agree
+    assert len(found.layers) <= needed
+    if len(found.layers) == needed:
+        assert set(found.layers).isdisjoint(layers)
+        assert (found.agreement, found.depth) == (1.0, 8)
+
+
+def test_the_search_is_within_its_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    from constrain.hf import selfdraft
+
+    tried = []
+    skip = selfdraft.skip_layers
+    monkeypatch.setattr(selfdraft, "skip_layers", lambda model, layers: (tried.append(layers), skip(model, layers))[1])
+    for trials in (1, 9, 60):
+        tried.clear()
+        search_layers(HFModel(tiny("llama"), None), PROMPT, trials=trials)
+        assert len(tried) == len(set(tried)) <= min(trials, 31)
+
+
+@pytest.mark.parametrize("layers, drafts", [((1, 3), True), ((), False)])
+def test_a_model_drafts_for_itself_where_that_pays(layers: tuple[int, ...], drafts: bool) -> None:
+    from toy_model import tiny_llama, tiny_tokenizer
+
+    tokenizer = tiny_tokenizer()
+    model = HFModel(tiny_llama(tokenizer, num_hidden_layers=5), tokenizer)
+    for i in layers:
+        torch.nn.init.zeros_(model.model.model.layers[i].self_attn.o_proj.weight)
+        torch.nn.init.zeros_(model.model.model.layers[i].mlp.down_proj.weight)
+    given = {"regex": "[a-f]{30}", "temperature": 0, "n": 1}
+    plain = constrain.generate(model, "red green", **given)
+    drafter = SelfDraft(model, trials=31)
+    found = constrain.generate(model, "red green", draft=drafter, **given)
+    assert found.tokens == plain.tokens
+    assert drafter.found is not None
+    count = found.stats.drafts["self"]
+    assert count.fault is None
+    if drafts:
+        assert drafter.found.layers == (0, 2, 4)
+        assert found.stats.forwards <= 6
+        assert drafter.agreement == pytest.approx(1.0)
+    else:
+        assert count.drafted <= 30

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from speculative_cases import EOS, LETTERS, context_of, random_tree
 
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, LimitError
 from constrain.speculative import EMPTY, NONE, ROOT, Budget, BuiltTree, DraftTree, TreeBuilder, given_chain, given_paths
 from toy_matcher import ToyConstraint
 
@@ -165,3 +167,36 @@ def test_what_is_hardly_ever_taken_is_not_read(least: float, kept: int) -> None:
     order = [(0,), (1,), (1, 1), (0, 0), (2,)]  # chances .37, .14, .03, .018, .0001
     tree = TreeBuilder().build(context_of(ANY), [draft], Budget(9, 9, least))
     assert read_paths(tree) == order[:kept]
+
+
+class Limited:
+    """A matcher that cannot say what follows "b"."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def fork(self) -> Limited:
+        return Limited(self.inner.fork())
+
+    def advance(self, token: int) -> bool:
+        if token == 1:
+            raise LimitError("too large")
+        return bool(self.inner.advance(token))
+
+    def forced_tokens(self) -> list[int]:
+        if self.inner.ids[-1:] == [2]:
+            raise LimitError("too large")
+        return []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_what_cannot_be_decided_is_left_to_the_text() -> None:
+    """A guess that the constraint fails at costs that branch only."""
+    context = context_of(ANY)
+    context.matcher = Limited(context.matcher)  # type: ignore[assignment]
+    draft = given_paths([[1, 0], [0, 2], [0, 1]], -0.1)
+    tree = TreeBuilder().build(context, [draft], Budget(9, 9))
+    assert sorted(read_paths(tree)) == [(0,), (0, 2)]
+    assert tree.refused == {0: 2}

@@ -21,11 +21,12 @@ from speculative_cases import context_of
 from tiny_cases import Tiny, tiny_cases
 from tree_target import Drawn, Given, table_probs
 
+import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Draw, Settings, enumerate_draws
-from constrain.speculative import NONE, Budget, BuiltTree, Context, Fixed, Speculation, TreeBuilder, Verdict
+from constrain.speculative import NONE, Budget, BuiltTree, Context, DraftTree, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.verifier import Case
-from constrain.speculative.verifiers import VERIFIERS, optimal_acceptance, verifier_named
+from constrain.speculative.verifiers import VERIFIERS, Typical, optimal_acceptance, verifier_named
 from toy_matcher import ToyVocabulary
 
 SIZE, EOS = 3, 2
@@ -257,3 +258,50 @@ def test_shaped_targets_under_every_rule(rule: str, settings: dict[str, Any]) ->
     draws = verifier_named(rule).draws
     drafter = Drawn(2, 1 if draws == "chain" else 2, 1, replacement=draws == "with")
     check(case, Speculation([drafter, Given(2, 2)], verifier=verifier_named(rule), controller=Fixed(9, 9)))
+
+
+# --- what is lossy ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_typical_tokens_are_taken(seed: int) -> None:
+    """By the definition: the likeliest drafted token, if it is above the threshold; else the target's own law."""
+    world = World(seed)
+    context = context_of(None, left=20)
+    context = replace(context, setting=replace(context.setting, size=SIZE, eos_ids=[EOS]))
+    draft = DraftTree(np.array([0, 1], np.int32), np.array([-1, -1], np.int32), np.zeros(2))
+    tree = TreeBuilder().build(context, [draft], Budget(2, 1))
+    target = world.target([])
+    entropy = -sum(p * math.log(p) for p in target if p > 0)
+    for epsilon, delta in ((0.3, 0.09), (0.6, 0.9), (0.01, 0.3)):
+        law: dict[int, float] = defaultdict(float)
+        rule = Typical(epsilon, delta)
+        for probability, verdict in enumerate_draws(
+            lambda draw, rule=rule: rule.decide(Case(tree, TableRows(world, tree, draw), 0), draw)  # type: ignore[misc]
+        ):
+            law[said(tree, verdict)[0]] += probability
+        best = int(np.argmax(target[:2]))
+        if target[best] > min(epsilon, delta * math.exp(-entropy)):
+            assert law == pytest.approx({best: 1.0})
+        else:
+            assert law == pytest.approx({i: p for i, p in enumerate(target.tolist()) if p})
+
+
+def test_what_is_lossy_must_be_asked_for_and_says_so() -> None:
+    with pytest.raises(ConstrainError, match="'typical' changes the law of the output\n  fix: pass lossy=True"):
+        Speculation([], verifier="typical")
+    model = constrain.reference.load()
+    given = {"schema": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 8}}}, "seed": 1}
+    draft = Speculation(["lookup"], verifier="typical", lossy=True)
+    found = constrain.generate(model, '{"name": "Ann"}\n{"name": "Ann"}\n', draft=draft, max_tokens=30, **given)
+    assert found.stats.method == "lcd with 'typical' drafts, which is lossy"
+    assert math.isnan(found.log_weight)
+    assert found.finish_reason != "stop" or found.value is not None
+    plain, greedy = (
+        constrain.generate(model, '{"name": "Ann"}\n', draft=each, temperature=0, max_tokens=30, **given)
+        for each in (None, draft)
+    )
+    assert greedy.tokens == plain.tokens
+    with pytest.raises(ConstrainError, match="'typical' is lossy, and this method needs weights"):
+        constrain.generate(model, "a", draft=draft, method="sir", max_tokens=5, **given)
+    assert "typical" not in VERIFIERS

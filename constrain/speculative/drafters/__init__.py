@@ -11,6 +11,7 @@ from collections.abc import Callable
 from constrain.errors import ConstrainError
 from constrain.speculative.drafter import Drafter
 from constrain.speculative.drafters.forced import Forced
+from constrain.speculative.drafters.heads import Heads
 from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.drafters.ngram import NGram
@@ -31,4 +32,16 @@ def drafter_named(name: str) -> Drafter:
     return NAMED[name]()
 
 
-__all__ = ["AUTO", "Forced", "Lookup", "Model", "NAMED", "NGram", "Prior", "Recycling", "Translated", "drafter_named"]
+__all__ = [
+    "AUTO",
+    "Forced",
+    "Heads",
+    "Lookup",
+    "Model",
+    "NAMED",
+    "NGram",
+    "Prior",
+    "Recycling",
+    "Translated",
+    "drafter_named",
+]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.speculative.build import state_of
+from constrain.speculative.build import advanced, state_of
 from constrain.speculative.drafter import Budget, Context
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 
@@ -31,7 +31,7 @@ LEAST = math.log(0.01)  # a path that is taken less often than this is not worth
 
 
 @dataclass(order=True)
-class _Place:
+class Place:
     """A place to go on from. rank: −log of the chance to get here. node: that leads here. tail: the last tokens"""
 
     rank: float
@@ -42,7 +42,7 @@ class _Place:
     matcher: Any = field(compare=False)
 
 
-class _Growth:
+class Growth:
     """A tree while it grows. reach: how many of the last tokens the guess looks at."""
 
     def __init__(self, context: Context, budget: Budget, guess: Guess, reach: int) -> None:
@@ -52,36 +52,43 @@ class _Growth:
         self.parents: list[int] = []
         self.log_probs: list[float] = []
         tail = tuple(context.tokens[max(0, len(context.tokens) - reach) :])
-        self.start = _Place(0.0, 0, ROOT, 0, tail, context.matcher)
+        self.start = Place(0.0, 0, ROOT, 0, tail, context.matcher)
 
-    def candidates(self, place: _Place) -> Candidates:
+    def candidates(self, place: Place) -> Candidates:
         """What the constraint forces, or else what the table says; legal or not."""
         forced = () if place.matcher is None else place.matcher.forced_tokens()
         return [(forced[0], 1.0)] if forced else self.guess(state_of(place.matcher), place.tail)
 
-    def after(self, place: _Place, token: int) -> tuple[bool, Any]:
+    def after(self, place: Place, token: int) -> tuple[bool, Any]:
         """Whether a token is legal at a place, and the matcher after it."""
         if not 0 <= token < self.context.setting.size:
             return False, None
-        matcher = None if place.matcher is None else place.matcher.fork()
-        return matcher is None or bool(matcher.advance(token)), matcher
+        if place.matcher is None:
+            return True, None
+        matcher = advanced(place.matcher, token)
+        return matcher is not None, matcher
 
-    def add(self, place: _Place, token: int, log_prob: float, matcher: Any) -> _Place:
+    def add(self, place: Place, token: int, log_prob: float, matcher: Any) -> Place:
         """A node, and the place after it."""
         node = len(self.tokens)
         self.tokens.append(token)
         self.parents.append(place.node)
         self.log_probs.append(log_prob)
         tail = (*place.tail, token)[-self.reach :]
-        return _Place(place.rank - log_prob, node + 1, node, place.depth + 1, tail, matcher)
+        return Place(place.rank - log_prob, node + 1, node, place.depth + 1, tail, matcher)
 
 
 def named(context: Context, budget: Budget, guess: Guess, *, reach: int = 1, width: int = 8) -> DraftTree:
     """The likeliest paths, best first, as given nodes; at most `width` children of a node."""
-    growth = _Growth(context, budget, guess, reach)
-    heap: list[tuple[float, int, _Place, int, float]] = []
+    return likeliest_paths(Growth(context, budget, guess, reach), width)
 
-    def offer(place: _Place) -> None:
+
+def likeliest_paths(growth: Growth, width: int) -> DraftTree:
+    """`named`, from a growth that is still empty."""
+    context, budget = growth.context, growth.budget
+    heap: list[tuple[float, int, Place, int, float]] = []
+
+    def offer(place: Place) -> None:
         if place.depth < growth.depth:
             for token, chance in list(growth.candidates(place))[:width]:
                 log_prob = math.log(min(chance, 1.0))
@@ -104,7 +111,7 @@ def named(context: Context, budget: Budget, guess: Guess, *, reach: int = 1, wid
 def drawn(context: Context, budget: Budget, guess: Guess, *, reach: int = 1, width: int = 2) -> DraftTree:
     """Draws from the candidates, `width` siblings at each place, the likeliest place first; in the form that the
     verifier asks for (`Setting.draws`): a chain, independent siblings, or siblings without replacement."""
-    growth = _Growth(context, budget, guess, reach)
+    growth = Growth(context, budget, guess, reach)
     draws = context.setting.draws
     replacement, width = draws == "with", 1 if draws == "chain" else width
     rows: list[torch.Tensor] = []
@@ -150,7 +157,7 @@ def _siblings(context: Context, probs: torch.Tensor, width: int, replacement: bo
     return found
 
 
-def _arrays(growth: _Growth) -> tuple[Any, Any, Any]:
+def _arrays(growth: Growth) -> tuple[Any, Any, Any]:
     return (
         np.asarray(growth.tokens, np.int32),
         np.asarray(growth.parents, np.int32),

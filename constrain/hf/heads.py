@@ -1,0 +1,103 @@
+"""Draft heads for a model of transformers: a few small layers on its last hidden state, its own head behind them.
+
+The idea, its sources and its limit: `constrain.speculative.drafters.heads`. Two kinds:
+
+    "sequential"   one cell moves the state on by each token: s' = s + B silu(A [s; e(token)]), with e the model's own
+                   embedding. Each guess knows the tokens before it (Hydra, EAGLE)
+    "independent"  head i guesses the token i places on, from the hidden state alone: h + B_i silu(A_i h) (Medusa)
+
+Logits are those of the model's own head on that, so nothing of the size of the vocabulary is trained. With B = 0, where
+training begins, a guess is the target's last one again.
+Cost: 4 H² (sequential) or 2 H² a head (independent) of parameters, for hidden states of H numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from constrain.errors import ConstrainError
+from constrain.hf.model import HFModel
+
+KINDS = ("sequential", "independent")
+
+
+class State(NamedTuple):
+    """hidden: float[..., H]. places: tokens since the hidden state that it began with."""
+
+    hidden: torch.Tensor
+    places: int
+
+
+class DraftHeads(torch.nn.Module):
+    """Heads for a model; see the module. `constrain.speculative.Heads(heads)` drafts with them."""
+
+    def __init__(self, model: Any, *, kind: str = "sequential", depth: int = 4) -> None:
+        """Untrained heads. Raises ConstrainError: an unknown kind, or a depth below 1.
+
+        model: anything that `HFModel.of` takes. depth: tokens that they look ahead of the one that follows
+        """
+        super().__init__()
+        if kind not in KINDS or depth < 1:
+            raise ConstrainError(f"heads are {' or '.join(KINDS)}, of depth 1 or more, not {kind!r} of depth {depth}")
+        base = HFModel.of(model).model
+        self._embed, self._head = [base.get_input_embeddings()], [base.get_output_embeddings()]  # not parameters
+        size = int(self._head[0].weight.shape[1])
+        self.kind, self.depth = kind, depth
+        cells = 1 if kind == "sequential" else depth
+        inner = 2 * size if kind == "sequential" else size
+        self.inward = torch.nn.ModuleList(torch.nn.Linear(inner, inner, bias=False) for _ in range(cells))
+        self.outward = torch.nn.ModuleList(torch.nn.Linear(inner, size, bias=False) for _ in range(cells))
+        for layer in self.outward:
+            torch.nn.init.zeros_(layer.weight)
+        self.to(self._head[0].weight)
+
+    def begin(self, hidden: torch.Tensor) -> State:
+        """See `HeadsModel`."""
+        return State(hidden, 0)
+
+    def move(self, state: State, token: int | torch.Tensor) -> State | None:
+        """See `HeadsModel`. token: or int64[...], one for each hidden state."""
+        if state.places == self.depth:
+            return None
+        if self.kind == "independent":
+            return State(state.hidden, state.places + 1)
+        ids = torch.as_tensor(token, device=state.hidden.device)
+        joined = torch.cat([state.hidden, self._embed[0](ids).to(state.hidden)], dim=-1)
+        change = self.outward[0](torch.nn.functional.silu(self.inward[0](joined)))
+        return State(state.hidden + change, state.places + 1)
+
+    def logits(self, state: State) -> torch.Tensor:
+        """See `HeadsModel`."""
+        hidden = state.hidden
+        if self.kind == "independent" and state.places:
+            cell = state.places - 1
+            hidden = hidden + self.outward[cell](torch.nn.functional.silu(self.inward[cell](hidden)))
+        found: torch.Tensor = self._head[0](hidden)
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write a safetensors file."""
+        from safetensors.torch import save_file
+
+        about = json.dumps({"kind": self.kind, "depth": self.depth})
+        save_file({name: each.contiguous() for name, each in self.state_dict().items()}, path, {"heads": about})
+
+    @classmethod
+    def load(cls, path: str | Path, model: Any) -> DraftHeads:
+        """Heads from `save`. Raises ConstrainError: no such file, or heads of another model."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, "pt") as file:
+                about = json.loads((file.metadata() or {}).get("heads", "{}"))
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            heads = cls(model, **about)
+            heads.load_state_dict(tensors)
+        except (OSError, SafetensorError, RuntimeError, TypeError) as error:
+            reason = str(error).strip().split("\n")[0]
+            raise ConstrainError(f"{path} has no draft heads for this model: {reason}") from error
+        return heads.eval()

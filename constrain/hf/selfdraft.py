@@ -1,0 +1,150 @@
+"""`SelfDraft`: the target drafts for itself with some of its layers, which it finds on the text at hand.
+
+The idea: which layers can be left out depends on the model and the text. SWIFT (Xia et al. 2024, arXiv 2410.06916)
+tries sets of layers on what was read already: a set is as good as often as the model without the others would have
+named the token that the whole model names. DEL (Entezari Zarch et al. 2025, arXiv 2504.05598) picks number of layers
+and draft length together, for the most tokens per cost: with agreement a, a draft of d tokens by a share c of the
+layers gives (1 − a^(d+1)) / (1 − a) tokens for 1 + c·d forwards. Here: sets of several sizes, evenly spaced at first,
+then one of the best with up to two layers left out and added; afterwards a is counted from what the target takes, and d
+follows it. Where no set would gain anything it does not draft.
+
+Cost: `trials` forwards of some layers over the last `WINDOW` tokens, once for each drafter. Limit: the cost of what is
+not layers (embeddings, the head, calls) is not in c, and weighs in small models; one set for all sequences.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from constrain.hf.model import HFModel
+from constrain.hf.skip import layer_count, skip_layers
+from constrain.sampling.sampler import check_count
+from constrain.speculative.drafter import Budget, Context, Outcome
+from constrain.speculative.drafters.model import Model
+from constrain.speculative.tree import EMPTY, DraftTree
+
+WINDOW = 128  # tokens that sets are compared on
+PARENTS = 4  # best sets so far, which others are made from
+BELIEF = 16.0  # as how many observations the agreement found in the search counts
+FADE = 0.98  # what an observation is worth after each later one
+
+
+class Skip(NamedTuple):
+    """layers: that are kept. agreement: share of places where they name the model's token. depth, gain: of the drafts
+    with the most tokens per cost, and how many tokens that are for the cost of one forward"""
+
+    layers: tuple[int, ...]
+    agreement: float
+    depth: int
+    gain: float
+
+
+def best_depth(agreement: float, share: float, most: int) -> tuple[int, float]:
+    """(draft length from 0 to `most`, expected tokens for the cost of one forward of all layers).
+
+    agreement: the chance that a drafted token is taken. share: of the layers that draft
+    """
+    best = (0, 1.0)
+    tokens = chance = 1.0
+    for depth in range(1, most + 1):
+        chance *= agreement
+        tokens += chance
+        gain = tokens / (1 + share * depth)
+        if gain > best[1]:
+            best = (depth, gain)
+    return best
+
+
+@torch.inference_mode()
+def search_layers(model: Any, tokens: Sequence[int], *, trials: int = 24, depth: int = 8, seed: int = 0) -> Skip:
+    """The layers that draft best on a text.
+
+    model: anything that `HFModel.of` takes. tokens: ids of a text that the model has read, at least two; the last
+      `WINDOW` of them are used. trials: sets that are tried. depth: tokens of a draft at most
+    """
+    handle = HFModel.of(model)
+    count = layer_count(handle)
+    text = torch.tensor([list(tokens)[-WINDOW:]], device=handle.model.device)
+    named = handle.model(input_ids=text).logits[0].argmax(-1)
+    rng = random.Random(seed)
+    tried: dict[tuple[int, ...], Skip] = {}
+
+    def tried_out(layers: tuple[int, ...]) -> None:
+        if layers not in tried and len(tried) < trials:
+            found = skip_layers(handle, layers).model(input_ids=text).logits[0].argmax(-1)
+            agreement = float((found == named).double().mean())
+            tried[layers] = Skip(layers, agreement, *best_depth(agreement, len(layers) / count, depth))
+
+    for eighths in (4, 2, 6, 3, 5, 1, 7):
+        keep = max(1, count * eighths // 8)
+        tried_out(tuple(sorted({round(i * (count - 1) / max(1, keep - 1)) for i in range(keep)})))
+    for _ in range(8 * trials):
+        if len(tried) >= trials:
+            break
+        good = rng.choice(sorted(tried.values(), key=_rank)[-PARENTS:]).layers
+        other = [layer for layer in range(count) if layer not in good]
+        out, into = (set(rng.sample(some, min(len(some), rng.randint(0, 2)))) for some in (good, other))
+        if kept := {*good} - out | into:
+            tried_out(tuple(sorted(kept)))
+    return max(tried.values(), key=_rank)
+
+
+def _rank(skip: Skip) -> tuple[float, float, int]:
+    return skip.gain, skip.agreement, -len(skip.layers)
+
+
+class SelfDraft(Model):
+    """Drafts of the target itself; see the module. `found` is what it has chosen, None before the first draft."""
+
+    name = "self"
+
+    def __init__(self, model: Any, *, trials: int = 24, depth: int = 8, width: int = 1) -> None:
+        """Raises ConstrainError naming the option that is wrong, or that the model has no list of layers.
+
+        model: the target, anything that `HFModel.of` takes. trials, depth: see `search_layers`. width: see `Model`
+        """
+        self.handle = HFModel.of(model)
+        self.layers = layer_count(self.handle)
+        super().__init__(self.handle, width=width)
+        self.trials, self.depth = check_count("trials", trials), check_count("depth", depth)
+        self.found: Skip | None = None
+        self._tries = self._taken = 0.0
+
+    @property
+    def agreement(self) -> float:
+        """The chance that a drafted token is taken, as it looks now."""
+        known = 0.0 if self.found is None else self.found.agreement
+        return (self._taken + BELIEF * known) / (self._tries + BELIEF)
+
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[DraftTree]:
+        """See `Drafter`."""
+        if self.found is None:
+            longest = max(contexts, key=lambda context: len(context.tokens))
+            if len(longest.tokens) < 2:
+                return [EMPTY] * len(contexts)
+            self.found = search_layers(self.handle, longest.tokens, trials=self.trials, depth=self.depth)
+            self.model = skip_layers(self.handle, self.found.layers)
+        depth, _ = best_depth(self.agreement, len(self.found.layers) / self.layers, self.depth)
+        trees = super().propose(contexts, [b._replace(depth=min(b.depth, depth)) for b in budgets])
+        for context, tree in zip(contexts, trees, strict=True):
+            context.memo[self, "drafted"] = tree
+        return trees
+
+    def observe(self, outcomes: Sequence[Outcome]) -> None:
+        """Count how far each draft went along."""
+        for outcome in outcomes:
+            tree: DraftTree = outcome.context.memo.pop((self, "drafted"), EMPTY)
+            children, place = tree.children(), 0
+            for token in outcome.tokens:
+                known = {int(tree.tokens[node]): node for node in children[place]}
+                if not known:
+                    break
+                self._tries = self._tries * FADE + 1
+                self._taken = self._taken * FADE + (token in known)
+                if token not in known:
+                    break
+                place = known[token] + 1

@@ -1,0 +1,130 @@
+"""Draft heads: their states by hand, what they learn, and decoding with them, which changes no output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import constrain
+from constrain.errors import ConstrainError
+from constrain.hf import DraftHeads, HFModel
+from constrain.speculative import Fixed, Heads, Speculation
+from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
+
+KINDS = ["sequential", "independent"]
+
+
+@pytest.fixture(scope="module")
+def handle() -> HFModel:
+    tokenizer = tiny_tokenizer()
+    return HFModel(tiny_llama(tokenizer), tokenizer)
+
+
+def random_heads(handle: HFModel, kind: str, depth: int = 3) -> DraftHeads:
+    torch.manual_seed(1)
+    heads = DraftHeads(handle, kind=kind, depth=depth)
+    for each in heads.parameters():
+        torch.nn.init.normal_(each, std=0.3)
+    return heads.eval()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_by_hand(handle: HFModel, kind: str) -> None:
+    heads = random_heads(handle, kind, depth=2)
+    hidden = torch.randn(32, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    embed, head = handle.model.get_input_embeddings().weight, handle.model.get_output_embeddings().weight
+    state: Any = heads.begin(hidden)
+    assert torch.allclose(heads.logits(state), head @ hidden)
+    expected = hidden
+    for place, token in enumerate((7, 3)):
+        state = heads.move(state, token)
+        if kind == "sequential":
+            inner = heads.inward[0].weight @ torch.cat([expected, embed[token]])  # type: ignore[operator]
+            expected = expected + heads.outward[0].weight @ (inner * inner.sigmoid())  # type: ignore[operator]
+        else:
+            inner = heads.inward[place].weight @ hidden  # type: ignore[operator]
+            expected = hidden + heads.outward[place].weight @ (inner * inner.sigmoid())  # type: ignore[operator]
+        assert torch.allclose(heads.logits(state), head @ expected)
+    assert heads.move(state, 1) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_keeps_them(handle: HFModel, kind: str, tmp_path: Path) -> None:
+    heads = random_heads(handle, kind)
+    heads.save(tmp_path / "heads.safetensors")
+    twin = DraftHeads.load(tmp_path / "heads.safetensors", handle)
+    assert (twin.kind, twin.depth) == (kind, 3)
+    for one, other in zip(heads.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(one, other)
+    wide = tiny_llama(handle.tokenizer, hidden_size=64)
+    with pytest.raises(ConstrainError, match="has no draft heads for this model"):
+        DraftHeads.load(tmp_path / "heads.safetensors", HFModel(wide, handle.tokenizer))
+    with pytest.raises(ConstrainError, match="has no draft heads for this model"):
+        DraftHeads.load(tmp_path / "nothing", handle)
+
+
+@pytest.mark.parametrize("options", [{"kind": "other"}, {"depth": 0}])
+def test_options(handle: HFModel, options: dict[str, Any]) -> None:
+    with pytest.raises(ConstrainError, match="heads are sequential or independent"):
+        DraftHeads(handle, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", [tiny_llama, tiny_gpt2, tiny_mistral], ids=["llama", "gpt2", "chains"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_they_change_no_output(kind: str, family: Any, temperature: float) -> None:
+    tokenizer = tiny_tokenizer()
+    model = HFModel(family(tokenizer), tokenizer)
+    draft = Speculation([Heads(random_heads(model, kind))], controller=Fixed(9, 5, 0.0))
+    batches = ((1, "red"), (2, "green"), (3, "a")) if model.ragged else ((1, "red"), (1, "green"))
+    for n, prompt in batches:  # without drafts, a batch that cannot grow ragged draws forced tokens too
+        given = {"regex": r"((red|green) (name|age|00)?){2,8}(\{\}|é日本)", "seed": n, "n": n, "max_tokens": 30}
+        plain = constrain.generate(model, prompt, temperature=temperature, **given)
+        found = constrain.generate(model, prompt, temperature=temperature, draft=draft, **given)
+        pairs = zip(found, plain, strict=True) if n > 1 else [(found, plain)]
+        for one, other in pairs:
+            assert one.tokens == other.tokens
+            count = one.stats.drafts["heads"]
+            assert count.fault is None
+            assert (count.drafted > 0) is model.branching  # a model that reads chains tells no hidden states
+
+
+def test_the_hidden_states_are_those_of_the_places(handle: HFModel) -> None:
+    """What is told for each place of a batch of trees gives the logits of that place."""
+    session: Any = handle.open(2)
+    session.keep_hidden = True
+    trees = [np.array([3, 4, 5], np.int32), np.array([6], np.int32)]
+    parents = [np.array([-1, -1, 1], np.int32), np.array([-1], np.int32)]
+    logits = session.forward([[1, 2], [9]], [2, 1], trees, parents)
+    head = handle.model.get_output_embeddings()
+    for told, given in zip(session.hidden, logits, strict=True):
+        with torch.inference_mode():
+            assert torch.allclose(head(told), given, atol=1e-12)
+
+
+def test_trained_heads_are_taken(handle: HFModel) -> None:
+    """Heads that learned one text by heart draft it: training by the script's own loss."""
+    import sys
+
+    sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+    from train_heads import loss_of, states
+
+    plain = constrain.generate(handle, "red", regex="[a-f]{24}", temperature=0)
+    tokens = [*handle.tokenizer("red")["input_ids"], *plain.tokens]
+    torch.manual_seed(0)
+    heads = DraftHeads(handle, depth=3)
+    hidden, probs = (each.clone() for each in states(handle, tokens))
+    adam = torch.optim.Adam(heads.parameters(), lr=1e-2)
+    for _ in range(150):
+        losses = loss_of(heads, hidden, probs, torch.tensor(tokens))
+        adam.zero_grad()
+        torch.stack(losses).sum().backward()
+        adam.step()
+    draft = [Heads(heads.eval())]
+    found = constrain.generate(handle, "red", regex="[a-f]{24}", temperature=0, draft=draft)
+    assert found.tokens == plain.tokens
+    assert found.stats.forwards < 0.6 * plain.stats.forwards
