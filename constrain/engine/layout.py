@@ -87,9 +87,14 @@ def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple
     out = np.zeros(slices.SLICE, np.int32)
     out[slices.NODES], out[slices.MAIN], out[slices.ROWS], out[slices.SEQUENCES] = starts[:4]
     out[slices.PIECE_NODES], out[slices.LONGEST] = len(piece.rest), piece.longest
-    out[slices.N_SEQUENCES] = len(sequences)
-    out[slices.SLICE_BYTES : slices.SLICE_BYTES + 8] = _bytes_of(piece.ranges)
+    out[slices.N_SEQUENCES], out[slices.SPACED] = len(sequences), piece.spaced
+    out[slices.SLICE_BYTES : slices.SLICE_BYTES + 8] = _bytes_of(whole_class(piece))
     return out, np.concatenate(tables)
+
+
+def whole_class(piece: Slice) -> Ranges:
+    """The characters that the tokens of a slice have, not in order."""
+    return (*piece.ranges, (0x20, 0x20)) if piece.spaced else piece.ranges
 
 
 def _sequence(ranges: tuple[tuple[int, int], ...]) -> list[int]:

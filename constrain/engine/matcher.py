@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.errors import ConstrainError
 from constrain.kernels import arena, configurations, masks
-from constrain.kernels.configurations import advance
 from constrain.kernels.masks import fill_mask
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Matcher:
                 if self._epoch == automaton.epoch:
                     automaton.S[0] = BOTTOM
                     try:
-                        state = advance(automaton.A, automaton.H, automaton.S, self._states[-1], token)
+                        state = automaton.advance(automaton.A, automaton.H, automaton.S, self._states[-1], token)
                     except STOPS as stop:
                         automaton.satisfy(stop)
             state = state or self._ask(configurations.advance, token)

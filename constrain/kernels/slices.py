@@ -9,7 +9,10 @@ characters need no walk. Three ways to see that n of them may be read:
 * `closed`: the characters lead to few states in all, and from each of these every character leads on (keys that a
   pattern tells apart: all stay inside, though in different states).
 
-    slice    [nodes, n, main, longest, rows, sequences, q, -, bytes (8 words)]
+Tokens of slices of words (SPACED) may begin with one space more, so these are admitted where the characters lead on
+both here and after a space.
+
+    slice    [nodes, n, main, longest, rows, sequences, q, spaced, bytes (8 words)]
              the trie of the other tokens and each node's number in the whole trie; longest + 1 bitmaps: row r = tokens
              of at most r characters; q runs of SEQUENCE words, the UTF-8 of the class: [number of bytes, low, high...]
     UNIFORM(state, slice)     memo: the one successor; closed?
@@ -43,7 +46,7 @@ from constrain.kernels.arena import (
 from constrain.kernels.expressions import FIRST_SLICE, FLAGS, continues, is_negative, peek, step, tags
 
 SLICE, SEQUENCE = 16, 9
-NODES, PIECE_NODES, MAIN, LONGEST, ROWS, SEQUENCES, N_SEQUENCES, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 8  # of a slice
+NODES, PIECE_NODES, MAIN, LONGEST, ROWS, SEQUENCES, N_SEQUENCES, SPACED, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8
 POINTERS = (NODES, MAIN, ROWS, SEQUENCES)
 TARGET, CLOSED = 1, 2  # of UNIFORM records; TARGET 1: it depends on the character. CLOSED: 1 no, 2 yes
 MAX_FRONTIER = 8  # states in the middle of a character
@@ -227,6 +230,36 @@ def closed(A, H, S, e, j):
 
 
 @kernel("i(arena, arena, arena, i)")
+def after_space(A, H, S, e):
+    """The state after a space, if the lexeme only goes on there; else NONE."""
+    d = step(A, H, S, e, 0x20)
+    return d if d != NONE and continues(A, d) and tags(A, H, S, d) == NO_TAGS else NONE
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def word_run(A, H, S, e, j):
+    """`uniform_run` with regard to the space that tokens of slice j may begin with: 0 if one is dead for it."""
+    n = uniform_run(A, H, S, e, j)
+    piece = A[SLICES] + SLICE * j
+    if n == 0 or A[piece + SPACED] == 0:
+        return n
+    d = after_space(A, H, S, e)
+    both = n == A[piece + LONGEST] and d != NONE and uniform_run(A, H, S, d, j) == A[piece + LONGEST]
+    return n if both else 0
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def words_closed(A, H, S, e, j):
+    """`closed` with regard to the space that tokens of slice j may begin with."""
+    if not closed(A, H, S, e, j):
+        return 0
+    if A[A[SLICES] + SLICE * j + SPACED] == 0:
+        return 1
+    d = after_space(A, H, S, e)
+    return 1 if d != NONE and closed(A, H, S, d, j) else 0
+
+
+@kernel("i(arena, arena, arena, i)")
 def covering_slice(A, H, S, lexer):
     """(number of the first slice that a lexer state admits + 1) << 32 | of how many characters; 0 if none."""
     e = step(A, H, S, lexer, 0x71)  # every slice has the small letters: a look at two of them says no to most states
@@ -234,7 +267,7 @@ def covering_slice(A, H, S, lexer):
     for j in range(A[N_SLICES]):
         n = run_length(A, lexer, j, 1)
         if n == 0 and maybe:
-            n = uniform_run(A, H, S, lexer, j)
+            n = word_run(A, H, S, lexer, j)
         if n > 0:
             return ((j + 1) << 32) | n
     return 0
@@ -248,7 +281,7 @@ def largest_slice(A, H, S, lexer):
     if step(A, H, S, lexer, 0x71) == NONE or step(A, H, S, lexer, 0x65) == NONE:
         return found
     for j in range(stop - 1):
-        if closed(A, H, S, lexer, j):
+        if words_closed(A, H, S, lexer, j):
             return ((j + 1) << 32) | A[A[SLICES] + SLICE * j + LONGEST]
     return found
 

@@ -7,7 +7,9 @@ the trie of the other tokens, is walked.
 A state that counts (`maxLength`, `{1,40}`) is asked for its n, so counters cost no more than `*`.
 
 A token belongs to a slice if its bytes are UTF-8, it has at most 32 characters, and each of them is in the class; half
-a character is in no slice. (Longer ones are few, runs of spaces and dashes, and share most of their nodes.)
+a character is in no slice. (Longer ones are few, runs of spaces and dashes, and share most of their nodes.) Slices of
+words (SPACED) have their tokens also with a space before them, though a space is not in the class: where a pattern
+counts words, a space leads to another state than a letter.
 
 Cost: about 0.15 s for the slices of 131,000 tokens; a slice of that size takes 33 masks of 16 KiB and a trie.
 """
@@ -35,6 +37,22 @@ JSON_PLAIN: Ranges = (  # without the line separators U+2028 and U+2029, so that
     (0x202A, SURROGATES[0] - 1),
     (SURROGATES[1] + 1, MAX_CODE_POINT),
 )
+NO_SPACE: Ranges = (  # of these, what no `\s` has (ECMA-262 section 22.2.2.9; U+0085 is white space to others)
+    (0x21, 0x21),
+    (0x23, 0x5B),
+    (0x5D, 0x84),
+    (0x86, 0x9F),
+    (0xA1, 0x167F),
+    (0x1681, 0x1FFF),
+    (0x200B, 0x2027),
+    (0x202A, 0x202E),
+    (0x2030, 0x205E),
+    (0x2060, 0x2FFF),
+    (0x3001, SURROGATES[0] - 1),
+    (SURROGATES[1] + 1, 0xFEFE),
+    (0xFF00, MAX_CODE_POINT),
+)
+LETTERS: Ranges = ((0x41, 0x5A), (0x61, 0x7A))
 # PERF: trie nodes walked in a state that loops on a class, whole trie -> rest of the first slice that the state admits
 # (Llama-3, 274,520 nodes; `pytest tests/vocab/test_slices.py -k pay -s`). The table chooses the classes: digits (1,356
 # nodes in the whole trie) and capitals (5,759) are too few to deserve a slice.
@@ -44,12 +62,15 @@ JSON_PLAIN: Ranges = (  # without the line separators U+2028 and U+2029, so that
 CLASSES: tuple[tuple[str, Ranges], ...] = (  # the most tokens first
     ("json_plain", JSON_PLAIN),  # what stands unescaped in a JSON string (RFC 8259, section 7), on one line
     ("ascii_plain", ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))),  # of these the printable ASCII ones
-    ("letters_and_space", ((0x20, 0x20), (0x41, 0x5A), (0x61, 0x7A))),
+    ("words", NO_SPACE),
+    ("letters_and_space", ((0x20, 0x20), *LETTERS)),
+    ("letter_words", LETTERS),
     ("path", ((0x2D, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A), (0x7E, 0x7E))),  # in the paths of URIs
     ("word", ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))),
-    ("letters", ((0x41, 0x5A), (0x61, 0x7A))),
+    ("letters", LETTERS),
     ("lower", ((0x61, 0x7A),)),
 )
+SPACED = ("words", "letter_words")  # slices whose tokens may begin with one space, though it is not in their class
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +79,7 @@ class Slice:
 
     name: for messages.
     ranges: the class, inclusive code point ranges.
+    spaced: tokens may begin with one space besides.
     longest: characters of the longest token of the slice; 0 if the slice has none.
     tokens_by_length: uint32[longest + 1, W], row k = the tokens of at most k characters; row 0 is empty.
     rest: the trie of all other tokens.
@@ -68,6 +90,10 @@ class Slice:
     longest: int
     tokens_by_length: Masks
     rest: Trie
+
+    @property
+    def spaced(self) -> bool:
+        return self.name in SPACED
 
     def __repr__(self) -> str:
         return f"Slice({self.name!r}, longest={self.longest}, rest={self.rest!r})"
@@ -83,7 +109,7 @@ def slices_of(tokens: SortedTokens, whole: Trie, classes: Sequence[tuple[str, Ra
 
 
 def _slice(name: str, ranges: Ranges, tokens: SortedTokens, characters: Characters, whole: Trie) -> Slice:
-    inside = characters.all_in(ranges) & (characters.count <= MAX_LENGTH)
+    inside = characters.all_in(ranges, name in SPACED) & (characters.count <= MAX_LENGTH)
     masks = masks_by_length(tokens.ids[inside], characters.count[inside], len(whole.next_same))
     longest = int(characters.count[inside].max(initial=0))
     return Slice(name, ranges, longest, masks, tokens.where(~inside).trie(whole.next_same))
@@ -110,10 +136,14 @@ class Characters:
         code_points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
         return cls(code_points, np.cumsum(count) - count, count)
 
-    def all_in(self, ranges: Ranges) -> NDArray[np.bool_]:
-        """bool[T]: the token is UTF-8 and all of its characters are in the class."""
+    def all_in(self, ranges: Ranges, spaced: bool = False) -> NDArray[np.bool_]:
+        """bool[T]: the token is UTF-8 and all of its characters are in the class; spaced: but a space at its
+        beginning."""
         edges = np.array([edge for low, high in ranges for edge in (low, high + 1)], np.uint32)
         member = np.searchsorted(edges, self.code_points, side="right") % 2 == 1
+        if spaced:
+            first = self.start[self.count > 0]
+            member[first] |= self.code_points[first] == 0x20
         members = np.concatenate([[0], np.cumsum(member)])
         return (self.count > 0) & (members[self.start + self.count] - members[self.start] == self.count)
 

@@ -24,11 +24,16 @@ SORTED_KEYS: dict[str, Any] = {
     "patternProperties": {"^[0-9a-zA-Z_-]+$": {"type": "integer"}},
     "additionalProperties": {"type": "null"},
 }
+WORDS: dict[str, Any] = {"type": "string", "maxLength": 300, "pattern": r"^(?:\S+\s+){0,99}\S+$"}
 CASES: list[tuple[Any, str]] = [
     (OPEN, '{|"|m|app|ers":null,"x|_y":1,"sections|X":null'),
     (KEYS, '{"|x_|any'),
     ({"type": "string", "maxLength": 12, "pattern": r"^[^-]*-.*x$"}, '"|ab|c-d|ef|x'),
     ({"type": "string", "minLength": 3, "maxLength": 40, "pattern": r"^(\S+\s+){0,3}\S+$"}, '"|two| wo|rds'),
+    (WORDS, '"|two|  |wo|rds| '),
+    ({"type": "string", "pattern": r"^(\S+ ){0,2}\S+$"}, '"|a|b c| |d'),
+    ({"type": "string", "pattern": "^[A-Za-z]+( [A-Za-z]+)*$", "maxLength": 200}, '"|Two| wo|rds| |x'),
+    ({"type": "string", "pattern": "^[A-Z][a-z]+( [A-Z][a-z]+)*$"}, '"|Two| |Wo|rds| A'),
     ({"type": "string", "not": {"enum": ["red", "redder", "blue"]}}, '"|r|ed|de|n'),
     ({"type": "string", "not": {"pattern": "^a.*z$"}}, '"|a|b|z|y'),
     ({"type": "string", "pattern": "^[a-z]{2,40}$", "not": {"const": "secret"}}, '"|se|cre|ts'),
@@ -56,10 +61,12 @@ def test_mask_is_what_is_allowed(schema: Any, cuts: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "schema, pieces", [(OPEN, ('{"', "m", "x")), (SORTED_KEYS, ('{"', "terrain", "-a", "."))], ids=["some", "sorted"]
+    "schema, pieces",
+    [(OPEN, ('{"', "m", "x")), (SORTED_KEYS, ('{"', "terrain", "-a", ".")), (WORDS, ('"two', " wo", "rds a", " b"))],
+    ids=["some", "sorted", "words"],
 )
-def test_keys_are_cheap(schema: Any, pieces: tuple[str, ...]) -> None:
-    """Any key but some, and keys that a pattern tells apart: a part of the trie, not all of it."""
+def test_text_but_for_something_is_cheap(schema: Any, pieces: tuple[str, ...]) -> None:
+    """Any key but some, keys that a pattern tells apart, words that are counted: a part of the trie, not all of it."""
     vocabulary = vocabularies.sentencepiece32k()
     automaton = constrain.TokenAutomaton(vocabulary)
     matcher = constrain.compile(constrain.json_schema(schema), vocabulary, automaton=automaton).matcher()

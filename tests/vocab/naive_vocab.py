@@ -38,14 +38,18 @@ def flat(root: Node) -> list[tuple[int, int, int, list[int]]]:
     return rows
 
 
-def slice_lengths(tokens: Sequence[bytes | None], ranges: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Token id -> number of characters, of the tokens that are made of complete characters of the class only."""
+def slice_lengths(
+    tokens: Sequence[bytes | None], ranges: Iterable[tuple[int, int]], spaced: bool = False
+) -> dict[int, int]:
+    """Token id -> number of characters, of the tokens that are made of complete characters of the class only; spaced:
+    after a space, or without."""
     lengths = {}
     for token_id, token in enumerate(tokens):
         try:
             text = (token or b"").decode("utf-8", "strict")
         except UnicodeDecodeError:
             continue
-        if text and all(any(low <= ord(character) <= high for low, high in ranges) for character in text):
+        rest = text.removeprefix(" ") if spaced else text
+        if text and all(any(low <= ord(character) <= high for low, high in ranges) for character in rest):
             lengths[token_id] = len(text)
     return lengths

@@ -45,7 +45,7 @@ def ids_in(trie: Trie) -> set[int]:
 
 
 def check_against_twin(vocabulary: Vocabulary, each: Slice) -> None:
-    every = naive_vocab.slice_lengths(vocabulary.tokens, each.ranges)
+    every = naive_vocab.slice_lengths(vocabulary.tokens, each.ranges, each.spaced)
     lengths = {token_id: length for token_id, length in every.items() if length <= MAX_LENGTH}
     assert each.longest == max(lengths.values(), default=0)
     table = each.tokens_by_length
