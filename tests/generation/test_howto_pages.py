@@ -1,0 +1,64 @@
+"""The examples of the how-to pages that have no test of their own run as they stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import constrain
+from constrain.errors import SchemaError
+
+OWN_TESTS = {"faithful", "guided", "potentials"}  # test_faithful_docs, test_guided_docs, test_potentials
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+
+def run(repository: Path, name: str, places: int) -> dict[str, Any]:
+    """What a page has defined at its end."""
+    page = (repository / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
+    found = blocks(page)
+    assert len(found) == places
+    names: dict[str, Any] = {}
+    for block in found:
+        exec(compile(block, f"docs/howto/{name}.md", "exec"), names)
+    return names
+
+
+def test_every_page_with_examples_is_run(repository: Path) -> None:
+    pages = (repository / "docs" / "howto").glob("*.md")
+    with_examples = {page.stem for page in pages if blocks(page.read_text(encoding="utf-8"))}
+    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict"}
+
+
+def test_grammars_in_python(repository: Path) -> None:
+    names = run(repository, "grammars-in-python", 1)
+    vocabulary = constrain.Vocabulary([bytes([i]) for i in range(256)] + [None], [256])
+    matcher = constrain.compile(names["answer"], vocabulary).matcher()
+    assert matcher.advance_bytes(b'Thought: add\nAnswer: {"a": 1}')
+    assert matcher.is_accepting()
+    matcher = constrain.compile(names["expression"], vocabulary).matcher()
+    assert matcher.advance_bytes(b"(1+2)-3")
+    assert matcher.is_accepting()
+    assert not matcher.advance_bytes(b")")
+
+
+def test_openai_strict(repository: Path) -> None:
+    """The first block ends in the error that the page shows."""
+    page = (repository / "docs" / "howto" / "openai-strict.md").read_text(encoding="utf-8")
+    first, convert, back = blocks(page)
+    names: dict[str, Any] = {}
+    with pytest.raises(SchemaError) as caught:
+        exec(compile(first, "docs/howto/openai-strict.md", "exec"), names)
+    shown = re.search(r"^    SchemaError: (.*?)\n\n", page, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    assert str(caught.value) == re.sub(r"^    ", "", shown[1], flags=re.MULTILINE)
+    exec(compile(convert, "docs/howto/openai-strict.md", "exec"), names)
+    assert names["strict"]["additionalProperties"] is False
+    assert set(names["strict"]["required"]) == {"name", "age"}
+    value, expected = back.split("#")
+    assert eval(compile(value.strip(), "docs/howto/openai-strict.md", "eval"), names) == eval(expected)
