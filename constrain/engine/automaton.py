@@ -38,6 +38,7 @@ MAX_ASKED = 4096  # sources that are known to have been asked for
 MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
 MAX_AT_HAND = 256
 MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
+TAILS = 8  # rests of lists, of those that an expansion begins, that are made with it
 AHEAD = 3  # fixed lexemes that expansions go beyond: a mask needs what follows them too
 
 _lock = threading.Lock()
@@ -169,7 +170,7 @@ class TokenAutomaton(Store):
         start = self.symbol(rules.grammar.start, rules)
         queue = [start]
         while queue:  # what the kernel will ask for: each time that it stops to ask costs more than making it
-            queue += self._expand(queue.pop(), [])
+            queue += self._expand(queue.pop(), [], [])
         suffix = self.call(_suffix_of, start, 0)
         return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
 
@@ -256,16 +257,22 @@ class TokenAutomaton(Store):
 
     def expand(self) -> None:
         """Give the nonterminals that kernels asked for their alternatives, and those that they will ask for next."""
-        queue = self.pending()
-        for _ in range(AHEAD):
+        tails: list[int] = []
+        self._expand_ahead(self.pending(), AHEAD, tails)
+        self._expand_ahead(tails[:TAILS], 1, [])
+
+    def _expand_ahead(self, queue: list[int], lexemes: int, tails: list[int]) -> None:
+        """Give nonterminals their alternatives, and those that they lead to before so many fixed lexemes. Adds to
+        `tails` the rest of lists that were begun."""
+        for _ in range(lexemes):
             following: list[int] = []
             while queue:
-                queue += self._expand(queue.pop(), following)
+                queue += self._expand(queue.pop(), following, tails)
             queue = following
 
-    def _expand(self, record: int, beyond: list[int]) -> list[int]:
+    def _expand(self, record: int, beyond: list[int], tails: list[int]) -> list[int]:
         """Give a nonterminal its alternatives. Gives those without that it begins with; adds to `beyond` those that its
-        first lexemes lead to."""
+        first lexemes lead to, to `tails` those that its alternatives end with."""
         rules = self._owners[self.A[record + arena.KEY]]()
         if rules is None:  # nobody can follow it any more; what is there begins again
             raise Flush
@@ -299,6 +306,8 @@ class TokenAutomaton(Store):
                     into = beyond
                 else:
                     break
+            if records and isinstance(symbol := alternative[-1], Nonterminal) and symbol.right_recursive:
+                tails.append(records[-1])
         self.call(_set_alternatives, record, np.array(words, np.int32))
         del rules.waiting[record]
         return begins

@@ -175,23 +175,40 @@ def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
     if high is not None and low > high:
         return None
     a_named, b_named = dict(a.named), dict(b.named)
-    named = {}
-    for name in {**a_named, **b_named}:
-        left = a_named[name] if name in a_named else class_of(a, name)
-        right = b_named[name] if name in b_named else class_of(b, name)
-        named[name] = both(left, right)
-    required = tuple(dict.fromkeys(a.required + b.required))
-    if any(named.get(name) == FALSE for name in required):
+    required = a.required if not b.required else _joined(a.required, b.required)
+    for name in required:  # PERF: before anything is made; FALSE and anything is FALSE
+        if a_named.get(name) == FALSE or b_named.get(name) == FALSE:
+            return None
+    named = []
+    a_open, b_open = (box.classes[0][1] if len(box.classes) == 1 else None for box in (a, b))
+    for pair in a.named:
+        name, left = pair
+        right = b_named.get(name, b_open)
+        if right is None:
+            right = class_of(b, name)
+        named.append((name, both(left, right)) if right and right != left else pair)
+    for pair in b.named:
+        name, right = pair
+        if name not in a_named:
+            left = class_of(a, name) if a_open is None else a_open
+            named.append((name, both(left, right)) if left and left != right else pair)
+    forbidden = {name for name, conj in named if conj == FALSE}
+    if forbidden and not forbidden.isdisjoint(required):
         return None
     classes = meet_classes(a.classes, b.classes)
-    needs = tuple(dict.fromkeys(a.needs + b.needs))
-    return ObjectBox(tuple(named.items()), required, classes, both(a.names, b.names), low, high, needs)
+    needs = a.needs if not b.needs else _joined(a.needs, b.needs)
+    return ObjectBox(tuple(named), required, classes, both(a.names, b.names), low, high, needs)
+
+
+def _joined(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both, without repetition."""
+    return tuple(dict.fromkeys(a + b)) if a and a != b else b
 
 
 def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], ...]) -> tuple[tuple[Node, Conj], ...]:
     """The common refinement of two partitions of the keys."""
     if len(a) == len(b) == 1:
-        return ((ANY_TEXT, both(a[0][1], b[0][1])),)
+        return a if a[0][1] == b[0][1] else ((ANY_TEXT, both(a[0][1], b[0][1])),)
     merged: dict[Conj, list[Node]] = {}
     for left, left_conj in a:
         for right, right_conj in b:

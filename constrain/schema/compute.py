@@ -141,8 +141,13 @@ class Computation:
         if self._settling == MAX_SETTLING:  # on the way to the answer the same question may come up
             return box
         self._settling += 1
+        known = self._inhabited
         try:
-            empty = {name for name, conj in box.named if conj != FALSE and not self._if_known(self.inhabited, conj)}
+            empty = {
+                name
+                for name, conj in box.named
+                if conj != FALSE and not (known.get(conj) or self._if_known(self.inhabited, conj))
+            }
         finally:
             self._settling -= 1
         if empty.intersection(box.required):

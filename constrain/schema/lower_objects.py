@@ -76,8 +76,10 @@ class _ObjectRules:
         if self.complete(at):
             alternatives.append([CLOSE_OBJECT])
         if self.goes_on(at):
-            comma: list[Symbol] = [COMMA, *self.lowering.space] if at.any_yet else []
-            alternatives.append([*comma, _Member(self, at._replace(any_yet=True))])
+            if at.any_yet:
+                alternatives.append([COMMA, *self.lowering.space, _Member(self, at)])
+            else:
+                alternatives.append([_Member(self, at._replace(any_yet=True))])
         return alternatives
 
     def complete(self, at: Situation) -> bool:
@@ -98,9 +100,9 @@ class _ObjectRules:
 
     def after(self, at: Situation, done: int, pending: Pending, is_open: bool = False) -> Situation:
         """The situation after one more property."""
-        size = at.size + 1 if self.shape.counts else 0
-        if self.shape.high is None:
-            size = min(size, self.shape.low)
+        size = 0
+        if self.shape.counts:
+            size = at.size + 1 if self.shape.high is not None else min(at.size + 1, self.shape.low)
         return Situation(done, size, pending, True, is_open or at.open_yet)
 
     def open_pairs(self, at: Situation, done: int) -> Iterator[list[Symbol]]:
@@ -177,6 +179,8 @@ class _InOrder(_ObjectRules):
         return len(self.shape.members) - at.done
 
     def goes_on(self, at: Situation) -> bool:
+        if not self.shape.counts and not at.pending:
+            return at.done < len(self.shape.members) or bool(self.shape.classes)
         for i in range(at.done, len(self.shape.members)):
             if self.viable(self.after(at, i + 1, at.pending)):
                 return True
@@ -192,9 +196,10 @@ class _InOrder(_ObjectRules):
         then = self.after(at, at.done + 1, at.pending)
         if self.viable(then):
             alternatives.append(self.pair(key_terminal(name), conj, then))
-        skipped = at._replace(done=at.done + 1)
-        if not must and self.goes_on(skipped):
-            alternatives.append([_Member(self, skipped)])
+        if not must:
+            skipped = Situation(at.done + 1, at.size, at.pending, True, at.open_yet)
+            if self.goes_on(skipped):
+                alternatives.append([_Member(self, skipped)])
         return alternatives
 
 

@@ -72,7 +72,7 @@ class Reader:
         formula = parse(self, site)
         if isinstance(formula, Is) and len(document.residues) == before and site.dialect is document.dialect:
             parts = self._contents.content(content)
-            if all(name in COMMON for name, _ in parts):
+            if COMMON.issuperset(parts[::2]):
                 if len(self._common) >= MAX_COMMON:
                     self._common.clear()
                 self._common[parts] = formula

@@ -94,23 +94,35 @@ def _outermost(boxes: list[ObjectBox]) -> list[ObjectBox]:
     """The boxes that are not visibly inside another one."""
     if len(boxes) > MAX_COMPARED:
         return boxes
-    kept: list[ObjectBox] = []
+    kept: list[_Outline] = []
     for box in sorted(boxes, key=lambda each: len(each.required) + len(each.named)):
-        if not any(_inside(box, other) for other in kept):
-            kept.append(box)
-    order = {box: i for i, box in enumerate(boxes)}
-    return sorted(kept, key=order.__getitem__)
+        outline = _Outline(box)
+        if not any(outline.inside(other) for other in kept):
+            kept.append(outline)
+    outermost = {outline.box for outline in kept}
+    return [box for box in boxes if box in outermost]
 
 
-def _inside(a: ObjectBox, b: ObjectBox) -> bool:
-    """Is `a` visibly a subset of `b`? (False if it is not seen at once.)"""
-    if a.classes != b.classes or a.names != b.names or a.low < b.low or not set(b.required) <= set(a.required):
-        return False
-    if b.high is not None and (a.high is None or a.high > b.high):
-        return False
-    if not set(b.needs) <= set(a.needs):
-        return False
-    a_named, b_named = dict(a.named), dict(b.named)
-    if a_named.keys() != b_named.keys():
-        return False
-    return all(conj == FALSE or set(b_named[name]) <= set(conj) for name, conj in a_named.items())
+class _Outline:
+    """A box, ready to be compared with others."""
+
+    __slots__ = ("box", "named", "needs", "required")
+
+    def __init__(self, box: ObjectBox) -> None:
+        self.box = box
+        self.named = {name: frozenset(conj) for name, conj in box.named}
+        self.required = frozenset(box.required)
+        self.needs = frozenset(box.needs)
+
+    def inside(self, other: _Outline) -> bool:
+        """Is it visibly a subset of the other? (False if it is not seen at once.)"""
+        a, b = self.box, other.box
+        if not (other.required <= self.required and other.needs <= self.needs):
+            return False
+        if a.classes != b.classes or a.names != b.names or a.low < b.low:
+            return False
+        if b.high is not None and (a.high is None or a.high > b.high):
+            return False
+        if self.named.keys() != other.named.keys():
+            return False
+        return all(other.named[name] <= conj or 0 in conj for name, conj in self.named.items())

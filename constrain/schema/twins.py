@@ -22,7 +22,7 @@ SCHEMAS = frozenset(
 )
 ROLES = {keyword: role for role in (SILENT, NAMES, MAPS, SCHEMAS) for keyword in role}  # others: plain values
 
-Content = tuple[tuple[str, Hashable], ...]
+Content = tuple[Hashable, ...]
 
 
 class Contents:
@@ -35,39 +35,37 @@ class Contents:
         self._numbers: dict[Content, int] = {}
         self._contents: list[Content] = []
         self._known: dict[int, int] = {}  # by id(raw): the document keeps its dicts alive
-        self._known[id(root)] = self._number((("itself", id(root)),))
+        self._known[id(root)] = self._number(("itself", id(root)))
 
     def number(self, raw: dict[str, Any]) -> int:
         """The number of a subschema's content."""
         known = self._known.get(id(raw))
         if known is not None:
             return known
-        parts: list[tuple[str, Hashable]] = []
+        parts: list[Hashable] = []
         for key, value in raw.items():
             role = ROLES.get(key)
-            if role is SILENT:
+            if role is None:
+                parts += (key, value if type(value) is str else plain(value))
+            elif role is SILENT:
                 continue
-            if role is NAMES:
-                parts = [("itself", id(raw))]
+            elif role is NAMES:
+                parts = ["itself", id(raw)]
                 break
-            part: Hashable
-            if type(value) is str:
-                part = value
             elif role is SCHEMAS and isinstance(value, dict):
-                part = self.number(value)
-            elif role is not None and isinstance(value, dict if role is MAPS else list):
+                parts += (key, self.number(value))
+            elif isinstance(value, dict if role is MAPS else list):
                 inner: list[Hashable] = ["several"]
                 for name, each in value.items() if isinstance(value, dict) else enumerate(value):
                     inner += (name, self.number(each) if type(each) is dict else plain(each))
-                part = tuple(inner)
+                parts += (key, tuple(inner))
             else:
-                part = plain(value)
-            parts.append((key, part))
+                parts += (key, plain(value))
         known = self._known[id(raw)] = self._number(tuple(parts))
         return known
 
     def content(self, number: int) -> Content:
-        """What a number stands for: pairs (keyword, stand-in for its value)."""
+        """What a number stands for: each keyword and a stand-in for its value."""
         return self._contents[number]
 
     def _number(self, content: Content) -> int:
@@ -84,5 +82,5 @@ def plain(value: Any) -> Hashable:
     if isinstance(value, dict):
         return ("object", *((key, plain(item)) for key, item in value.items()))
     if isinstance(value, (list, tuple)):
-        return ("array", *map(plain, value))
+        return ("array", *[item if type(item) is str else plain(item) for item in value])
     return type(value).__name__, value
