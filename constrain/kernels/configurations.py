@@ -11,9 +11,9 @@ A pair (p, l) is a lexeme that began in the parser state p and whose lexer is in
   that lexeme ends at its last possible end (maximal munch falls back there when no longer match comes). A new end
   drops older ones.
 
-A fresh pair behind others is most often dropped before anybody asks what may begin there: `foob` ends a name four times.
-Under the greedy lexer its lexer state is 0, *open*, and its parser state is not closed, until the pairs before it
-leave a byte to it; then the configuration that is `whole` answers in its place.
+A fresh pair behind others is most often dropped before anybody asks what may begin there: `foob` ends a name four
+times. Under the greedy lexer its lexer state is 0, *open*, and its parser state is not closed, until the pairs before
+it leave a byte to it; then the configuration that is `whole` answers in its place.
 
 `NONE` is the dead configuration. Cost: a step is one table look-up once known.
 """
