@@ -3,7 +3,7 @@
 The idea: a configuration is a list of pairs (parser state, lexer state), the longest lexeme in progress first. What
 tokens do until a lexeme has ended is said by the lexer states alone (`inside`, kernels/lineups.py). A mask is the
 tokens inside, and for each place where a lexeme has ended what the lexer states of the next lexeme say, by the same
-means. Few configurations are made on the way, and where a subtree is tiny it is simply walked.
+means. Few configurations are made on the way, and where a subtree is one node it is simply walked.
 
     PLACE(node, CONFIG)      of forks     memo: number of the mask that met it last
 
@@ -37,16 +37,7 @@ from constrain.kernels.arena import (
     room,
     size,
 )
-from constrain.kernels.configurations import (
-    accepts,
-    peek_configuration,
-    push_fresh,
-    step_configuration,
-    whole,
-)
-from constrain.kernels.earley import LEXER, scan
-from constrain.kernels.expressions import step
-from constrain.kernels.lineups import (
+from constrain.kernels.blocks import (
     BASE,
     BLOCK,
     BLOCKS,
@@ -59,14 +50,22 @@ from constrain.kernels.lineups import (
     RESTARTS,
     RUNS,
     add_inner,
-    hub,
-    inside,
     set_tokens,
     store_tokens,
 )
+from constrain.kernels.configurations import (
+    accepts,
+    peek_configuration,
+    push_fresh,
+    step_configuration,
+    whole,
+)
+from constrain.kernels.earley import FRESH, LEXER, scan
+from constrain.kernels.expressions import step
+from constrain.kernels.lineups import hub, inside
 
 MET = 1  # memo word of PLACE
-SMALL = 6  # nodes of a subtree that is walked with configurations
+SMALL = 2  # nodes of a subtree that is walked with configurations
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
@@ -96,10 +95,14 @@ def walk(A, H, S, node, c, bitmap, states):
 @kernel("i(arena, arena, arena, i, i)")
 def fresh_as(A, H, S, grammar, p):
     """The configuration of a grammar at the beginning of a lexeme in the parser state p."""
-    start = np.int64(S[0])
-    push(S, grammar)
-    push_fresh(A, H, S, p)
-    return intern_list(A, H, S, CONFIG, start)
+    known = np.int64(A[p + FRESH])
+    if known == 0 or A[known + KEY] != grammar:
+        start = np.int64(S[0])
+        push(S, grammar)
+        push_fresh(A, H, S, p)
+        known = intern_list(A, H, S, CONFIG, start)
+        A[p + FRESH] = known
+    return known
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -113,6 +116,15 @@ def forked(A, H, S, c, left, d):
     for k in range(d + KEY + 1, d + KEY + size(A, d)):
         push(S, A[k])
     return intern_list(A, H, S, CONFIG, start)
+
+
+@kernel("i(arena, i, i)")
+def among(A, left, lexer):
+    """Whether one of the pairs LEFT is in this lexer state: it decides before any behind it."""
+    for k in range(left + KEY + 1, left + KEY + size(A, left), 2):
+        if A[k] == lexer:
+            return 1
+    return 0
 
 
 @kernel("void(arena, i, i)")
@@ -149,7 +161,8 @@ def add_next(A, H, S, block, c, bitmap):
                 push_place(S, node, step_configuration(A, H, S, f, A[run]))
     for fork in range(A[block + FORKS], A[block + FORKS] + 3 * A[block + FORKS + 1], 3):
         node = np.int64(A[fork + 1])
-        if A[trie + 3 * node + 1] > node + 1 and step(A, H, S, A[q + LEXER], A[fork]) != NONE:
+        e = step(A, H, S, A[q + LEXER], A[fork]) if A[trie + 3 * node + 1] > node + 1 else NONE
+        if e != NONE and not among(A, A[fork + 2], e):
             d = step_configuration(A, H, S, f, A[fork])
             d = forked(A, H, S, c, A[fork + 2], d)
             place = intern2(A, H, PLACE, node, d)

@@ -16,13 +16,11 @@ what follows a space hardly depends on what was before it.
 
 Lexer states differ in operators and keywords, and have the names in common. So where one part of a union takes nearly
 every word (its *reference*), the inside of the part is taken over, and the trie is walked only where the union is in
-another state than that part.
+another state than that part. Of a list of lexer states, likewise, the first alone is the *base*: what it decides is
+left to it. The others are the reference, and the trie is walked only where the first is in progress beside them.
 
     LINEUP(node + 1, lexer state...)   node -1: the root without the hub     memo: inside, byte partition
     LEFT(i, lexer state, ...)
-    TOKENSET(words of a bitmap)        of masks: those of many configurations are equal
-    inside   [base, n, tokens at, bitmap or 0, blocks at, m]     base: the inside of the first lexer state alone, or 0
-    block    [i, t, ends, n, restarts, n, runs, n, forks, n]     runs: [byte, n, nodes at], forks: [byte, node, LEFT]
 
 Cost: a walk of the trie, about 20 ns a node that is visited. Twin: tests/naive_mask.py.
 """
@@ -48,43 +46,45 @@ from constrain.kernels.arena import (
     NODE_SEEN,
     NONE,
     SERIAL,
-    TOKENSET,
     TRIE,
-    intern,
     intern2,
     intern_list,
     kind,
     push,
     region,
-    reserve,
     room,
     size,
-    sort_groups,
+)
+from constrain.kernels.blocks import (
+    BASE,
+    BLOCK,
+    BLOCKS,
+    END,
+    FORK,
+    HEAD,
+    MAX_PAIRS,
+    N_BLOCKS,
+    N_INNER,
+    RESTART,
+    add_inner,
+    block_number,
+    keep_rows,
+    order_rows,
+    push_row,
+    set_tokens,
+    store_block,
+    store_few,
+    store_tokens,
 )
 from constrain.kernels.expressions import continues, peek, step, tags
 
 INSIDE = 1  # memo word of LINEUP
-MARK, NUMBERS = 1, 2  # memo words of TAGSET: serial of the walk that saw it; region: 1 + number of its block, by pair
-BASE, N_INNER, INNER, INNER_BITS, BLOCKS, N_BLOCKS, HEAD = 0, 1, 2, 3, 4, 5, 6
-PAIR, ENDED_AS, ENDS, RESTARTS, RUNS, FORKS, BLOCK = 0, 1, 2, 4, 6, 8, 10  # each table's size is in the next word
-MAX_PAIRS = 6
 FRAME = 3 + 2 * MAX_PAIRS  # n pairs in progress; (i, t) of a lexeme that has ended, t = NO_TAGS: none; the pairs
 STATE, REFERENCE, REFERENCE_ENDED = 4, 5, 6  # words of a frame of one pair: its state; its reference's, and tagset
-RESTART, END, FORK, NAME = 256, 257, 258, 514  # keys of rows; an exit's is its byte, a fork's FORK + its byte
-KEYS = 515
 HUB_SHARE = 8  # the hub has at least 1/8 of all nodes
 LARGE = 4096  # nodes of a subtree for which a reference is looked for
-FEW_ROWS = 64  # rows that are sorted in place
 FEW_NODES = 1024  # nodes of a subtree whose tokens are looked through one by one
 MIN_ALIKE = 3  # small letters after which a state and its reference must be one
-
-
-@kernel("void(arena, arena, i, i)")
-def set_tokens(A, S, bitmap, token):
-    """Set the bits of a token and those with the same bytes."""
-    while token >= 0:
-        S[bitmap + (token >> 5)] |= np.int32(np.uint32(1) << np.uint32(token & 31))
-        token = np.int64(A[A[NEXT_SAME] + token])
 
 
 @kernel("i(arena)")
@@ -102,29 +102,6 @@ def hub(A):
             i = end
         A[HUB] = best + 1 if best >= 0 else -1
     return np.int64(A[HUB]) - 1 if A[HUB] > 0 else np.int64(-1)
-
-
-@kernel("void(arena, i, i, i, i)")
-def push_row(S, block, key, node, left):
-    push(S, block)
-    push(S, key)
-    push(S, node)
-    push(S, left)
-
-
-@kernel("i(arena, arena, i, i)")
-def block_number(A, S, frame, n):
-    """The number of the block for the lexeme that ended in a frame; n, and a row that names it, if it is new."""
-    i = np.int64(S[frame + 1])
-    t = np.int64(S[frame + 2])
-    if A[t + MARK] != A[SERIAL]:
-        A[t + NUMBERS] = region(A, MAX_PAIRS)
-        A[t + MARK] = A[SERIAL]
-    at = np.int64(A[t + NUMBERS]) + i
-    if A[at] == 0:
-        A[at] = n + 1
-        push_row(S, n, NAME, i, t)
-    return np.int64(A[at]) - 1
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -213,28 +190,6 @@ def walk_lineup(A, H, S, node, frames, bitmap, has_base, skip):
     return blocks
 
 
-@kernel("void(arena, arena, i, i, i, i)")
-def store_few(A, S, bitmap, first, stop, where):
-    """As `store_tokens`, if all are tokens of the nodes first..stop-1."""
-    count = 0
-    while True:  # count, then write
-        out = np.int64(A[where + 1]) if count > 0 else 0
-        for i in range(first, stop):
-            token = np.int64(A[A[TRIE] + 3 * i + 2])
-            while token >= 0:
-                if (S[bitmap + (token >> 5)] >> (token & 31)) & 1 != 0:
-                    if out != 0:
-                        A[out] = token
-                        out += 1
-                    else:
-                        count += 1
-                token = np.int64(A[A[NEXT_SAME] + token])
-        if out != 0 or count == 0:
-            break
-        A[where] = count
-        A[where + 1] = region(A, count)
-
-
 # A union and its reference: the reference is a part of the union, so what it has inside, the union has too.
 
 
@@ -258,6 +213,65 @@ def reference_of(A, H, S, node, lexer):
             best = part
             most = n
     return best
+
+
+@kernel("void(arena, arena, i, i, i)")
+def forget(A, S, first, stop, bitmap):
+    """Take the tokens of nodes first..stop-1 out of the bitmap; the reference's rows there no longer count."""
+    mark = (A[SERIAL] & 0xFFFFFFF) * 4 + 3
+    for i in range(first, stop):
+        A[A[NODE_SEEN] + i] = mark
+        token = np.int64(A[A[TRIE] + 3 * i + 2])
+        while token >= 0:
+            S[bitmap + (token >> 5)] &= ~np.int32(np.uint32(1) << np.uint32(token & 31))
+            token = np.int64(A[A[NEXT_SAME] + token])
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def walk_beside(A, H, S, node, frames, bitmap, skip):
+    """As `walk_lineup`, but only where the first lexeme is in progress beside others.
+
+    Where it is alone, or has ended (which drops the others), its base says all; where it cannot go on, the reference
+    does. Marks the nodes where the reference's rows no longer count.
+    """
+    mark = (A[SERIAL] & 0xFFFFFFF) * 4 + 3
+    trie = np.int64(A[TRIE])
+    i = node + 1
+    stop = np.int64(A[trie + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
+    blocks = 0
+    visited = 0
+    while i < stop:
+        end = np.int64(A[trie + 3 * i + 1])
+        if i == skip:
+            i = end
+            continue
+        word = np.int64(A[trie + 3 * i])
+        b = word & 255
+        after = frames + FRAME * (word >> 8)
+        before = after - FRAME
+        ended = step_lineup(A, H, S, before, after, b)
+        n = np.int64(S[after])
+        visited += 1
+        if ended and S[after + 1] == 0:
+            forget(A, S, i, end, bitmap)
+            i = end
+            continue
+        if not ended and S[before + 2] != NO_TAGS:
+            number = block_number(A, S, before, blocks)
+            blocks = max(blocks, number + 1)
+            push_row(S, number, b if n == 0 else FORK + b, i, left_of(A, H, S, after, n) if n > 0 else 0)
+            A[A[NODE_SEEN] + i] = mark
+        if n == 0 or S[after + 3] != 0:
+            i = end
+            continue
+        A[A[NODE_SEEN] + i] = mark
+        if n == 1 and not ended:
+            i = end
+            continue
+        set_tokens(A, S, bitmap, A[trie + 3 * i + 2])
+        i += 1
+    A[N_VISITED] += visited
+    return blocks
 
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
@@ -285,7 +299,11 @@ def walk_union(A, H, S, node, frames, bitmap, skip):
         r = step(A, H, S, S[before + REFERENCE], b) if S[before + REFERENCE] != NONE else NONE
         t = tags(A, H, S, e)
         visited += 1
-        if e == r and (t != NO_TAGS or S[before + 2] == S[before + REFERENCE_ENDED]):
+        pending = np.int64(S[before + 2])
+        same = t != NO_TAGS or pending == NO_TAGS
+        if pending == S[before + REFERENCE_ENDED] and continues(A, S[before + REFERENCE]):
+            same = True  # else the reference has a restart, where it had ended, and no exit here
+        if e == r and same:
             i = end
             continue
         A[A[NODE_SEEN] + i] = mark
@@ -317,185 +335,13 @@ def walk_union(A, H, S, node, frames, bitmap, skip):
     return blocks
 
 
-@kernel("void(arena, arena, i, i, i, i)")
-def keep_nodes(A, S, number, key, nodes, n):
-    """Push a row for each of the nodes A[nodes : nodes + n] without a mark."""
-    mark = (A[SERIAL] & 0xFFFFFFF) * 4 + 3
-    for k in range(nodes, nodes + n):
-        if A[A[NODE_SEEN] + A[k]] != mark:
-            push_row(S, number, key, A[k], 0)
-
-
-@kernel("i(arena, arena, i, i, i)")
-def keep_rows(A, S, head, frame, blocks):
-    """Push the rows of an inside whose nodes have no mark; the number of blocks then. frame: room for one."""
-    mark = (A[SERIAL] & 0xFFFFFFF) * 4 + 3
-    for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
-        S[frame + 1] = A[block + PAIR]
-        S[frame + 2] = A[block + ENDED_AS]
-        number = block_number(A, S, frame, blocks)
-        blocks = max(blocks, number + 1)
-        keep_nodes(A, S, number, END, A[block + ENDS], A[block + ENDS + 1])
-        keep_nodes(A, S, number, RESTART, A[block + RESTARTS], A[block + RESTARTS + 1])
-        for run in range(A[block + RUNS], A[block + RUNS] + 3 * A[block + RUNS + 1], 3):
-            keep_nodes(A, S, number, A[run], A[run + 2], A[run + 1])
-        for fork in range(A[block + FORKS], A[block + FORKS] + 3 * A[block + FORKS + 1], 3):
-            if A[A[NODE_SEEN] + A[fork + 1]] != mark:
-                push_row(S, number, FORK + A[fork], A[fork + 1], A[fork + 2])
-    return blocks
-
-
-@kernel("i(arena, i, i, i)")
-def order_rows(S, rows, stop, blocks):
-    """Sort rows by block, key and node; where they are then.
-
-    A counting sort, where rows are many: keys are few.
-    """
-    if stop - rows <= 4 * FEW_ROWS:
-        sort_groups(S, rows, stop, 4)
-        return rows
-    room(S, blocks * KEYS + stop - rows + 8)
-    table = stop
-    sorted_rows = table + blocks * KEYS
-    for k in range(table, sorted_rows):
-        S[k] = 0
-    for row in range(rows, stop, 4):
-        S[table + S[row] * KEYS + S[row + 1]] += 4
-    at = sorted_rows
-    for k in range(table, sorted_rows):
-        count = np.int64(S[k])
-        S[k] = at
-        at += count
-    for row in range(rows, stop, 4):
-        key = table + S[row] * KEYS + S[row + 1]
-        for w in range(4):
-            S[S[key] + w] = S[row + w]
-        S[key] += 4
-    return sorted_rows
-
-
-@kernel("i(arena, arena, i, i, i, i)")
-def store_nodes(A, S, row, stop, block, key):
-    """Store the nodes of the sorted rows with this block and key, from `row` on: [where, n] at `block`; the next
-    row."""
-    end = row
-    while end < stop and S[end] == S[row] and S[end + 1] == key:
-        end += 4
-    nodes = region(A, (end - row) // 4)
-    A[block] = nodes
-    A[block + 1] = (end - row) // 4
-    for k in range(row, end, 4):
-        A[nodes] = S[k + 2]
-        nodes += 1
-    return end
-
-
-@kernel("i(arena, arena, i, i, i)")
-def store_block(A, S, row, stop, block):
-    """Store the sorted rows of one block, from `row` on; the next row."""
-    number = np.int64(S[row])
-    runs = 0
-    forks = 0
-    end = row
-    while end < stop and S[end] == number:
-        if FORK <= S[end + 1] < NAME:
-            forks += 1
-        elif S[end + 1] < 256 and (end == row or S[end + 1] != S[end - 3]):
-            runs += 1
-        end += 4
-    run = region(A, 3 * runs)
-    A[block + RUNS] = run
-    A[block + RUNS + 1] = runs
-    fork = region(A, 3 * forks)
-    A[block + FORKS] = fork
-    A[block + FORKS + 1] = forks
-    while row < end:
-        key = np.int64(S[row + 1])
-        if key < 256:
-            A[run] = key
-            where = region(A, 2)
-            row = store_nodes(A, S, row, end, where, key)
-            A[run + 1] = A[where + 1]
-            A[run + 2] = A[where]
-            run += 3
-        elif key == RESTART or key == END:
-            row = store_nodes(A, S, row, end, block + (RESTARTS if key == RESTART else ENDS), key)
-        elif key == NAME:
-            A[block + PAIR] = S[row + 2]
-            A[block + ENDED_AS] = S[row + 3]
-            row += 4
-        else:
-            A[fork] = key - FORK
-            A[fork + 1] = S[row + 2]
-            A[fork + 2] = S[row + 3]
-            fork += 3
-            row += 4
-    return end
-
-
-@kernel("i(arena, arena, arena, i)")
-def store_bitmap(A, H, S, bitmap):
-    """The words of the TOKENSET record of S[bitmap ...]."""
-    words = (A[N_TOKENS] + 31) >> 5
-    top = reserve(A, KEY + words)
-    kept, bits = A[top + KEY : top + KEY + words], S[bitmap : bitmap + words]
-    for w in range(kept.size):
-        kept[w] = bits[w]
-    return intern(A, H, TOKENSET, words) + KEY
-
-
-@kernel("i(i)")
-def count_bits(bits):
-    n = 0
-    while bits != 0:
-        bits &= bits - 1
-        n += 1
-    return n
-
-
-@kernel("i(arena, arena, arena, i, i)")
-def store_tokens(A, H, S, bitmap, where):
-    """Store a set of tokens as [n, tokens at, bitmap or 0] at A[where]: a list if that is shorter, else a bitmap."""
-    words = (A[N_TOKENS] + 31) >> 5
-    count = 0
-    for w in range(words):
-        if S[bitmap + w] != 0:
-            count += count_bits(np.int64(S[bitmap + w]) & 0xFFFFFFFF)
-    if count >= words:
-        A[where + 2] = store_bitmap(A, H, S, bitmap)
-        return 0
-    out = region(A, count)
-    A[where] = count
-    A[where + 1] = out
-    for w in range(words):
-        bits = np.int64(S[bitmap + w]) & 0xFFFFFFFF
-        token = w * 32
-        while bits != 0:
-            if bits & 1:
-                A[out] = token
-                out += 1
-            bits >>= 1
-            token += 1
-    return 0
-
-
-@kernel("void(arena, arena, i, i)")
-def add_inner(A, S, head, bitmap):
-    """Set the tokens inside."""
-    words = np.int64((A[N_TOKENS] + 31) >> 5)
-    if A[head + INNER_BITS] != 0:
-        inner = A[A[head + INNER_BITS] : A[head + INNER_BITS] + words]
-        out = S[bitmap : bitmap + words]  # slices: such a loop is vectorised
-        for w in range(words):
-            out[w] |= inner[w]
-    for k in range(A[head + INNER], A[head + INNER] + A[head + N_INNER]):
-        S[bitmap + (A[k] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[k] & 31))
-
-
 @kernel("i(arena, arena, arena, i, i, i)")
 def make_inside(A, H, S, lineup, base, reference):
-    """The inside of a LINEUP. base: that of its first lexer state alone, if there are more; reference: a LINEUP whose
-    inside is known, of a part of its only lexer state; 0: none."""
+    """The inside of a LINEUP.
+
+    base: the inside of its first lexer state alone, if there are more. reference: a LINEUP whose inside is known, of a
+    part of its only lexer state, or of all but the first; 0: none.
+    """
     node = np.int64(A[lineup + KEY]) - 1
     words = np.int64((A[N_TOKENS] + 31) >> 5)
     A[SERIAL] += 1
@@ -515,11 +361,20 @@ def make_inside(A, H, S, lineup, base, reference):
     rows = np.int64(S[0])
     skip = hub(A) if node < 0 else np.int64(-1)
     if reference != 0:
-        S[start + REFERENCE] = A[reference + KEY + 1]
-        S[start + REFERENCE_ENDED] = NO_TAGS
-        add_inner(A, S, A[reference + INSIDE], bitmap)
-        blocks = walk_union(A, H, S, node, frames, bitmap, skip)
-        blocks = keep_rows(A, S, A[reference + INSIDE], bitmap + above - FRAME, blocks)
+        known = np.int64(A[reference + INSIDE])
+        while known != 0:
+            add_inner(A, S, known, bitmap)
+            known = np.int64(A[known + BASE])
+        if base != 0:
+            blocks = walk_beside(A, H, S, node, frames, bitmap, skip)
+        else:
+            S[start + REFERENCE] = A[reference + KEY + 1]
+            S[start + REFERENCE_ENDED] = NO_TAGS
+            blocks = walk_union(A, H, S, node, frames, bitmap, skip)
+        known = np.int64(A[reference + INSIDE])
+        while known != 0:
+            blocks = keep_rows(A, H, S, known, bitmap + above - FRAME, blocks, 1 if base != 0 else 0)
+            known = np.int64(A[known + BASE])
     else:
         blocks = walk_lineup(A, H, S, node, frames, bitmap, 1 if base != 0 else 0, skip)
     stop = np.int64(S[0])
@@ -557,16 +412,32 @@ def inside_of_one(A, H, S, node, lexer):
     return np.int64(A[lineup + INSIDE])
 
 
+@kernel("i(arena, arena, arena, i, i, i)")
+def lineup_from(A, H, S, node, c, k):
+    """The LINEUP of a configuration's lexer states from the pair k on."""
+    start = np.int64(S[0])
+    push(S, node + 1)
+    for i in range(c + KEY + 2 + 2 * k, c + KEY + size(A, c), 2):
+        push(S, A[i])
+    return intern_list(A, H, S, LINEUP, start)
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def inside(A, H, S, node, c):
     """The inside of a configuration's lexer states below a node."""
-    if size(A, c) == 3:
+    n = (size(A, c) - 1) // 2
+    if n == 1:
         return inside_of_one(A, H, S, node, A[c + KEY + 2])
-    start = np.int64(S[0])
-    push(S, node + 1)
-    for i in range(c + KEY + 2, c + KEY + size(A, c), 2):
-        push(S, A[i])
-    lineup = intern_list(A, H, S, LINEUP, start)
+    lineup = lineup_from(A, H, S, node, c, 0)
     if A[lineup + INSIDE] != 0:
         return np.int64(A[lineup + INSIDE])
-    return make_inside(A, H, S, lineup, inside_of_one(A, H, S, node, A[c + KEY + 2]), 0)
+    stop = np.int64(A[A[TRIE] + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
+    if stop - node < FEW_NODES:
+        return make_inside(A, H, S, lineup, inside_of_one(A, H, S, node, A[c + KEY + 2]), 0)
+    inside_of_one(A, H, S, node, A[c + KEY + 2 * n])
+    for k in range(n - 2, -1, -1):
+        lineup = lineup_from(A, H, S, node, c, k)
+        if A[lineup + INSIDE] == 0:
+            base = inside_of_one(A, H, S, node, A[c + KEY + 2 + 2 * k])
+            make_inside(A, H, S, lineup, base, lineup_from(A, H, S, node, c, k + 1))
+    return np.int64(A[lineup + INSIDE])

@@ -1,8 +1,8 @@
 """Masks under the greedy lexer, against the bytes of each token read one by one, on tries of some size.
 
-`kernels/greedy.py` walks small subtrees (SMALL nodes) with configurations, and `kernels/lineups.py` takes over what a
-part of a union does in large ones (LARGE). These vocabularies hold all texts of an alphabet up to a length, so that the
-trie has large subtrees at every depth, and one that is the hub.
+`kernels/lineups.py` takes over what a part of a union (LARGE nodes), or of a list (FEW_NODES), does in large subtrees.
+These vocabularies hold all texts of an alphabet up to a length, so that the trie has large subtrees at every depth, and
+one that is the hub.
 """
 
 from __future__ import annotations
@@ -47,16 +47,18 @@ def check_masks(source, vocabulary, rng: random.Random, texts: int, steps: int) 
     return masks
 
 
-def test_random_grammars():
-    rng, vocabulary, masks = random.Random(11), all_texts("ab", 7), 0
-    sizes = vocabulary.trie.end - np.arange(len(vocabulary.trie))
-    assert sorted(sizes)[-4] > greedy.SMALL
-    for _ in range(120):
+@pytest.mark.parametrize(("length", "grammars", "at_least"), [(7, 120, 500), (11, 25, 60)])
+def test_random_grammars(length, grammars, at_least):
+    rng, vocabulary, masks = random.Random(11), all_texts("ab", length), 0
+    sizes = sorted(vocabulary.trie.end - np.arange(len(vocabulary.trie)))
+    assert sizes[-4] > greedy.SMALL
+    assert (sizes[-2] > lineups.FEW_NODES) == (length == 11)
+    for _ in range(grammars):
         try:
             masks += check_masks(Made(random_grammar(rng, "ab", "greedy")), vocabulary, rng, 2, 8)
         except constrain.UnsatisfiableError:
             continue
-    assert masks > 500
+    assert masks > at_least
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def _key(automaton, record):
 def test_forks_of_forks_are_met_once():
     """Of a run of backslashes any may begin an escape or stand alone; ways to read the run are many, places are few."""
     source = constrain.grammar(
-        'start: (TEXT | BACKSLASH? FIELD)*\nTEXT: /([^\\\\{]|\\\\[^{])+/\nBACKSLASH: /\\\\/\nFIELD: /\\{[a-z]}/',
+        "start: (TEXT | BACKSLASH? FIELD)*\nTEXT: /([^\\\\{]|\\\\[^{])+/\nBACKSLASH: /\\\\/\nFIELD: /\\{[a-z]}/",
         lexer="greedy",
     )
     vocabulary = small_vocabulary("a\\{}", ["\\" * n for n in range(2, 60)])
