@@ -59,7 +59,7 @@ TERMINAL, NONTERMINAL, SUFFIX, GRAMMAR, PARSER, SCAN, CONFIG = 12, 13, 14, 15, 1
 UNIFORM = 19  # successors of a whole class of characters (slices.py)
 REMAINDER = 20  # expressions again
 TERMINALS = 24  # what parser states wait for (earley.py)
-LINEUP, LEFT, TOKENSET = 21, 22, 23  # masks under the greedy lexer (greedy.py)
+LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (greedy.py)
 PREDICTION, AWAITED = 25, 26  # what parser states share (earley.py)
 
 # records at fixed places, made by `init`

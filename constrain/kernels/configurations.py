@@ -128,6 +128,15 @@ def whole(A, H, S, c):
     return np.int64(A[c + WHOLE])
 
 
+@kernel("i(arena, i, i)")
+def has_lexer(S, start, lexer):
+    """Whether one of the pairs S[start : S[0]] is in this lexer state."""
+    for i in range(start + 1, S[0], 2):
+        if S[i] == lexer:
+            return 1
+    return 0
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def step_greedy(A, H, S, c, b):
     """The successor under the greedy lexer; ASK_WHOLE if it depends on the open pair."""
@@ -140,6 +149,8 @@ def step_greedy(A, H, S, c, b):
         e = step(A, H, S, A[i + 1], b)
         if e == NONE:
             continue  # the lexeme cannot go on: fall back to the next
+        if has_lexer(S, start + 1, e):
+            continue  # a longer lexeme is in the same state, and will always decide before this one
         if continues(A, e):
             push(S, A[i] & ~1)
             push(S, e)

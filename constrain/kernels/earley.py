@@ -67,6 +67,7 @@ ALTERNATIVES, RIGHT_RECURSIVE, IS_WATCHED, PREDICTS = 1, 2, 3, 4  # memo words o
 IGNORED, GREEDY, CLOSING = 1, 2, 3  # of grammars; CLOSING: a text is a member if it is one with this byte at its end
 HOLDS_WATCHED = 1  # of suffixes: 0 no, 1 yes; set when they are made
 CLOSURE, LEXER, ACCEPTS, WATCHED, PREDICTED = 1, 2, 3, 4, 5  # of parser states; ACCEPTS, WATCHED: 1 no, 2 yes
+FRESH = 6  # of parser states: the CONFIG of a grammar at the beginning of a lexeme there
 TARGET = 1  # of SCAN records; 1 = dead
 LEXER_OF = 1  # of TERMINALS and AWAITED
 TOGETHER = 1  # of PREDICTION

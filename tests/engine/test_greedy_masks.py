@@ -1,7 +1,8 @@
 """Masks under the greedy lexer, against the bytes of each token read one by one, on tries of some size.
 
-`kernels/greedy.py` walks small subtrees (SMALL nodes) with configurations. These vocabularies hold all texts of an
-alphabet up to a length, so that the trie has large subtrees at every depth, and one that is the hub.
+`kernels/lineups.py` takes over what a part of a union (LARGE nodes), or of a list (FEW_NODES), does in large subtrees.
+These vocabularies hold all texts of an alphabet up to a length, so that the trie has large subtrees at every depth, and
+one that is the hub.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from engine_cases import Made, allowed, mask_of, small_vocabulary
 
 import constrain
 from constrain.grammar.words import WholeWords
-from constrain.kernels import arena, greedy
+from constrain.kernels import arena, greedy, lineups
 from layout_cases import SUBSET
 from naive_grammar import random_grammar
 from small_grammars import STATEMENTS
@@ -46,16 +47,18 @@ def check_masks(source, vocabulary, rng: random.Random, texts: int, steps: int) 
     return masks
 
 
-def test_random_grammars():
-    rng, vocabulary, masks = random.Random(11), all_texts("ab", 7), 0
-    sizes = vocabulary.trie.end - np.arange(len(vocabulary.trie))
-    assert sorted(sizes)[-4] > greedy.SMALL
-    for _ in range(120):
+@pytest.mark.parametrize(("length", "grammars", "at_least"), [(7, 120, 500), (11, 25, 60)])
+def test_random_grammars(length, grammars, at_least):
+    rng, vocabulary, masks = random.Random(11), all_texts("ab", length), 0
+    sizes = sorted(vocabulary.trie.end - np.arange(len(vocabulary.trie)))
+    assert sizes[-4] > greedy.SMALL
+    assert (sizes[-2] > lineups.FEW_NODES) == (length == 11)
+    for _ in range(grammars):
         try:
             masks += check_masks(Made(random_grammar(rng, "ab", "greedy")), vocabulary, rng, 2, 8)
         except constrain.UnsatisfiableError:
             continue
-    assert masks > 500
+    assert masks > at_least
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,60 @@ def test_what_a_terminal_excludes_competes():
     )
     vocabulary = all_texts("ifn a", 4)
     assert check_masks(WholeWords(word, "[a-z]"), vocabulary, random.Random(2), 12, 10) > 40
+
+
+WORDS = """
+start: (statement ";")*
+statement: "aq" NAME | NAME "=" value | "qaz" value "az" value | NAME "aq" | SIGN "=" value
+value: NAME | "az" | NUMBER | value "-" value | "(" value ")" | DASHED ";" | "q" "=="
+NAME: /(?!(aq|az|qaz)$)[a-z]+/
+DASHED: /z(a|-=)*/
+SIGN: /=?-a?/
+NUMBER: /a=?q/
+"""
+
+
+def test_what_a_reference_does_is_taken_over():
+    """Unions of names with keywords, operators and words that look like both, on a trie where names are a reference."""
+    vocabulary = all_texts("aqz-=", 6)
+    assert len(vocabulary.trie) > 1.25 * lineups.LARGE  # a fifth of it is the hub
+    source = constrain.grammar(WORDS, lexer="greedy")
+    assert check_masks(source, vocabulary, random.Random(8), 3, 8) > 15
+    automaton = constrain.compile(source, vocabulary).automaton
+    lexers = {lexer for lexer, *others in _roots(automaton) if not others}
+    parts = {part for lexer in lexers if _kind(automaton, lexer) == arena.ALT for part in _key(automaton, lexer)}
+    assert parts & lexers  # one was walked for the unions that it is a part of
+
+
+def _roots(automaton):
+    """The lists of lexer states of which it is known what they take from the trie's root on."""
+    records = automaton.H[automaton.H != 0].tolist()
+    found = [r for r in records if _kind(automaton, r) == arena.LINEUP and automaton.A[r + lineups.INSIDE]]
+    return [key[1:] for key in (_key(automaton, r) for r in found) if key[0] == 0]
+
+
+def _kind(automaton, record):
+    return int(automaton.A[record]) & arena.KIND_MASK
+
+
+def _key(automaton, record):
+    n = int(automaton.A[record]) >> arena.KIND_BITS
+    return automaton.A[record + arena.KEY : record + arena.KEY + n].tolist()
+
+
+def test_forks_of_forks_are_met_once():
+    """Of a run of backslashes any may begin an escape or stand alone; ways to read the run are many, places are few."""
+    source = constrain.grammar(
+        "start: (TEXT | BACKSLASH? FIELD)*\nTEXT: /([^\\\\{]|\\\\[^{])+/\nBACKSLASH: /\\\\/\nFIELD: /\\{[a-z]}/",
+        lexer="greedy",
+    )
+    vocabulary = small_vocabulary("a\\{}", ["\\" * n for n in range(2, 60)])
+    automaton = constrain.TokenAutomaton(vocabulary)
+    matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+    for text in (b"", b"a", b"\\"):
+        assert matcher.advance_bytes(text)
+        assert mask_of(matcher) == allowed(matcher)
+    assert automaton.A[arena.N_WALKS] + automaton.A[arena.N_INSIDE] < 1000
 
 
 def test_masks_by_hand():
