@@ -17,8 +17,8 @@ that ended: those that were cut are often repetitive; accepted ÷ drafted; at pl
 often the text went on through one of them, and how often the best rule for a single place could (rules for
 whole paths may do better); processor time per token: how many times as fast as plain unconstrained decoding
 of as many tokens by this library, and by `model.generate` of transformers; time spent on masks, and on
-everything beside the target's forwards (a draft model too), as a share of these forwards (wall clock, of the
-same runs); outputs that are those of plain constrained decoding with the same seed."""
+everything beside the target's forwards (a draft model too), as a share of these forwards (processor time, of
+the same runs); outputs that are those of plain constrained decoding with the same seed."""
 
 
 def report(records: list[Record], options: dict[str, Any]) -> tuple[str, list[str]]:

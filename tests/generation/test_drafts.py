@@ -129,6 +129,32 @@ def test_methods_that_draft(ref: reference.Reference, method: str) -> None:
         assert found.stats.drafts["lookup"].accepted > 0
 
 
+class Remembers(Drafter):
+    """Proposes a text that it has seen, from its beginning."""
+
+    name = "remembers"
+
+    def __init__(self, tokens: list[int]) -> None:
+        self.whole = tokens
+
+    def draft(self, context: Context, budget: Budget) -> DraftTree:
+        return given_chain(self.whole[len(context.tokens) - context.prompt :][: budget.depth])
+
+
+@pytest.mark.parametrize("stop", ['"size"', "e", [", ", "zzz"], "}"])
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_a_stop_in_the_middle_of_a_draft(ref: reference.Reference, stop: Any, temperature: float) -> None:
+    """The draft goes on behind the stop; the output does not."""
+    given = {"schema": PERSON, "seed": 5, "max_tokens": 60, "temperature": temperature}
+    whole = constrain.generate(ref, PROMPT, **given)
+    expected = constrain.generate(ref, PROMPT, stop=stop, **given)
+    draft = Speculation([Remembers(whole.tokens)], controller=Fixed(30, 30))
+    found = constrain.generate(ref, PROMPT, stop=stop, draft=draft, **given)
+    check(found, expected, 1e-3)
+    assert found.stats.stop == expected.stats.stop
+    assert found.stats.drafts["remembers"].fault is None
+
+
 def test_healing_and_drafts(ref: reference.Reference) -> None:
     given = {"schema": PERSON, "seed": 5, "max_tokens": 60, "healing": True}
     expected = constrain.generate(ref, PROMPT, **given)

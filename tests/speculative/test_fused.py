@@ -24,6 +24,8 @@ from constrain.speculative.tree import NONE
 from constrain.speculative.verifiers import Match
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+COMPILED = torch.cuda.is_available() and not INTERPRETED
+DEVICE = torch.device("cuda" if COMPILED else "cpu")
 
 
 def built(rng: np.random.Generator, nodes: int, size: int) -> BuiltTree:
@@ -63,6 +65,7 @@ def problem(seed: int, width: int, dtype: torch.dtype = torch.float32) -> tuple[
         bitmask[1] = 1
     masks = [rng.integers(-1, 3, len(tree) + 1).tolist() for tree in trees]
     uniform = rng.random((4, 13))
+    logits = logits.to(DEVICE)
     return logits, packed(trees, masks, bitmask, words, uniform, logits.device), size
 
 
@@ -78,14 +81,18 @@ def agree(logits: torch.Tensor, trees: Trees, size: int, temperature: float, see
     return sum(len(each.tokens) for each in ours)
 
 
-@pytest.mark.skipif(not INTERPRETED, reason="test_the_interpreter_runs_these starts them with TRITON_INTERPRET=1")
+@pytest.mark.skipif(
+    not (INTERPRETED or COMPILED), reason="no GPU; test_the_interpreter_runs_these starts them with TRITON_INTERPRET=1"
+)
 @pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
 def test_kernels_are_the_reference(temperature: float) -> None:
     tokens = sum(agree(*problem(seed, 3 + 7 * seed), temperature, seed) for seed in range(12))
     assert tokens > 60  # paths were followed
 
 
-@pytest.mark.skipif(not INTERPRETED, reason="test_the_interpreter_runs_these starts them with TRITON_INTERPRET=1")
+@pytest.mark.skipif(
+    not (INTERPRETED or COMPILED), reason="no GPU; test_the_interpreter_runs_these starts them with TRITON_INTERPRET=1"
+)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_several_chunks_and_other_dtypes(dtype: torch.dtype) -> None:
     for seed in range(2):
