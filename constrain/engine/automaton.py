@@ -69,7 +69,7 @@ class TokenAutomaton(Store):
         # All of the budget at once: pages that are never written cost nothing, and nothing is copied to grow.
         # PERF: to grow H at a million records takes 40 ms, in the middle of some mask. A holds a record in 40 words.
         slots = 1 << (budget // 4 // 16).bit_length() - 1
-        super().__init__(words=budget // 4, slots=slots, budget=budget)
+        super().__init__(words=budget // 4, slots=slots, budget=budget, at_once=min(budget // 4, size + size // 2))
         # PERF: without a look at the types of its arguments, which are always the same: 0.1 µs a token
         self.advance = _compiled(configurations.advance)
 

@@ -74,9 +74,9 @@ from constrain.kernels.slices import (
     PIECE_NODES,
     closed,
     copy_slice,
-    covering_slice,
     largest_slice,
     loops,
+    most_covered,
     text_part,
 )
 
@@ -541,7 +541,7 @@ def find_inside(A, H, S, lexer):
     text = text_part(A, H, S, lexer)
     if text != 0 and (alike(A, H, S, lexer, text) >= MIN_ALIKE or not closed(A, H, S, lexer, 0)):
         return inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
-    if covering_slice(A, H, S, lexer) >> 32 != 1:  # not by the slice with the most tokens
+    if not most_covered(A, H, S, lexer):
         reference = reference_of(A, H, S, lexer)
         if reference != 0:
             return inside_by_exceptions(A, H, S, lexer, reference, inside_by_walk(A, H, S, reference))

@@ -27,6 +27,7 @@ import numpy as np
 from constrain.kernels import kernel, recursion
 from constrain.kernels.arena import (
     ALT,
+    AND,
     BYTES,
     CAT,
     EPS,
@@ -43,7 +44,23 @@ from constrain.kernels.arena import (
     push,
     size,
 )
-from constrain.kernels.expressions import FIRST_SLICE, FLAGS, continues, is_negative, peek, step, tags
+from constrain.kernels.expressions import (
+    FIRST_SLICE,
+    FLAGS,
+    alt,
+    alt2,
+    both,
+    cat,
+    continues,
+    is_negative,
+    is_nullable,
+    peek,
+    prune,
+    push_flat,
+    rep,
+    step,
+    tags,
+)
 
 SLICE, SEQUENCE = 16, 9
 NODES, PIECE_NODES, MAIN, LONGEST, ROWS, SEQUENCES, N_SEQUENCES, SPACED, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -51,6 +68,7 @@ POINTERS = (NODES, MAIN, ROWS, SEQUENCES)
 TARGET, CLOSED = 1, 2  # of UNIFORM records; TARGET 1: it depends on the character. CLOSED: 1 no, 2 yes
 MAX_FRONTIER = 8  # states in the middle of a character
 MAX_CLOSED = 40  # states that `closed` follows
+MAX_PARTS = 6  # of a union or an intersection that `uniform` looks at
 
 
 run_length_again = recursion(lambda: run_length, 4)
@@ -131,14 +149,53 @@ def find_uniform(A, H, S, e, j):
     return found
 
 
+@kernel("i(arena, arena, arena, i, i, i)")
+def after_sequence(A, H, S, e, d, f):
+    """What a CAT or a REP becomes when its head becomes d (and the tail of a CAT f): the derivative of expressions.py,
+    by a character instead of a byte."""
+    if kind(A, e) == REP:
+        high = np.int64(A[e + KEY + 2])
+        return cat(A, H, d, rep(A, H, A[e + KEY], max(0, A[e + KEY + 1] - 1), high - 1 if high > 0 else -1))
+    return alt2(A, H, S, cat(A, H, d, A[e + KEY + 1]), f)
+
+
+uniform_again = recursion(lambda: uniform, 5)
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def uniform(A, H, S, e, j):
-    """The one state to which every character of slice j leads from e; NONE if none may come, 0 if it depends."""
+    """The one state to which every character of slice j leads from e; NONE if none may come, 0 if it depends.
+
+    PERF: beside a counter (a pattern together with a length) every character leads to a new state, and to others in the
+    middle of it: some 60 records. So there the answer is put together from those of the parts: few, and mostly known.
+    """
     memo = intern2(A, H, UNIFORM, e, j)
-    if A[memo + TARGET] == 0:
+    if A[memo + TARGET] != 0:
+        return np.int64(A[memo + TARGET]) if A[memo + TARGET] != 1 else 0
+    found = 0
+    k = kind(A, e)
+    if k == REP or (k == CAT and is_negative(A, e)):
+        found = uniform_again(A, H, S, A[e + KEY], j)
+        rest = NONE
+        if k == CAT and is_nullable(A, A[e + KEY]) and found != 0:
+            rest = uniform_again(A, H, S, A[e + KEY + 1], j)
+        found = after_sequence(A, H, S, e, found, rest) if found != 0 and rest != 0 else 0
+    elif (k == AND or k == ALT) and is_negative(A, e) and size(A, e) <= MAX_PARTS:
+        start = np.int64(S[0])
+        found = 1
+        for i in range(e + KEY, e + KEY + size(A, e)):
+            if found != 0:
+                found = uniform_again(A, H, S, A[i], j)
+                push_flat(A, S, found if found != 0 else NONE, k)
+        if found != 0:
+            found = both(A, H, S, start) if k == AND else alt(A, H, S, start)
+        S[0] = start
+    if found != 0 and is_negative(A, found):
+        found = prune(A, H, S, found, 0)
+    if found == 0:
         found = find_uniform(A, H, S, e, j)
-        A[memo + TARGET] = found if found != 0 else 1
-    return np.int64(A[memo + TARGET]) if A[memo + TARGET] != 1 else 0
+    A[memo + TARGET] = found if found != 0 else 1
+    return found
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -284,6 +341,13 @@ def largest_slice(A, H, S, lexer):
         if words_closed(A, H, S, lexer, j):
             return ((j + 1) << 32) | A[A[SLICES] + SLICE * j + LONGEST]
     return found
+
+
+@kernel("i(arena, arena, arena, i)")
+def most_covered(A, H, S, lexer):
+    """Whether a lexer state admits the slice with the most tokens, or one of words: no other state knows more."""
+    found = covering_slice(A, H, S, lexer) >> 32
+    return found == 1 or (found != 0 and A[A[SLICES] + SLICE * (found - 1) + SPACED] != 0)
 
 
 @kernel("i(arena, arena, arena, i)")
