@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.errors import ConstrainError
 from constrain.sampling.job import Job, Sample
 from constrain.speculative.tree import NONE, BuiltTree
 
@@ -62,7 +63,19 @@ class TreeMasks:
 
 
 def fill(trees: Sequence[TreeMasks], *, roots: bool = False) -> None:
-    """Fill the masks of all places of all trees in one call; of their roots only, if only these are wanted."""
+    """Fill the masks of all places of all trees in one call; of their roots only, if only these are wanted.
+
+    A mask below a root that cannot be computed (`LimitError`) may never be needed: then the roots alone are filled.
+    """
+    try:
+        _fill(trees, roots)
+    except ConstrainError:
+        if roots:
+            raise
+        _fill(trees, roots=True)
+
+
+def _fill(trees: Sequence[TreeMasks], roots: bool) -> None:
     asked = [(tree, place) for tree in trees for place in range(1 if roots else len(tree.rows)) if tree.wanted(place)]
     bitmask = _filled(trees[0].job, asked) if asked else None
     for tree in trees:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sampling_cases import Case
 from speculative_cases import LETTERS, context_of
 
+from constrain.errors import LimitError
 from constrain.sampling import Sample, Settings, TorchDraw
 from constrain.speculative import NONE, Budget, DraftTree, TreeBuilder
 from constrain.speculative.masks import TreeMasks, fill
@@ -58,3 +61,30 @@ def test_without_a_constraint_only_the_end_is_masked() -> None:
         None, [ENDS.tolist()], [ENDS.tolist()],
     ]  # fmt: skip
     assert masks.sample.masks == 0
+
+
+def test_a_mask_that_cannot_be_had_may_not_be_needed() -> None:
+    """All at once fails at a place below the root: the roots are filled, that place fails when it is asked for."""
+    masks = masks_of()
+    asked: list[int] = []
+
+    class Unknown:
+        def fill_mask(self, row: np.ndarray) -> None:
+            raise LimitError("too large")
+
+    def fill_masks(matchers: Any, out: np.ndarray) -> None:
+        asked.append(len(matchers))
+        for matcher, row in zip(matchers, out, strict=True):
+            matcher.fill_mask(row)
+
+    masks.job.fill_masks = fill_masks
+    masks.tree.matchers[2] = Unknown()  # type: ignore[index]
+    fill([masks])
+    assert (asked, masks.complete) == ([int((masks.tree.forced == NONE).sum())], False)
+    assert masks.words(0) is not None
+    assert masks.words(1) is not None
+    with pytest.raises(LimitError):
+        masks.words(2)
+    masks.tree.matchers[0] = Unknown()  # type: ignore[index]
+    with pytest.raises(LimitError):
+        fill([masks])

@@ -53,6 +53,8 @@ class FusedMatch(Verifier):
         masks = [each.masks for each in targets]
         if not all(each.complete for each in masks):
             fill(masks)
+        if not all(each.complete for each in masks):  # some mask cannot be had: it may not be needed
+            return self.otherwise.verify(cases, draw)
         bitmask = masks[0].bitmask
         trees = packed(
             [case.tree for case in cases],
