@@ -3,7 +3,7 @@
 takes: a schema (dict, JSON text, Python type)
 gives: `JsonSchema`, a source: its grammar, its report, the check of what a grammar cannot remember
 used by: engine (compiles the grammar), generation (parses the result)
-start reading at: algebra.py (the normal form), then document.py, compute.py, lower.py
+start reading at: algebra.py (the normal form), then reader.py, document.py, compute.py, lower.py
 """
 
 from constrain.schema.budget import Budget

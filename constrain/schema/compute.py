@@ -15,7 +15,7 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any, TypeVar
 
-from constrain.automata.syntax import EMPTY, Literals, Node
+from constrain.automata.syntax import ANY_TEXT, EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
 from constrain.schema.algebra import (
     EVERYTHING,
@@ -44,6 +44,7 @@ T = TypeVar("T")
 MAX_WORK = 1_000_000  # pairs of boxes that are intersected for one schema
 MANY = 6  # boxes from which on a product is cleared of empty ones
 MAX_SETTLING = 8  # such products inside one another
+MAX_PLAIN = 8  # levels of required parts that are looked at before the worklist is asked
 MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
 
 
@@ -315,13 +316,37 @@ class Computation:
         known = self._inhabited.get(conj)
         if known is not None:
             return known
-        formula = self.document.formulas[conj[0]]
-        if len(conj) == 1 and type(formula) is Is and _plainly_inhabited(formula.normal):
-            self._inhabited[conj] = True
+        if self._plainly(conj, MAX_PLAIN):
             return True
         if self._asked is None:
             return self._decide(conj)
         self._asked.add(conj)
+        return False
+
+    def _plainly(self, conj: Conj, depth: int) -> bool:
+        """Is it seen at once that some value fulfils a conjunction, looking so many required parts deep?"""
+        known = self._inhabited.get(conj)
+        if known is not None:
+            return known
+        formula = self.document.formulas[conj[0]]
+        if len(conj) > 1 or type(formula) is not Is:
+            return False
+        normal = formula.normal
+        if not (_holds_plain_values(normal) or (depth > 0 and self._has_plain_containers(normal, depth - 1))):
+            return False
+        self._inhabited[conj] = True
+        return True
+
+    def _has_plain_containers(self, normal: Normal, depth: int) -> bool:
+        """Is it seen that some array or object is in a set, with all that it must have?"""
+        for array in normal.arrays:
+            if not (array.prefix or array.counts or array.unique or array.repeats) and self._plainly(array.rest, depth):
+                return True
+        for box in normal.objects:
+            if not (box.needs or box.names or box.high is not None or box.low > len(box.required)):
+                named = dict(box.named)
+                if all(name in named and self._plainly(named[name], depth) for name in box.required):
+                    return True
         return False
 
     def _decide(self, root: Conj) -> bool:
@@ -421,11 +446,12 @@ class Computation:
         return (self._conjunction(conj) if self._open else self.normal(conj)).strings
 
 
-def _plainly_inhabited(normal: Normal) -> bool:
-    """Is it seen at once that some value is in a set?"""
+def _holds_plain_values(normal: Normal) -> bool:
+    """Is it seen at once that a value without parts is in a set, or an empty array or object?"""
     return (
         normal.null
         or bool(normal.booleans)
+        or normal.strings is ANY_TEXT
         or plainly_some(normal.strings)
         or any(map(has_numbers, normal.numbers))
         or any(not (box.required or box.low or box.needs or box.names) for box in normal.objects)

@@ -5,7 +5,7 @@ recursion is a number that occurs inside its own definition, and two routes to o
 `reader.py` fills the table; complements and constants are added while computing.
 
 Nothing here refers back to the table: a schema that nobody uses any more is freed at once, without a visit of the
-garbage collector (docs/notes/0005).
+garbage collector (docs/notes/0010).
 """
 
 from __future__ import annotations

@@ -62,5 +62,5 @@ def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
                 yield box.classes[0][1]
             continue
         for members in computation.object_shapes(box):
-            yield from (conj for _, conj, _ in members.members)
+            yield from (conj for _, conj in members.members)
             yield from (conj for _, conj, _ in members.entries(members.all_pending))

@@ -184,7 +184,7 @@ class _InOrder(_ObjectRules):
         for i in range(at.done, len(self.shape.members)):
             if self.viable(self.after(at, i + 1, at.pending)):
                 return True
-            if self.shape.members[i][2]:
+            if self.shape.must[i]:
                 return False
         return self.open_goes_on(at, len(self.shape.members))
 
@@ -192,11 +192,11 @@ class _InOrder(_ObjectRules):
         if at.done == len(self.shape.members):
             return list(self.open_pairs(at, at.done))
         alternatives: Alternatives = []
-        name, conj, must = self.shape.members[at.done]
+        name, conj = self.shape.members[at.done]
         then = self.after(at, at.done + 1, at.pending)
         if self.viable(then):
             alternatives.append(self.pair(key_terminal(name), conj, then))
-        if not must:
+        if not self.shape.must[at.done]:
             skipped = Situation(at.done + 1, at.size, at.pending, True, at.open_yet)
             if self.goes_on(skipped):
                 alternatives.append([_Member(self, skipped)])
@@ -207,7 +207,7 @@ class _AnyOrder(_ObjectRules):
     """Any order: the declared properties so far are remembered."""
 
     def required_left(self, at: Situation) -> int:
-        return sum(must for i, (_, _, must) in enumerate(self.shape.members) if not at.done >> i & 1)
+        return sum(must for i, must in enumerate(self.shape.must) if not at.done >> i & 1)
 
     def available(self, at: Situation) -> int:
         return len(self.shape.members) - at.done.bit_count()
@@ -220,7 +220,7 @@ class _AnyOrder(_ObjectRules):
 
     def members(self, at: Situation) -> Alternatives:
         alternatives: Alternatives = []
-        for i, (name, conj, _) in enumerate(self.shape.members):
+        for i, (name, conj) in enumerate(self.shape.members):
             if not at.done >> i & 1:
                 then = self.after(at, at.done | 1 << i, at.pending)
                 if self.viable(then):

@@ -43,28 +43,29 @@ def check_needs(needs: tuple[object, ...]) -> None:
 class ObjectShape:
     """Objects property by property.
 
-    members: (name, conj, required) in order, every conj inhabited. declared: all names with a say of their own: an
-      open key is none of them. classes: (key language less the declared names, conj) of open keys, all inhabited and
-      with many keys.
+    members: (name, conj) in order, every conj inhabited. must: for each, is it required? declared: all names with a say
+      of their own: an open key is none of them. classes: (key language less the declared names, conj) of open keys, all
+      inhabited and with many keys.
     """
 
     def __init__(
-        self,
-        members: tuple[tuple[str, Conj, bool], ...],
-        declared: tuple[str, ...],
-        box: ObjectBox,
-        inhabited: Inhabited,
+        self, members: tuple[tuple[str, Conj], ...], must: tuple[bool, ...], box: ObjectBox, inhabited: Inhabited
     ) -> None:
         self.members = members
-        self.declared = declared
+        self.must = must
         self.box = box
         self.inhabited = inhabited
         self.low, self.high = box.low, box.high
         self.needs = box.needs
-        self.counts = box.low > sum(must for _, _, must in members) or box.high is not None
+        self.counts = box.high is not None or box.low > sum(must)
         self._entries: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
         self._missing: dict[Pending, int] = {NONE: 0}
         check_needs(box.needs)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """See above."""
+        return tuple(name for name, _ in self.box.named)
 
     @cached_property
     def classes(self) -> tuple[tuple[Node, Conj], ...]:
@@ -81,7 +82,7 @@ class ObjectShape:
     def required_after(self) -> tuple[int, ...]:
         """required_after[i]: how many of members[i:] must be present."""
         counts = [0]
-        for _, _, must in reversed(self.members):
+        for must in reversed(self.must):
             counts.append(counts[-1] + must)
         return tuple(reversed(counts))
 
@@ -132,17 +133,15 @@ def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj]
         return
     for each in needs_met_by_name(ready):
         required = set(each.required)
-        if any(conj == FALSE and name in required for name, conj in each.named):
-            continue
         members = []
-        for name, conj in each.named:
-            if inhabited(conj):
-                members.append((name, conj, name in required))
-            elif name in required:
+        for pair in each.named:
+            if inhabited(pair[1]):
+                members.append(pair)
+            elif pair[0] in required:
                 break
         else:
-            shape = ObjectShape(tuple(members), tuple(name for name, _ in each.named), each, inhabited)
-            if shape.viable(shape.required_after[0], len(members), 0, shape.all_pending):
+            shape = ObjectShape(tuple(members), tuple([name in required for name, _ in members]), each, inhabited)
+            if not (shape.counts or each.needs) or shape.viable(sum(shape.must), len(members), 0, shape.all_pending):
                 yield shape
 
 
