@@ -65,11 +65,11 @@ def is_final(automaton: TokenAutomaton, parser: int) -> bool:
 
 
 def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
-    """The items that wait for a terminal, the first of their rest; predicted ones too."""
+    """The items that wait for a terminal, the first of their rest; predicted ones before the others."""
     closure = int(automaton.A[parser + earley.CLOSURE])
     start = closure + 2 + 3 * int(automaton.A[closure])
     own = _items(automaton, start, start + 3 * int(automaton.A[closure + 1]))
-    return own + _predicted(automaton, parser)[1]
+    return _predicted(automaton, parser)[1] + own
 
 
 def waiting(automaton: TokenAutomaton, parser: int) -> list[Item]:
