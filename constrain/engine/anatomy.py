@@ -66,6 +66,7 @@ def is_final(automaton: TokenAutomaton, parser: int) -> bool:
     return bool(automaton.A[parser + arena.KEY + 1])
 
 
+<<<<<<< HEAD
 def scanning(automaton: TokenAutomaton, parser: int, tags: Collection[int] | None = None) -> list[Item]:
     """The items that wait for a terminal, the first of their rest; predicted ones too.
 
@@ -75,6 +76,14 @@ def scanning(automaton: TokenAutomaton, parser: int, tags: Collection[int] | Non
     if tags is not None:
         rows = rows[np.isin(automaton.A[_firsts(automaton, rows) + arena.KEY], list(tags))]
     return _items(automaton, rows)
+=======
+def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
+    """The items that wait for a terminal, the first of their rest; predicted ones before the others."""
+    closure = int(automaton.A[parser + earley.CLOSURE])
+    start = closure + 2 + 3 * int(automaton.A[closure])
+    own = _items(automaton, start, start + 3 * int(automaton.A[closure + 1]))
+    return _predicted(automaton, parser)[1] + own
+>>>>>>> greedy
 
 
 def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -> list[Item]:
