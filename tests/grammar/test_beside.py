@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 import constrain
+from constrain.grammar.lint import lint
 from constrain.guided.members import byte_vocabulary, is_member
 
 CASES = {  # name: (rules, terminals, ignored, alphabet, length)
@@ -118,3 +119,10 @@ def test_what_is_not_read_is_an_error_with_its_place(text: str, options: dict, m
     with pytest.raises(constrain.GrammarError, match=message) as caught:
         constrain.grammar(text, **options)
     assert caught.value.place and "line 2" in caught.value.place
+
+
+def test_lint_looks_beside_too() -> None:
+    """One reading: what could be A is B where a b follows."""
+    source = constrain.grammar('start: (A | B) "b"\nA: /a(?!b)/\nB: /a(?=b)/')
+    assert [finding for finding in lint(source) if finding.kind == "ambiguous"] == []
+    assert is_member(source, "ab")
