@@ -54,7 +54,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--time-limit", type=float, default=30.0, help="an engine's seconds of CPU; see above")
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, else ../shared/data)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="folder for settings.json, records.jsonl, summary.md")
+    parser.add_argument("--out", type=Path, help="folder for settings.json, records.jsonl(.gz), summary.md")
     return parser.parse_args(arguments)
 
 

@@ -19,6 +19,8 @@ from typing import Any
 import lark
 from lark.grammar import Terminal
 
+from constrain.grammar.regex_shape import sees_outside
+
 
 class Dynamic:
     """Lark's Earley parser for a grammar. Raises what lark raises for the grammar."""
@@ -42,11 +44,19 @@ class Dynamic:
 
         def lexemes(name: str, begin: int) -> list[int]:
             if (name, begin) not in ends:
-                match = self.patterns[name].fullmatch
-                ends[name, begin] = [e for e in range(begin + 1, len(text) + 1) if match(text, begin, e)]
+                found = range(begin + 1, len(text) + 1)
+                ends[name, begin] = [end for end in found if self.matches(name, text, begin, end)]
             return ends[name, begin]
 
         return recognise(self.rules, self.start, len(text), lexemes, self.parser.ignore_tokens)
+
+    def matches(self, name: str, text: str, begin: int, end: int) -> bool:
+        """Is this a text of a terminal? One that looks beside it sees what stands there."""
+        pattern = self.patterns[name]
+        if any(sees_outside(pattern.pattern)):
+            rest = f"(?=(?s:.{{{len(text) - end}}})\\Z)"
+            return re.compile(f"(?:{pattern.pattern}){rest}").match(text, begin) is not None
+        return pattern.fullmatch(text, begin, end) is not None
 
 
 def recognise(rules: Any, start: str, size: int, lexemes: Any, ignored: Iterable[str] = ()) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 Record = dict[str, Any]
+SMALL = 200_000  # bytes of records that are kept as they are
 
 
 class Records:
@@ -88,11 +89,14 @@ def write_settings(folder: Path, settings: dict[str, Any], engines: dict[str, An
 
 
 def write_run(folder: Path, settings: dict[str, Any], records: Iterable[dict[str, Any]], summary: str) -> None:
-    """Write all of a run that is over: settings.json, records.jsonl, summary.md."""
+    """Write all of a run that is over: settings.json, records.jsonl (.gz from `SMALL` bytes on), summary.md."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.json").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-    lines = (json.dumps(record) + "\n" for record in records)
-    (folder / "records.jsonl").write_text("".join(lines), encoding="utf-8")
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    if len(text) < SMALL:
+        (folder / "records.jsonl").write_text(text, encoding="utf-8")
+    else:
+        (folder / "records.jsonl.gz").write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
     (folder / "summary.md").write_text(summary, encoding="utf-8")
 
 

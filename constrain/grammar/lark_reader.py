@@ -25,13 +25,14 @@ from lark.grammar import Symbol as LarkSymbol
 from constrain.automata.syntax import EMPTY, literal
 from constrain.errors import GrammarError, LimitError, span
 from constrain.grammar.analysis import nullable_node
+from constrain.grammar.beside import settled
 from constrain.grammar.build import Reading, build
 from constrain.grammar.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.grammar.embedded import extract
 from constrain.grammar.fold import reachable, references
 from constrain.grammar.lark_errors import Places
 from constrain.grammar.lark_loader import load
-from constrain.grammar.lark_terminals import bounds, single_string, terminal_node
+from constrain.grammar.lark_terminals import bounds, literals, single_string, terminal_node, terminal_texts
 from constrain.grammar.layout import Layout
 from constrain.grammar.parts import part, parts_of
 from constrain.grammar.regular import WHOLE, with_blanks
@@ -47,8 +48,8 @@ class LarkRules:
 
     rules: what is defined; a declared symbol (`%declare`) stands there as a `Ref` to a name that `rules` lacks.
     declared: those symbols, in order. start: the rule to start from, ignore: the ignored terminals.
-    terminals: the defined ones that rules use, by name. place: where a name is defined, drawn; declaration: where it is
-    used.
+    terminals: the defined ones that rules use, by name. looking: those that look beside them, and where they stand.
+    place: where a name is defined, drawn; declaration: where it is used.
     """
 
     rules: Mapping[str, Expression]
@@ -58,6 +59,7 @@ class LarkRules:
     terminals: Mapping[str, Terminal]
     place: Callable[[str], str | None]
     declaration: Callable[[str], str | None]
+    looking: Mapping[Terminal, str | None]
 
     def bound(self, definitions: Mapping[str, Expression]) -> LarkRules:
         """The same with definitions for declared symbols (and any rules that these need)."""
@@ -92,6 +94,13 @@ class LarkRules:
         nothing = {name: Leaf(Terminal(EMPTY, name)) for name in self.declared}  # used out of reach only
         rules = {**self.rules, **nothing}
         parts = parts_of(rules.values())
+        if self.looking and (parts or lexer == "greedy"):
+            what = "in a grammar with embedded sources" if parts else "under lexer='greedy'"
+            raise GrammarError(
+                f"a terminal cannot look at the text around it (look-around or \\b at its edge) {what}",
+                place=next(iter(self.looking.values())),
+                fix="remove it, and say in the rules what may follow; lexer='greedy' keeps words whole by itself",
+            )
         if parts and lexer == "greedy":
             raise GrammarError(
                 f"{parts[0]!r} is embedded, but lexer='greedy': the longest lexeme would be sought inside of it too",
@@ -99,6 +108,8 @@ class LarkRules:
                 fix="use lexer='dynamic'",
             )
         reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place, layout=layout)
+        if self.looking:
+            return replace(reading, grammar=settled(reading.grammar))
         if not parts:
             return reading
         if self.ignore:  # what is ignored may stand around a part, but not inside
@@ -158,6 +169,7 @@ class _Reader:
         self.ignore: list[str] = list(loaded.ignore)
         self.strings = {str(s): n for n, (tree, _) in self.definitions.items() if (s := single_string(tree))}
         self.terminals: dict[str, Terminal] = {}
+        self.looking: dict[Terminal, str | None] = {}
         self.instances: dict[tuple[str, tuple[Expression, ...]], str] = {}
         self.done: dict[str, Expression] = {}
         self.pending: deque[tuple[str, Tree[Any], Mapping[str, Expression]]] = deque()
@@ -174,7 +186,7 @@ class _Reader:
             self._refuse_zero_width(terminal)
         terminals = {name: terminal for name, terminal in self.terminals.items() if name in self.definitions}
         place, used = self.places.definition, self.places.use
-        return LarkRules(self.done, self.declared, start, ignore, terminals, place, used)
+        return LarkRules(self.done, self.declared, start, ignore, terminals, place, used, self.looking)
 
     # Rules
 
@@ -244,9 +256,10 @@ class _Reader:
                     place=self.places.definition(name),
                     fix=f"keep priorities within ±{MAX_PRIORITY}",
                 )
-            node = terminal_node(tree, self.places.token)
+            node, beside = terminal_texts(tree, self.places.token)
             shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
-            self.terminals[name] = Terminal(node, shown, priority, literal=single_string(tree) is not None)
+            literal = single_string(tree) is not None
+            self.terminals[name] = self._placed(Terminal(node, shown, priority, literal, beside=beside), tree)
         return self.terminals[name]
 
     def anonymous(self, token: Token) -> Terminal:
@@ -256,9 +269,16 @@ class _Reader:
             return self.terminal(defined)
         key = str(token)
         if key not in self.terminals:
-            node = terminal_node(Tree("literal", [token]), self.places.token)
-            self.terminals[key] = Terminal(node, key, literal=token.type == "STRING")
+            tree = Tree("literal", [token])
+            node, beside = terminal_texts(tree, self.places.token)
+            self.terminals[key] = self._placed(Terminal(node, key, 0, token.type == "STRING", beside=beside), tree)
         return self.terminals[key]
+
+    def _placed(self, terminal: Terminal, tree: Any) -> Terminal:
+        """The terminal; where it stands is kept if it looks beside it."""
+        if terminal.beside:
+            self.looking[terminal] = self.places.token(next(iter(literals(tree))))
+        return terminal
 
     # Faults
 

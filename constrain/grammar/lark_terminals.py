@@ -11,7 +11,7 @@ have no proper prefix among the members. That is what `re` does as long as only 
 first lazy one, up to a tail that may match nothing (`/".*?"i?/`); anything else is refused, with its place. (Where two
 alternatives can match from one place on, as in `b*?c|c*?b`, `re` takes the first; here the shorter one counts.)
 
-Look-around sees the terminal's own text only. At its edge, where Lark would look at its neighbours, it is refused.
+Look-around sees the terminal's own text, and one character beyond each edge (beside.py); what looks further is refused.
 
 Difference to Lark: it pastes regexes together as text, so its `/a|b/ "c"` means `a|bc`; here it means what it says,
 `(a|b)c`.
@@ -30,6 +30,7 @@ from constrain.automata import syntax
 from constrain.automata.python import parse_python
 from constrain.automata.syntax import Node
 from constrain.errors import GrammarError, RegexError
+from constrain.grammar.beside import beside_of
 from constrain.grammar.regex_shape import (
     has_greedy_after_lazy,
     is_lazy,
@@ -37,29 +38,37 @@ from constrain.grammar.regex_shape import (
     sees_outside,
     split_after_lazy,
 )
+from constrain.grammar.rules import Beside
 
 Place = Callable[[Token], str | None]
 
 
-def terminal_node(tree: Tree[Any], place: Place) -> Node:
-    """The language of a terminal's tree (references resolved in place, as lark's loader leaves it).
+def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Beside, ...]]:
+    """The language of a terminal's tree (references resolved in place, as lark's loader leaves it), and which of its
+    texts count between which characters, if it looks at these.
 
     place: draws where a literal stands. Raises GrammarError (located) for what cannot be read.
     """
     patterns = [(token, _pattern(token, place)) for token in literals(tree) if token.type == "REGEXP"]
     lazy = next((token for token, (text, _) in patterns if is_lazy(text)), None)
     if lazy is None and not any(needs_neighbours(text) for _, (text, _) in patterns):
-        return _compose(tree, place, {})
+        return _compose(tree, place, {}), ()
     whole, first = _as_text(tree, place), next(iter(literals(tree)))
     node = _regex(whole, first, place)  # also when it is read in parts: a fault is one of the whole
-    if sees_outside(whole):
-        raise GrammarError(
-            "a terminal cannot look at the text around it (look-around, \\b, ^ or $ at its edge)",
-            place=place(first),
-            fix="remove it, and say in the rules what may follow; lexer='greedy' keeps words whole by itself",
+    before, after = sees_outside(whole)
+    if max(before, after) > 1 or (lazy is not None and max(before, after)):
+        reason = (
+            "is lazy, and cannot look at the text around it"
+            if max(before, after) < 2
+            else ("cannot look further than one character around it (look-around, ^ or $ at its edge)")
         )
+        fix = "remove it, and say in the rules what may follow"
+        raise GrammarError(f"a terminal {reason}", place=place(first), fix=fix)
+    if before or after:
+        beside = beside_of(whole, bool(before), bool(after))
+        return syntax.alternate(*(row.node for row in beside)), beside
     if lazy is None:
-        return node
+        return node, ()
     head, tail = split_after_lazy(whole)
     if has_greedy_after_lazy(head):
         raise GrammarError(
@@ -69,7 +78,12 @@ def terminal_node(tree: Tree[Any], place: Place) -> Node:
         )
     ends = _regex(head, first, place)
     shortest = syntax.difference(ends, syntax.concat(ends, syntax.repeat(syntax.ANY_CHAR, 1)))
-    return syntax.concat(shortest, _regex(tail, first, place))
+    return syntax.concat(shortest, _regex(tail, first, place)), ()
+
+
+def terminal_node(tree: Tree[Any], place: Place) -> Node:
+    """The language of a terminal that looks at nothing around it. Raises as `terminal_texts`."""
+    return terminal_texts(tree, place)[0]
 
 
 def single_string(tree: Tree[Any] | Token) -> Token | None:

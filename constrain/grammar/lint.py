@@ -64,9 +64,9 @@ def lint(source: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
 def as_written(source: GrammarText) -> Nonterminal:
     """The start symbol of the rules as they are in the text: the engine's own lean to the left (`left_associative`)."""
     reading = source.reading
-    if source.layout is not None:
-        return reading.grammar.start
     table = analysis.without_unproductive(to_table(reading.rules))
+    if source.layout is not None or any(terminal.beside for terminal in analysis.terminals(table)):
+        return reading.grammar.start
     return to_nonterminals(table, reading.start, analysis.right_recursive_rules(table))
 
 

@@ -36,14 +36,16 @@ def needs_neighbours(pattern: str) -> bool:
     return any(piece[0] in _ASSERTIONS for piece in _PIECE.finditer(pattern))
 
 
-def sees_outside(pattern: str) -> bool:
-    """Can an assertion of the terminal depend on text before its first or after its last character?
+def sees_outside(pattern: str) -> tuple[int, int]:
+    """How many characters before its first and after its last an assertion of the terminal may depend on; 2: or more.
 
     A look-ahead from inside that may run over the end, as in `(?!if\\b)\\w+`, does not count: it sees the end of the
     terminal.
     """
     parsed = _parse(pattern)
-    return parsed is None or _asserts(parsed, leading=True) or _asserts(parsed, leading=False)
+    if parsed is None:
+        return 2, 2
+    return _asserts(parsed, leading=True), _asserts(parsed, leading=False)
 
 
 def has_greedy_after_lazy(pattern: str) -> bool:
@@ -106,23 +108,24 @@ def _parse(pattern: str) -> Any:
         return None
 
 
-def _asserts(parsed: Any, *, leading: bool) -> bool:
-    """Is there an assertion at the edge that looks over it?"""
+def _asserts(parsed: Any, *, leading: bool) -> int:
+    """How far the assertions at an edge look over it: 0 characters, 1, or 2 for more."""
+    found = 0
     for operation, argument in parsed if leading else reversed(list(parsed)):
         name = str(operation)
         if name == "AT":
-            return True
+            found = max(found, 1 if "BOUNDARY" in str(argument) else 2)
+            continue
         if name in ("ASSERT", "ASSERT_NOT"):
             if argument[0] == (-1 if leading else 1):
-                return True
+                found = max(found, 1 if argument[1].getwidth() == (1, 1) else 2)
             continue
         inner = list(_inside(name, argument))
-        if any(_asserts(part, leading=leading) for part in inner):
-            return True
+        found = max([found, *(_asserts(part, leading=leading) for part in inner)])
         least = min((part.getwidth()[0] for part in inner), default=1)
         if least * (argument[0] if "REPEAT" in name else 1) > 0:
-            return False
-    return False
+            break
+    return found
 
 
 def _inside(name: str, argument: Any) -> Iterable[Any]:

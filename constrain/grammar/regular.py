@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 
 from constrain.automata.syntax import Node
+from constrain.grammar.analysis import terminals
 from constrain.grammar.build import Reading
-from constrain.grammar.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
+from constrain.grammar.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence, to_table
 from constrain.grammar.fold import to_node
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 
@@ -49,6 +50,8 @@ def as_node(reading: Reading) -> Node | None:
     """The language as one regular language, or None if it recurses or is too large to inline."""
     if reading.grammar.lexer == "greedy":
         return _only_terminal(reading.grammar)
+    if any(terminal.beside for terminal in terminals(to_table(reading.rules))):
+        return None
     if not reading.grammar.ignore:
         return to_node(reading.rules, reading.start)
     return to_node(with_blanks(reading.rules, reading.start, reading.grammar.ignore), WHOLE)

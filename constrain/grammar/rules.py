@@ -14,9 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from constrain.automata.syntax import Node
+from constrain.automata.syntax import Node, Ranges
+
+
+class Beside(NamedTuple):
+    """Texts (`node`) that count where the character before them is in `before` (at_start: or there is none) and the one
+    behind them is in `after` (at_end: or there is none)."""
+
+    before: Ranges
+    at_start: bool
+    after: Ranges
+    at_end: bool
+    node: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,8 @@ class Terminal:
       longest match, and counts as nothing when it wins (`words`).
     after: the terminals that are ignored from here on, until a terminal says otherwise; None: no change. For
       `lexer="greedy"` only.
+    beside: where only some texts of `node` count, by the characters beside them; the engine knows no such terminals,
+      `beside.settled` makes others of them.
     """
 
     node: Node
@@ -42,11 +55,13 @@ class Terminal:
     literal: bool = False
     excluding: frozenset[Terminal] = frozenset()
     after: tuple[Terminal, ...] | None = None
+    beside: tuple[Beside, ...] = ()
 
     _hash: int = field(init=False, repr=False, compare=False)  # asked for at every place where the terminal stands
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.node, self.priority, self.literal, self.excluding, self.after)))
+        identity = self.node, self.priority, self.literal, self.excluding, self.after, self.beside
+        object.__setattr__(self, "_hash", hash(identity))
 
     def __hash__(self) -> int:
         return self._hash

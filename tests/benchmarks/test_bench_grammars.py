@@ -100,3 +100,19 @@ def test_the_command(tmp_path: Path, repository: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "| `json` | json | 1 | 0 | all | all | 100.00% (" in done.stdout
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["json.json.gz", "settings.json", "summary.md"]
+
+
+def test_a_run_goes_on_and_writes_a_page(tmp_path: Path, repository: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.json").write_text("[1]")
+    command = [sys.executable, repository / "benchmarks" / "grammars.py", "json", "--corpus", tmp_path / "corpus"]
+    command += ["--engines", "", "--mutants", "9", "--out", tmp_path / "out", "--page", tmp_path / "page.md"]
+    first = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 1  # holds a run
+    again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)
+    assert again.stdout == first.stdout
+    assert "json: " in first.stderr and "json: " not in again.stderr
+    page = (tmp_path / "page.md").read_text()
+    assert "| `json` | json | 1 |" in page
+    assert "[json](diagrams/json.html)" in page
+    assert "no engine was timed" in page

@@ -114,6 +114,7 @@ BEFORE = {  # texts after which no letter can follow directly, in each language
     "javascript": ["x = 5", "if", "a = b instanceof"],
     "python": ["x = 5", "if a: pass\nelse", "x = a i", "for x in"],
     "sql": ["select 1 limit 5", "select a from b where", "select 0x1"],
+    "sql-common": ["select 1 limit 5", "select a from t where", "select 0.1"],
 }
 
 
