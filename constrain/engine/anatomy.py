@@ -66,9 +66,8 @@ def is_final(automaton: TokenAutomaton, parser: int) -> bool:
     return bool(automaton.A[parser + arena.KEY + 1])
 
 
-<<<<<<< HEAD
 def scanning(automaton: TokenAutomaton, parser: int, tags: Collection[int] | None = None) -> list[Item]:
-    """The items that wait for a terminal, the first of their rest; predicted ones too.
+    """The items that wait for a terminal, the first of their rest; predicted ones before the others.
 
     tags: only those of terminals with these tags (the first word of a terminal's record).
     """
@@ -76,14 +75,6 @@ def scanning(automaton: TokenAutomaton, parser: int, tags: Collection[int] | Non
     if tags is not None:
         rows = rows[np.isin(automaton.A[_firsts(automaton, rows) + arena.KEY], list(tags))]
     return _items(automaton, rows)
-=======
-def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
-    """The items that wait for a terminal, the first of their rest; predicted ones before the others."""
-    closure = int(automaton.A[parser + earley.CLOSURE])
-    start = closure + 2 + 3 * int(automaton.A[closure])
-    own = _items(automaton, start, start + 3 * int(automaton.A[closure + 1]))
-    return _predicted(automaton, parser)[1] + own
->>>>>>> greedy
 
 
 def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -> list[Item]:
@@ -110,7 +101,7 @@ def _closed(automaton: TokenAutomaton, parser: int, which: int) -> NDArray[np.in
     counts = A[at + 1 : at + 3].tolist()
     start = at + 3 + (2 * counts[0] if which else 0)
     pairs = A[start : start + 2 * counts[which]].reshape(-1, 2)
-    return np.concatenate([rows, np.insert(pairs, 2, parser, axis=1)])
+    return np.concatenate([np.insert(pairs, 2, parser, axis=1), rows])
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
