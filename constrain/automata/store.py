@@ -40,9 +40,12 @@ def pages(words: int, at_once: int = 0) -> Int32:
     """int32[words], zero; the first `at_once` of them are made ready now, in huge pages where the system has them.
 
     PERF: numpy asks for huge pages everywhere. They make walks quicker, but the mask that first writes to one pays for
-    clearing 2 MiB: 0.2 to 5 ms, against some 2 µs a page of 4 KiB (note 0005).
+    clearing 2 MiB: up to 5 ms, against some 2 µs a page of 4 KiB (note 0005).
     """
-    memory = mmap.mmap(-1, 4 * words)
+    if hasattr(mmap, "MAP_PRIVATE"):  # a child of this process must not write to the same memory
+        memory = mmap.mmap(-1, 4 * words, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    else:
+        memory = mmap.mmap(-1, 4 * words)
     if at_once and hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE, 0, 4 * at_once)
     array = np.frombuffer(memory, np.int32)

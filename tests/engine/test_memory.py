@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -12,6 +13,7 @@ from engine_cases import mask_of
 
 import constrain
 import vocabularies
+from constrain.automata.store import pages
 from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton
 from constrain.grammar.source import Source
 from constrain.vocab.vocabulary import Vocabulary
@@ -191,3 +193,16 @@ def test_a_batch_releases_the_gil():
         thread.join()
     assert seconds > 0.02, "too quick to tell"
     assert counted > 0.1 * free * seconds
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_what_a_child_writes_is_its_own() -> None:
+    words = pages(1 << 12, at_once=1 << 10)
+    assert not words.any()
+    words[:] = 7
+    child = os.fork()
+    if child == 0:
+        words[:] = 9
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert (words == 7).all()
