@@ -48,30 +48,37 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--tokens", type=int, default=20_000, help="tokens to time on a grammar (default: 20000)")
     parser.add_argument("--engines", default=",".join(speed.ENGINES), help="to time; '' times none")
     parser.add_argument("--vocab", default="llama3", choices=vocabularies.VOCABULARIES)
-    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds to load a grammar, and for a text")
+    parser.add_argument("--time-limit", type=float, default=20.0, help="an engine's CPU seconds for a grammar")
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, else ../shared/data)")
     parser.add_argument("--seed", type=int, default=0, help="of texts and changes")
     parser.add_argument("--out", type=Path, help="folder for records")
     parser.add_argument("--resume", action="store_true", help="keep the grammars that --out holds, measure the others")
+    parser.add_argument("--retime", action="store_true", help="with --resume: keep verdicts, measure times again")
     parser.add_argument("--page", type=Path, help="also write the table as a page of the documentation")
     return parser.parse_args(arguments)
 
 
 def command(arguments: list[str]) -> str:
     """The command of a run, as far as it says what is measured."""
-    said = [each for each in arguments if each != "--resume"]
+    said = [each for each in arguments if each not in ("--resume", "--retime")]
     return " ".join(["python benchmarks/grammars.py", *said])
 
 
-def measure(folder: GrammarFolder, options: argparse.Namespace, engines: dict[str, Any], vocabulary: Any) -> dict:
-    """Everything about one grammar: {"row", "texts", "engines"}."""
+def measure(
+    folder: GrammarFolder,
+    options: argparse.Namespace,
+    engines: dict[str, Any],
+    vocabulary: Any,
+    before: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """Everything about one grammar: {"row", "texts", "engines"}. before: a result whose verdicts are kept."""
     name = folder.settings.get("oracle")
     oracle = oracles.find(name) if name else None
     texts, refused = corpora.gather(folder, oracle, corpus=options.corpus, seed=options.seed, limit=options.limit)
     if not texts:
         sys.exit(f"grammars: no text for {folder.name} ({refused} refused by the oracle)")
     changes = -(-options.mutants // len(texts))
-    judged = list(verdicts.judge(folder.source(), texts, oracle, options.seed, changes))
+    judged = before["texts"] if before else list(verdicts.judge(folder.source(), texts, oracle, options.seed, changes))
     timed = speed.measure(engines, vocabulary, folder, _some(texts, vocabulary, options.tokens), options.time_limit)
     row = summary.row(folder.name, name, judged, refused, timed)
     return {"row": row, "texts": judged, "engines": timed}
@@ -116,13 +123,13 @@ def run(options: argparse.Namespace, names: list[str], chosen: list[str]) -> dic
     results: dict[str, dict[str, Any]] = {}
     if options.resume and options.out:
         results = {name: read(record(options.out, name)) for name in names if record(options.out, name).exists()}
-    missing = [name for name in names if name not in results]
+    missing = [name for name in names if options.retime or name not in results]
     vocabulary = vocabularies.load(options.vocab, data_folder(options.data)) if chosen and missing else None
     engines = {name: speed.make(name, vocabulary) for name in chosen} if vocabulary else {}
     for name in missing:
         begin = time.perf_counter()
         try:
-            results[name] = measure(constrain.grammars.folder(name), options, engines, vocabulary)
+            results[name] = measure(constrain.grammars.folder(name), options, engines, vocabulary, results.get(name))
         except oracles.MissingError as error:
             print(f"{name}: {error}", file=sys.stderr)
             continue

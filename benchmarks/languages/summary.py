@@ -133,7 +133,9 @@ What a grammar's folder holds, and how to use one: [grammars/](../grammars/READM
 {table}
 
 {legend}
-* "none": there is no parser of the language in a package; the examples of the folder are the oracle.
+* "none": there is no parser of the language in a package; texts are those that the corpus knows to be members.
+
+Railroad diagrams, in the built documentation: {diagrams}.
 
 Versions: {versions}. {machine}, Python {python}.
 """
@@ -143,4 +145,5 @@ def page(rows: list[Row], engines: list[str], settings: Row) -> str:
     """The table as a page of the documentation. settings: of the run."""
     versions = {each["engine"]: each["version"] for row in rows for each in row["engines"]}
     shown = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no engine was timed"
-    return PAGE.format(table=table(rows, engines), legend=LEGEND, versions=shown, **settings)
+    diagrams = ", ".join(f"[{row['grammar']}](diagrams/{row['grammar']}.html)" for row in rows)
+    return PAGE.format(table=table(rows, engines), legend=LEGEND, versions=shown, diagrams=diagrams, **settings)
