@@ -26,10 +26,11 @@ def available() -> bool:
 
 
 class Genlm:
-    """AWRS-SMC for a case."""
+    """AWRS-SMC for a case; `together` of its calls run side by side, and share batches of the model."""
 
-    def __init__(self, case: Case, seed: int, particles: int, ess_threshold: float = 0.5) -> None:
+    def __init__(self, case: Case, seed: int, particles: int, ess_threshold: float = 0.5, together: int = 1) -> None:
         self.case, self.seed, self.particles, self.ess_threshold = case, seed, particles, ess_threshold
+        self.together = together
         self.calls = self.failures = 0
         self._begin()
 
@@ -41,22 +42,33 @@ class Genlm:
         handle = self.case.handle
         self.loop = asyncio.new_event_loop()  # kept: its batches wait on it from one call to the next
         self.loop.set_exception_handler(lambda *_: None)
-        self.model = AsyncTransformer(handle.model, handle.tokenizer, batch_size=self.particles, timeout=0.02)
+        self.model = AsyncTransformer(
+            handle.model, handle.tokenizer, batch_size=self.particles * self.together, timeout=0.02
+        )
         llm = PromptedLLM(self.model, prompt_ids=self.case.prompt_ids)
         language = _language(self.case).coerce(llm, f=b"".join)
         self.sampler = AWRS(llm, language, seed=self.seed + 1000 * self.failures)
 
-    def __call__(self) -> tuple[Atoms, int]:
-        """(weighted texts, forwards as sequences) of one run; nothing is kept from the one before."""
-        self.calls += 1
+    def __call__(self) -> list[tuple[Atoms, int]]:
+        """(weighted texts, forwards as sequences) of each call; nothing is kept from what ran before."""
+        self.calls += self.together
         self.model.clear_cache()
-        try:
-            sequences = self.loop.run_until_complete(self._run())
-        except AssertionError:
-            self.failures += 1
-            self._end()
+        found = []
+        results = self.loop.run_until_complete(self._run())
+        for result in results:
+            if isinstance(result, AssertionError):
+                self.failures += 1
+                found.append(([], self.particles))  # at least the first token of each
+            elif isinstance(result, BaseException):
+                raise result
+            else:
+                found.append(self._read(result))
+        if any(isinstance(result, AssertionError) for result in results):
+            self.loop.run_until_complete(self._end())
             self._begin()
-            return [], self.particles  # at least the first token of each
+        return found
+
+    def _read(self, sequences: Any) -> tuple[Atoms, int]:
         forwards = sum(map(len, sequences.contexts))
         done = [
             (context[:-1], float(weight))
@@ -65,18 +77,22 @@ class Genlm:
         ]
         return [(b"".join(token.byte_string for token in tokens), weight) for tokens, weight in done], forwards
 
-    async def _run(self) -> Any:
+    async def _run(self) -> list[Any]:
         self.model.cache_kv(tuple(self.case.prompt_ids))
-        return await self.sampler.smc(
-            n_particles=self.particles, ess_threshold=self.ess_threshold, max_tokens=self.case.max_tokens
-        )
+        calls = [
+            self.sampler.smc(
+                n_particles=self.particles, ess_threshold=self.ess_threshold, max_tokens=self.case.max_tokens
+            )
+            for _ in range(self.together)
+        ]
+        return await asyncio.gather(*calls, return_exceptions=True)
 
-    def _end(self) -> None:
+    async def _end(self) -> None:
         """Cancel what a failed call left behind."""
-        tasks = asyncio.all_tasks(self.loop)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _language(case: Case) -> Any:
@@ -87,9 +103,9 @@ def _language(case: Case) -> Any:
     return BoolCFG.from_lark(case.grammar) if case.schema is None else JsonSchema(json.loads(case.schema))
 
 
-def runner(case: Case, seed: int) -> Iterator[tuple[int, Atoms]]:
+def runner(case: Case, seed: int, particles: int) -> Iterator[tuple[int, Atoms]]:
     """As in faithful_methods.py."""
-    method = Genlm(case, seed, 16)
+    method = Genlm(case, seed, particles)
     while True:
-        atoms, forwards = method()
+        ((atoms, forwards),) = method()
         yield forwards, atoms

@@ -2,6 +2,9 @@
 
 A runner yields (cost, atoms) without end: model forwards counted as sequences — a batch of 8 counts 8 — and weighted
 texts (text, log weight) that they bought. All atoms so far, self-normalised, are the method's estimate of π.
+
+The number in a name is that of sequences in one call, which run in one batch. Outputs of `lcd` and `sir` are drawn
+independently, so 64 of them are no other method than 16; for `smc` the number matters, so both are there.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from itertools import count
 
 import numpy as np
 
+import faithful_genlm
 from constrain.sampling import CARS, MCMC, SIR, SMC, ASAp, Memory, Rejection, Sample, automaton, lcd
 from constrain.sampling.methods import Method
 from constrain.sampling.sampler import drive
@@ -20,20 +24,25 @@ from faithful_cases import Case
 
 Atoms = list[tuple[bytes, float]]
 Runner = Callable[[Case, int], Iterator[tuple[int, Atoms]]]
-BATCH = 16
+FEW, MANY = 16, 64  # sequences of a call
+UNWEIGHTED, PUBLISHED = "lcd unweighted", "asap as published"
+EXACT = ("cars", "rejection")  # unweighted outputs, each with the law π
+AT_MOST = {PUBLISHED: 3, "smc 16 black box": 3}  # repeats of what takes long
+STEPS = 16  # of a chain
+ROWS = 8  # chains, or outputs of adaptive methods, that are drawn side by side
 
 
 def masked(case: Case, seed: int, weighted: bool = True) -> Iterator[tuple[int, Atoms]]:
-    """`lcd`, batches of 16 outputs."""
+    """`lcd`, many outputs a call."""
     for call in count():
-        samples = drive(lcd, case.job(seed, range(call * BATCH, (call + 1) * BATCH)))
+        samples = drive(lcd, case.job(seed, range(call * MANY, (call + 1) * MANY)))
         yield forwards_of(samples), [(case.text(s.tokens), s.log_weight if weighted else 0.0) for s in done(samples)]
 
 
-def single(case: Case, seed: int, method: Method, batch: int = 1) -> Iterator[tuple[int, Atoms]]:
+def single(case: Case, seed: int, method: Method) -> Iterator[tuple[int, Atoms]]:
     """Each output an atom."""
     for call in count():
-        samples = drive(method, case.job(seed, range(call * batch, (call + 1) * batch)))
+        samples = drive(method, case.job(seed, range(call * ROWS, (call + 1) * ROWS)))
         yield sum(s.forwards for s in samples), [(case.text(s.tokens), s.log_weight) for s in done(samples)]
 
 
@@ -45,10 +54,12 @@ def population(case: Case, seed: int, method: Method, masked: bool = True) -> It
 
 
 def chain(case: Case, seed: int, proposal: str) -> Iterator[tuple[int, Atoms]]:
-    """The second half of the states of chains of 16 steps."""
+    """The second half of the states of each chain."""
+    method = MCMC(steps=STEPS, proposal=proposal)
     for call in count():
-        (sample,) = drive(MCMC(steps=BATCH, proposal=proposal), case.job(seed, [call]))
-        yield sample.forwards, [(case.text(s.tokens), 0.0) for s in done(sample.population[BATCH // 2 :])]
+        samples = drive(method, case.job(seed, range(call * ROWS, (call + 1) * ROWS)))
+        states = [state for sample in samples for state in sample.population[STEPS // 2 :]]
+        yield sum(s.forwards for s in samples), [(case.text(s.tokens), 0.0) for s in done(states)]
 
 
 def done(samples: list[Sample]) -> list[Sample]:
@@ -95,20 +106,31 @@ def ours() -> dict[str, Runner]:
     """The methods of this library, by the names in the tables."""
 
     def checked(case: Case, seed: int) -> Iterator[tuple[int, Atoms]]:
-        return population(case, seed, SMC(particles=BATCH, check=automaton(case.compiled)), masked=False)
+        return population(case, seed, SMC(particles=FEW, check=automaton(case.compiled)), masked=False)
 
     return {
-        "lcd unweighted": lambda case, seed: masked(case, seed, weighted=False),
+        UNWEIGHTED: lambda case, seed: masked(case, seed, weighted=False),
         "lcd": masked,
-        "sir 16": lambda case, seed: population(case, seed, SIR(samples=BATCH)),
-        "smc 16": lambda case, seed: population(case, seed, SMC(particles=BATCH)),
-        "smc 16 optimal": lambda case, seed: population(case, seed, SMC(particles=BATCH, resampling="optimal")),
+        "sir 64": lambda case, seed: population(case, seed, SIR(samples=MANY)),
+        "smc 16": lambda case, seed: population(case, seed, SMC(particles=FEW)),
+        "smc 64": lambda case, seed: population(case, seed, SMC(particles=MANY)),
+        "smc 64 optimal": lambda case, seed: population(case, seed, SMC(particles=MANY, resampling="optimal")),
         "smc 16 black box": checked,
         "mcmc restart": lambda case, seed: chain(case, seed, "restart"),
         "mcmc uniform": lambda case, seed: chain(case, seed, "uniform"),
         "mcmc priority": lambda case, seed: chain(case, seed, "priority"),
         "asap": lambda case, seed: single(case, seed, ASAp(memory=Memory())),
-        "cars": lambda case, seed: single(case, seed, CARS(memory=Memory())),
-        "rejection": lambda case, seed: single(case, seed, Rejection(attempts=200)),
-        "asap as published": plain_asap,
+        "cars": lambda case, seed: single(case, seed, CARS(memory=Memory(), attempts=25)),
+        "rejection": lambda case, seed: single(case, seed, Rejection(attempts=25)),
+        PUBLISHED: plain_asap,
+    }
+
+
+def theirs() -> dict[str, Runner]:
+    """genlm-control's, where it is installed."""
+    if not faithful_genlm.available():
+        return {}
+    return {
+        f"genlm awrs-smc {count}": lambda case, seed, count=count: faithful_genlm.runner(case, seed, count)
+        for count in (FEW, MANY)
     }

@@ -143,8 +143,8 @@ def compare(
 def _point(name: str, budget: int, rows: list[Row]) -> Point:
     table = np.array(rows)
     error = float(table[:, 2].std(ddof=1) / math.sqrt(len(rows))) if len(rows) > 1 else math.nan
-    forwards, outputs, tv, kl = table.mean(axis=0).tolist()
-    return Point(name, budget, forwards, outputs, tv, kl, error)
+    used, outputs, tv, kl = table.mean(axis=0).tolist()
+    return Point(name, budget, used, outputs, tv, kl, error)
 
 
 def _maker(name: str) -> Callable[[], Method]:

@@ -60,7 +60,7 @@ def test_argmax_lists_all_tokenisations(ref: reference.Reference, truth: dict[An
 def test_exact_methods_draw_from_the_conditional(
     ref: reference.Reference, truth: dict[Any, float], method: Any, n: int
 ) -> None:
-    """Chi-square, with cells of expected size below 5 pooled."""
+    """Chi-square, with cells of expected size below 5 pooled; TV inside the band of perfect draws."""
     outputs = constrain.generate(ref, PROMPT, regex=COLORS, method=method, n=n, seed=3)
     assert {g.finish_reason for g in outputs} == {"stop"}
     assert {g.log_weight for g in outputs} == {0.0}
@@ -74,6 +74,11 @@ def test_exact_methods_draw_from_the_conditional(
     halves = torch.tensor([(keep.sum() - 1) / 2, statistic / 2], dtype=torch.float64)
     p_value = float(torch.special.gammaincc(halves[0], halves[1]))  # the tail of chi-square
     assert p_value > LEVEL / 4
+    pi = np.array(list(truth.values()))
+    perfect = np.random.default_rng(0).multinomial(n, pi / pi.sum(), size=5000) / n
+    band = 0.5 * np.abs(perfect - pi).sum(axis=1)
+    tv = 0.5 * math.fsum(abs(counts[x] / n - p) for x, p in truth.items())
+    assert np.quantile(band, LEVEL / 8) <= tv <= np.quantile(band, 1 - LEVEL / 8)
 
 
 def test_weights_bring_masked_decoding_home(ref: reference.Reference, truth: dict[Any, float]) -> None:

@@ -217,7 +217,7 @@ def test_bad_options() -> None:
 # --- whole texts ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", tiny_cases(9), ids=str)
+@pytest.mark.parametrize("case", tiny_cases(30), ids=str)
 def test_texts_under_a_black_box_are_properly_weighted(case: Case) -> None:
     truth = {tokens: math.exp(log_p) for tokens, log_p in exact(case).items()}
     found = []

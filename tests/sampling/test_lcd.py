@@ -98,9 +98,11 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("seed, spread, extra", [(0, 1.0, 0), (1, 3.0, 3), (2, 30.0, 0), (3, 2.0, 1)])
-def test_every_output_is_properly_weighted(name: str, seed: int, spread: float, extra: int) -> None:
+@pytest.mark.parametrize("seed", range(26))
+def test_every_output_is_properly_weighted(name: str, seed: int) -> None:
+    """208 models, every fourth of them sharp, so that valid masses below 1e-5 are common."""
     constraint = LANGUAGES[name]
+    spread, extra = ((1.0, 0), (3.0, 3), (30.0, 0), (2.0, 1))[seed % 4]
     model = TableModel(constraint.vocabulary.size + extra, seed, spread)  # some models are wider than the vocabulary
     exact = dict(members(model, constraint))
     outputs = law(model, constraint)
