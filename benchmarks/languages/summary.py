@@ -17,7 +17,7 @@ LEGEND = """\
   grammar's README says; they are not compared.
 * **µs/token**: fill a mask and commit the token, mean thread time: the first time that the texts are read, and the
   second. "n of m": of the texts that the other engine read in the time limit, those it accepts; "—": it cannot load
-  the grammar."""
+  the grammar, or read no text to its end in the time limit."""
 
 Row = dict[str, Any]
 
@@ -97,7 +97,9 @@ def _speeds(row: Row, others: list[str]) -> list[str]:
 
 
 def _times(engine: Row) -> str:
-    return "—" if engine["first_us"] is None else f"{engine['first_us']:,.1f}, {engine['second_us']:,.1f}"
+    if engine["first_us"] is None:
+        return "—"
+    return ", ".join("—" if engine[key] is None else f"{engine[key]:,.1f}" for key in ("first_us", "second_us"))
 
 
 def failings(name: str, texts: list[Row], engines: list[Row]) -> str:

@@ -116,3 +116,10 @@ def test_a_run_goes_on_and_writes_a_page(tmp_path: Path, repository: Path) -> No
     assert "| `json` | json | 1 |" in page
     assert "[json](diagrams/json.html)" in page
     assert "no engine was timed" in page
+
+
+def test_an_engine_that_finished_no_text_has_no_second_time() -> None:
+    times = {"engine": "slow", "version": "1", "error": None, "compile_us": 1.0, "accepted": 0, "refused": []}
+    text = {"bytes": 1, "accepted": True, "allowed": 1, "mutants": 0, "agree": 0, "beyond": 0}
+    row = summary.row("json", "json", [text], 0, [times | {"first_us": [9.0], "second_us": []}])
+    assert "| 0 of 0, 9.0, — |" in summary.table([row], ["slow"])
