@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from constrain.sampling import Settings, TorchDraw, bitmask_words, step
-from constrain.speculative.single import Chosen, row_of
+from constrain.sampling.step import step_by_tensors
 
 
 def masks(rows: int, size: int) -> Iterator[tuple[str, np.ndarray | None]]:
@@ -53,21 +53,10 @@ def one_step(logits: torch.Tensor, mask: np.ndarray | None, size: int, settings:
     return lambda: step(logits, mask, settings=settings, draw=draw, streams=range(len(logits)), size=size)
 
 
-def single(logits: torch.Tensor, mask: np.ndarray | None, size: int) -> Callable[[], Chosen]:
-    """The same for one row in numpy, as verifiers of drafts have it on a CPU."""
+def tensors(logits: torch.Tensor, mask: np.ndarray | None, size: int) -> Callable[[], object]:
+    """The same for one row as for many."""
     draw = TorchDraw(0)
-    words = None if mask is None else mask[0]
-
-    def run() -> Chosen:
-        row = row_of(logits, 1.0)
-        assert row is not None
-        return row.choose(words, size, 1.0, draw, 0)
-
-    drawn = step(logits, mask, settings=Settings(), draw=TorchDraw(0), streams=[0], size=size)
-    found = run()
-    assert found.token == int(drawn.token[0])
-    assert abs(found.log_z - float(drawn.log_z[0])) < 1e-4
-    return run
+    return lambda: step_by_tensors(logits, mask, Settings(), draw, [0], size)
 
 
 def best(run: Callable[[], object], seconds: float) -> float:
@@ -89,14 +78,14 @@ def main() -> None:
     torch.set_num_threads(1)
     kinds = {"sample": Settings(), "greedy": Settings(temperature=0), "top-k 50": Settings(top_k=50)}
     kinds["top-p 0.9"] = Settings(top_p=0.9)
-    print(f"{'rows':>4}  {'mask':<10}  " + "  ".join(f"{kind:>10}" for kind in [*kinds, "one row"]) + "   (ms)")
+    print(f"{'rows':>4}  {'mask':<10}  " + "  ".join(f"{kind:>10}" for kind in [*kinds, "by tensors"]) + "   (ms)")
     for rows, place in itertools.product((1, 8), range(3)):
         logits = torch.randn((rows, given.size), generator=torch.Generator().manual_seed(0)) * 4
         name, mask = list(masks(rows, given.size))[place]
         check(logits, mask, given.size)
         times = [best(one_step(logits, mask, given.size, settings), given.seconds) for settings in kinds.values()]
         if rows == 1:
-            times.append(best(single(logits, mask, given.size), given.seconds))
+            times.append(best(tensors(logits, mask, given.size), given.seconds))
         print(f"{rows:>4}  {name:<10}  " + "  ".join(f"{ms:>10.3f}" for ms in times))
 
 

@@ -47,7 +47,7 @@ def apply_bitmask_(
       A tensor on another device than the CPU is not checked, since that would wait for the device.
     raises: ConstrainError when shapes or dtypes do not fit, or W < V
     """
-    size = _check(logits, bitmask, size, None if rows is None else len(rows))
+    size = checked_size(logits, bitmask, size, None if rows is None else len(rows))
     if logits.device.type != "cpu":
         _apply_on_device(logits, _on_device(bitmask, logits.device), size, _rows_on_device(rows, logits))
         return logits
@@ -111,7 +111,7 @@ def masked_logits(
     PERF: a step (V = 128,256, few tokens allowed, one row, one core) takes 0.2 ms instead of 0.6 ms;
     `python benchmarks/sampling_step.py`.
     """
-    size = _check(logits, bitmask, size, None)
+    size = checked_size(logits, bitmask, size)
     words = _host_words(bitmask)
     union = np.bitwise_or.reduce(words, axis=0)
     kept = np.flatnonzero(_bits(union[np.newaxis])[0, :size])
@@ -125,8 +125,10 @@ def masked_logits(
     return taken, columns
 
 
-def _check(logits: torch.Tensor, bitmask: np.ndarray | torch.Tensor, size: int | None, n_rows: int | None) -> int:
-    """The size."""
+def checked_size(
+    logits: torch.Tensor, bitmask: np.ndarray | torch.Tensor, size: int | None, n_rows: int | None = None
+) -> int:
+    """The size; raises ConstrainError when shapes or dtypes do not fit."""
     if str(bitmask.dtype).removeprefix("torch.") not in ("uint32", "int32") or bitmask.ndim != 2 or logits.ndim != 2:
         raise ConstrainError(
             f"a bitmask must be uint32 or int32 of two dimensions beside logits of two, not {bitmask.dtype} of "

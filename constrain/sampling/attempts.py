@@ -23,9 +23,10 @@ import numpy as np
 import torch
 
 from constrain.sampling.apply import apply_bitmask_
+from constrain.sampling.draw import NO_TOKEN
 from constrain.sampling.job import Job
 from constrain.sampling.particles import Particle, Particles, Stems
-from constrain.sampling.step import CACHED, NO_TOKEN, Step, log_total_of
+from constrain.sampling.step import CACHED, Step, log_total_of
 from constrain.sampling.trie import ROOT, UNTRACKED, Trie
 
 

@@ -47,10 +47,10 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.sampling.apply import masked_logits
-from constrain.sampling.draw import Chance
+from constrain.sampling.draw import NO_TOKEN, Chance
 from constrain.sampling.particles import Particles
 from constrain.sampling.potentials import Asked
-from constrain.sampling.step import NO_TOKEN, Step, log_total_of
+from constrain.sampling.step import Step, log_total_of
 
 JUMP = 64  # sizes of a geometric jump that are drawn at once
 DIGITS = 80  # binary digits of a long jump

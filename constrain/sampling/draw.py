@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 Result = TypeVar("Result")
+NO_TOKEN = -1  # where the model gives all allowed tokens no mass, so that there is nothing to draw
 BLOCK = 512  # outcomes searched at once
 FIRST_BLOCK = 64  # of an order; blocks grow, since most orders are read a little way
 STREAM_BITS = 32  # streams of rows, and numbers of substreams, are below 2 ** STREAM_BITS

@@ -27,12 +27,12 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.apply import masked_logits
-from constrain.sampling.draw import Draw
+from constrain.sampling.apply import checked_size, masked_logits
+from constrain.sampling.draw import NO_TOKEN, Draw
 from constrain.sampling.filters import top_k_, top_p_
 from constrain.sampling.job import Settings
+from constrain.sampling.single import Chosen, Row, row_of
 
-NO_TOKEN = -1
 CACHED = 1 << 18  # logits that a CPU handles at once
 
 
@@ -74,6 +74,42 @@ def step(
     places: (row of the job, position in its output) of each row, for messages
     raises: ConstrainError on NaN or +inf among the logits, or nothing but -inf
     """
+    row = None if settings.truncates or len(logits) != 1 else row_of(logits, settings.temperature)
+    if row is not None:
+        return _of(_choose(row, logits, bitmask, size, settings, draw, streams[0]), logits.dtype)
+    return step_by_tensors(logits, bitmask, settings, draw, streams, size, places)
+
+
+def _choose(
+    row: Row,
+    logits: torch.Tensor,
+    bitmask: np.ndarray | None,
+    size: int | None,
+    settings: Settings,
+    draw: Draw,
+    stream: int,
+) -> Chosen:
+    if bitmask is None:
+        return row.choose(None, logits.shape[1], settings.temperature, draw, stream)
+    size = checked_size(logits, bitmask, size)
+    return row.choose(np.ascontiguousarray(bitmask[0]), size, settings.temperature, draw, stream)
+
+
+def _of(chosen: Chosen, dtype: torch.dtype) -> Step:
+    token, *numbers = chosen
+    return Step(torch.tensor([token]), *torch.tensor([numbers], dtype=dtype).unbind(1))
+
+
+def step_by_tensors(
+    logits: torch.Tensor,
+    bitmask: np.ndarray | None,
+    settings: Settings,
+    draw: Draw,
+    streams: Sequence[int],
+    size: int | None,
+    places: Sequence[tuple[int, int]] | None = None,
+) -> Step:
+    """`step` for any logits on any device; arguments as there."""
     at_once = max(1, CACHED // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
     parts = []
     for start in range(0, len(logits), at_once):
@@ -92,7 +128,7 @@ def _step(
     size: int | None,
     places: Sequence[tuple[int, int]] | None,
 ) -> Step:
-    """`step` for rows that fit into a cache.
+    """`step_by_tensors` for rows that fit into a cache.
 
     PERF: temporaries of several megabytes are new memory each time, and cost more than the arithmetic. 8 rows of
     128,256 logits, nearly all allowed, one core of a busy machine: 10 ms by rows, 21 ms at once;

@@ -19,9 +19,9 @@ import torch
 from constrain.sampling.apply import masked_logits
 from constrain.sampling.draw import Draw
 from constrain.sampling.job import Settings
+from constrain.sampling.single import Chosen, Row, row_of
 from constrain.sampling.step import log_total_of, scaled, score, step, truncated
 from constrain.speculative.masks import TreeMasks
-from constrain.speculative.single import Chosen, Row, row_of
 from constrain.speculative.tree import NONE
 
 Numbers = tuple[float, float, float]  # log p_raw, log p_sampled, log Z; see step.py

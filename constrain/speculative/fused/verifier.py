@@ -17,11 +17,11 @@ import numpy as np
 import torch
 
 from constrain.sampling.draw import Draw, TorchDraw
+from constrain.sampling.single import Chosen
 from constrain.speculative.fused import reference
 from constrain.speculative.fused.batch import Found, packed, unpacked
 from constrain.speculative.masks import fill
 from constrain.speculative.rows import TargetRows
-from constrain.speculative.single import Chosen
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers.match import Match
 

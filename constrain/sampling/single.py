@@ -1,13 +1,14 @@
 """One row of logits on a CPU: what `constrain.sampling.step` does, without the price of thirty small tensor operations.
 
-The idea: a verifier goes down a tree place by place, so it samples rows one at a time, and of a small model each
+The idea: one sequence is one row a step, a verifier goes down a tree place by place, and of a small model each
 operation of torch costs more to call than to compute. The same numbers come from a few operations of numpy on the same
 memory: one pass of exponentials over all logits, of which the allowed ones are a part.
 
-Law and numbers: those of `step`, from the same uniform number of the same stream, up to rounding.
-PERF: 0.2 ms instead of 0.4 to 0.6 ms a row of 128,256 logits, best of many, one core; between two forwards of a small
-model, where nothing is in the caches, 0.1 ms instead of 0.9 ms of 3,072; `python benchmarks/sampling_step.py`.
-Limit: float32 and float64 on a CPU, no top-k and top-p; other rows, and rows that are no logits, are for `step`.
+Law and numbers: those of `step` for many rows, from the same uniform number of the same stream, up to rounding.
+PERF: 0.2 ms instead of 0.3 to 0.5 ms a row of 128,256 logits, 0.03 instead of 0.12 to 0.19 ms of 3,072, best of many,
+one core (`python benchmarks/sampling_step.py`); between two forwards of a small model, where nothing is in the caches,
+0.1 ms instead of 0.9 ms.
+Limit: float32 and float64 on a CPU, no top-k and top-p; other rows, and rows that are no logits, are for tensors.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from constrain.sampling.draw import Draw, TorchDraw
-from constrain.sampling.step import NO_TOKEN
+from constrain.sampling.draw import NO_TOKEN, Draw, TorchDraw
 
 SPARSE = 8  # columns are picked when at most one in so many is allowed
 FAINT = 1e-25  # allowed weights this small beside the largest have lost digits, and are computed anew
@@ -109,7 +109,7 @@ class Row:
 
 
 def row_of(logits: torch.Tensor, temperature: float) -> Row | None:
-    """The row of float[1, W] logits; None where `step` has to see to it."""
+    """The row of float[1, W] logits; None where tensors have to see to it."""
     if logits.device.type != "cpu" or logits.dtype not in (torch.float32, torch.float64) or logits.requires_grad:
         return None
     row = Row(logits[0].numpy(), temperature)

@@ -1,4 +1,4 @@
-"""One row in numpy against `step`, the definition: the same token for the same seed, the same numbers, the same law."""
+"""One row in numpy against rows of tensors: the same token for the same seed, the same numbers, the same law."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constrain.sampling import Settings, TorchDraw, bitmask_words, enumerate_draws, step
-from constrain.speculative.single import BLOCK, row_of
+from constrain.sampling import Settings, TorchDraw, bitmask_words, enumerate_draws
+from constrain.sampling.single import BLOCK, row_of
+from constrain.sampling.step import step_by_tensors
 
 SIZES = [1, 5, 40, 700, 2 * BLOCK, 2 * BLOCK + 1, 5 * BLOCK + 17]
 
@@ -40,10 +41,7 @@ def test_a_row_is_a_step(seed: int, size: int, temperature: float, double: bool)
     draw, other = TorchDraw(seed), TorchDraw(seed)
     for _ in range(3):
         found = row.choose(None if mask is None else mask[0], size, temperature, draw, 7)
-        truth = step(
-            logits, mask, settings=Settings(temperature=temperature), draw=other, streams=[7],
-            size=size, places=None,
-        )  # fmt: skip
+        truth = step_by_tensors(logits, mask, Settings(temperature=temperature), other, [7], size)
         assert found.token == int(truth.token[0])
         tolerance = 1e-9 if double else 2e-5
         numbers = (truth.log_prob_raw, truth.log_prob_sampled, truth.log_z)
