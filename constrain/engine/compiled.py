@@ -57,8 +57,7 @@ def compile(  # noqa: A001
     """Compile a source for a vocabulary.
 
     automaton: where states are kept; by default the one shared by all constraints on the vocabulary (256 MiB at most).
-    Give
-        `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
+        Give `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
     Raises UnsatisfiableError if no text fulfils the source, LimitError, and what the source raises.
     """

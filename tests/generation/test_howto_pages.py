@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import constrain
 from constrain.errors import SchemaError
@@ -32,7 +34,7 @@ def run(repository: Path, name: str, places: int) -> dict[str, Any]:
 def test_every_page_with_examples_is_run(repository: Path) -> None:
     pages = (repository / "docs" / "howto").glob("*.md")
     with_examples = {page.stem for page in pages if blocks(page.read_text(encoding="utf-8"))}
-    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict"}
+    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict", "serving"}
 
 
 def test_grammars_in_python(repository: Path) -> None:
@@ -45,6 +47,15 @@ def test_grammars_in_python(repository: Path) -> None:
     assert matcher.advance_bytes(b"(1+2)-3")
     assert matcher.is_accepting()
     assert not matcher.advance_bytes(b")")
+
+
+def test_serving(repository: Path) -> None:
+    try:
+        names = run(repository, "serving", 3)
+    finally:
+        gc.unfreeze()
+    assert names["allowed"].all()
+    assert (names["logits"] == -torch.inf).any(dim=1).all()
 
 
 def test_openai_strict(repository: Path) -> None:

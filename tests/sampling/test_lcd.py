@@ -244,9 +244,9 @@ def test_a_row_does_not_depend_on_its_batch() -> None:
     for row, expected in enumerate(batch):
         job = job_for(model, constraint, TorchDraw(11))
         job.streams = [row]
-        trace = run(job)[0].trace
+        trace = run(job)[0].trace  # the same numbers up to rounding
         assert [record.token for record in trace] == [record.token for record in expected.trace]
-        np.testing.assert_allclose(np.array(trace), np.array(expected.trace), atol=TINY)  # the same numbers up to rounding
+        np.testing.assert_allclose(np.array(trace), np.array(expected.trace), atol=TINY)
     assert len({tuple(sample.tokens) for sample in batch}) > 1
 
 
