@@ -539,12 +539,14 @@ def inside_by_exceptions(A, H, S, lexer, reference, known):
 def find_inside(A, H, S, lexer):
     """The inside region of a lexer state, by the cheapest way that is open to it."""
     text = text_part(A, H, S, lexer)
-    if text != 0 and (alike(A, H, S, lexer, text) >= MIN_ALIKE or not closed(A, H, S, lexer, 0)):
+    if text != 0 and alike(A, H, S, lexer, text) >= MIN_ALIKE:
         return inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
     if not most_covered(A, H, S, lexer):
         reference = reference_of(A, H, S, lexer)
         if reference != 0:
             return inside_by_exceptions(A, H, S, lexer, reference, inside_by_walk(A, H, S, reference))
+        if text != 0 and not closed(A, H, S, lexer, 0):
+            return inside_by_difference(A, H, S, lexer, text, inside_by_walk(A, H, S, text))
     return inside_by_walk(A, H, S, lexer)
 
 

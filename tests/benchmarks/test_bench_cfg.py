@@ -46,6 +46,7 @@ def test_refusals_are_seen_and_make_the_run_fail(
     wrong = replace(arithmetic, lark='start: "1"')
     monkeypatch.setattr(cfg, "languages", lambda: [wrong])
     monkeypatch.setattr(cfg, "recursions", lambda: {"left": LANGUAGES["left"], "right": LANGUAGES["right"]})
+    monkeypatch.setattr(benchmark, "data_folder", lambda _: Path())
     monkeypatch.setattr(benchmark.vocabularies, "load", lambda *_: load("bytes", Path()))
     monkeypatch.setattr(benchmark.sys, "argv", ["cfg", "--engines", "constrain", "--limit", "3", "--sizes", "300"])
     with pytest.raises(SystemExit) as ended:
