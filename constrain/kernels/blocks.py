@@ -226,6 +226,28 @@ def count_bits(bits):
     return n
 
 
+@kernel("void(arena, arena, i, i)")
+def list_tokens(A, S, bitmap, out):
+    """Write the tokens of a bitmap to A[out] and on."""
+    words = np.int64((A[N_TOKENS] + 31) >> 5)
+    bits = S[bitmap : bitmap + words]
+    for group in range(0, words, 16):
+        stop = min(group + 16, words)
+        some = 0
+        for w in range(group, stop):  # PERF: most groups are empty, and this loop is vectorised
+            some |= bits[w]
+        if some != 0:
+            for w in range(group, stop):
+                left = np.int64(bits[w]) & 0xFFFFFFFF
+                token = w * 32
+                while left != 0:
+                    if left & 1:
+                        A[out] = token
+                        out += 1
+                    left >>= 1
+                    token += 1
+
+
 @kernel("i(arena, arena, arena, i, i)")
 def store_tokens(A, H, S, bitmap, where):
     """Store a set of tokens as [n, tokens at, bitmap or 0] at A[where]: a list if that is much shorter, else a bitmap.
@@ -243,15 +265,7 @@ def store_tokens(A, H, S, bitmap, where):
     out = region(A, count)
     A[where] = count
     A[where + 1] = out
-    for w in range(words):
-        bits = np.int64(S[bitmap + w]) & 0xFFFFFFFF
-        token = w * 32
-        while bits != 0:
-            if bits & 1:
-                A[out] = token
-                out += 1
-            bits >>= 1
-            token += 1
+    list_tokens(A, S, bitmap, out)
     return 0
 
 

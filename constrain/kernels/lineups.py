@@ -77,6 +77,7 @@ from constrain.kernels.blocks import (
     store_tokens,
 )
 from constrain.kernels.expressions import continues, peek, step, tags
+from constrain.kernels.slices import MIN_ALIKE, alike
 
 INSIDE = 1  # memo word of LINEUP
 FRAME = 3 + 2 * MAX_PAIRS  # n pairs in progress; (i, t) of a lexeme that has ended, t = NO_TAGS: none; the pairs
@@ -84,7 +85,6 @@ STATE, REFERENCE, REFERENCE_ENDED = 4, 5, 6  # words of a frame of one pair: its
 HUB_SHARE = 8  # the hub has at least 1/8 of all nodes
 LARGE = 4096  # nodes of a subtree for which a reference is looked for
 FEW_NODES = 1024  # nodes of a subtree whose tokens are looked through one by one
-MIN_ALIKE = 3  # small letters after which a state and its reference must be one
 
 
 @kernel("i(arena)")
@@ -138,6 +138,28 @@ def left_of(A, H, S, frame, n):
     return intern_list(A, H, S, LEFT, start)
 
 
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def push_exit(A, H, S, before, after, blocks, i):
+    """Push the row of node i, whose byte may be the next lexeme's: one has ended in the frame before it. Returns the
+    number of blocks."""
+    b = A[A[TRIE] + 3 * i] & 255
+    n = S[after]
+    number = block_number(A, S, before, blocks)
+    push_row(S, number, b if n == 0 else FORK + b, i, left_of(A, H, S, after, n) if n > 0 else 0)
+    return max(blocks, number + 1)
+
+
+@kernel("i(arena, arena, i, i, i)")
+def push_end(A, S, after, blocks, i):
+    """Push the rows of node i, where a lexeme has ended and none goes on. Returns the number of blocks."""
+    number = block_number(A, S, after, blocks)
+    if A[A[TRIE] + 3 * i + 2] >= 0:
+        push_row(S, number, END, i, 0)
+    if A[A[TRIE] + 3 * i + 1] > i + 1:
+        push_row(S, number, RESTART, i, 0)
+    return max(blocks, number + 1)
+
+
 @kernel("i(arena, arena, arena, i, i, i, i, i)")
 def walk_lineup(A, H, S, node, frames, bitmap, has_base, skip):
     """Walk the trie below a node from the lexer states in the frame of its depth; set bits, push rows.
@@ -164,9 +186,7 @@ def walk_lineup(A, H, S, node, frames, bitmap, has_base, skip):
         n = np.int64(S[after])
         visited += 1
         if not ended and S[before + 2] != NO_TAGS:  # the byte may be the next lexeme's
-            number = block_number(A, S, before, blocks)
-            blocks = max(blocks, number + 1)
-            push_row(S, number, b if n == 0 else FORK + b, i, left_of(A, H, S, after, n) if n > 0 else 0)
+            blocks = push_exit(A, H, S, before, after, blocks, i)
         if n == 0 and not ended:
             i = end
             continue
@@ -179,12 +199,7 @@ def walk_lineup(A, H, S, node, frames, bitmap, has_base, skip):
             set_tokens(A, S, bitmap, A[trie + 3 * i + 2])
             i += 1
             continue
-        number = block_number(A, S, after, blocks)
-        blocks = max(blocks, number + 1)
-        if A[trie + 3 * i + 2] >= 0:
-            push_row(S, number, END, i, 0)
-        if end > i + 1:
-            push_row(S, number, RESTART, i, 0)
+        blocks = push_end(A, S, after, blocks, i)
         i = end
     A[N_VISITED] += visited
     return blocks
@@ -205,10 +220,7 @@ def reference_of(A, H, S, node, lexer):
         part = np.int64(A[i])
         if step(A, H, S, part, 0x71) == NONE or step(A, H, S, part, 0x7A) == NONE:  # q and z: few keywords begin so
             continue
-        n = 0
-        for letter in range(0x61, 0x7B):
-            if step(A, H, S, part, letter) == step(A, H, S, lexer, letter):
-                n += 1
+        n = alike(A, H, S, part, lexer)
         if n > most:
             best = part
             most = n
@@ -257,9 +269,7 @@ def walk_beside(A, H, S, node, frames, bitmap, skip):
             i = end
             continue
         if not ended and S[before + 2] != NO_TAGS:
-            number = block_number(A, S, before, blocks)
-            blocks = max(blocks, number + 1)
-            push_row(S, number, b if n == 0 else FORK + b, i, left_of(A, H, S, after, n) if n > 0 else 0)
+            blocks = push_exit(A, H, S, before, after, blocks, i)
             A[A[NODE_SEEN] + i] = mark
         if n == 0 or S[after + 3] != 0:
             i = end
@@ -316,20 +326,13 @@ def walk_union(A, H, S, node, frames, bitmap, skip):
         S[after + REFERENCE] = r
         S[after + REFERENCE_ENDED] = tags(A, H, S, r)
         if t == NO_TAGS and S[before + 2] != NO_TAGS:
-            number = block_number(A, S, before, blocks)
-            blocks = max(blocks, number + 1)
-            push_row(S, number, b if n == 0 else FORK + b, i, left_of(A, H, S, after, n) if n > 0 else 0)
+            blocks = push_exit(A, H, S, before, after, blocks, i)
         if n > 0:
             set_tokens(A, S, bitmap, A[trie + 3 * i + 2])
             i += 1
             continue
         if t != NO_TAGS:
-            number = block_number(A, S, after, blocks)
-            blocks = max(blocks, number + 1)
-            if A[trie + 3 * i + 2] >= 0:
-                push_row(S, number, END, i, 0)
-            if end > i + 1:
-                push_row(S, number, RESTART, i, 0)
+            blocks = push_end(A, S, after, blocks, i)
         i = end
     A[N_VISITED] += visited
     return blocks

@@ -57,6 +57,7 @@ from constrain.kernels.arena import (
     size,
     sort_groups,
 )
+from constrain.kernels.blocks import list_tokens
 from constrain.kernels.configurations import (
     MASK_OF,
     WATCHING,
@@ -70,8 +71,10 @@ from constrain.kernels.expressions import INSIDE, TAGS, clamp, continues, peek, 
 from constrain.kernels.greedy import greedy_mask
 from constrain.kernels.slices import (
     MAIN,
+    MIN_ALIKE,
     NODES,
     PIECE_NODES,
+    alike,
     closed,
     copy_slice,
     largest_slice,
@@ -85,7 +88,6 @@ BLOCKS, N_BLOCKS, BITMAP = 2, 3, 4  # words of an inside region, after the token
 BLOCK = 13
 T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
 IS_WATCHED, IS_ACCEPTING = 1, 2  # what `fill_mask` says
-MIN_ALIKE = 3  # small letters after which two states must be one, for a walk of their difference
 MARK, NUMBER, BITS = 1, 2, 3  # memo words of TAGSET records: serial of the walk that saw it, number in it, survivors
 
 
@@ -182,21 +184,7 @@ def store_tokens(A, S, bitmap, count):
     head = region(A, HEAD)
     A[head] = count
     A[head + 1] = where
-    for group in range(0, words, 16):
-        stop = min(group + 16, words)
-        some = 0
-        for w in range(group, stop):  # PERF: most groups are empty, and this loop is vectorised
-            some |= bits[w]
-        if some != 0:
-            for w in range(group, stop):
-                left = np.int64(bits[w]) & 0xFFFFFFFF
-                token = w * 32
-                while left != 0:
-                    if left & 1:
-                        A[where] = token
-                        where += 1
-                    left >>= 1
-                    token += 1
+    list_tokens(A, S, bitmap, where)
     return head
 
 
@@ -405,16 +393,6 @@ def inside_by_difference(A, H, S, lexer, text, known):
     store_triples(A, S, A[head + BLOCKS] + BLOCK * kept, first, stop)
     S[0] = states
     return head
-
-
-@kernel("i(arena, arena, arena, i, i)")
-def alike(A, H, S, e, f):
-    """How many of the small letters lead from two states to the same state."""
-    n = 0
-    for letter in range(0x61, 0x7B):
-        if step(A, H, S, e, letter) == step(A, H, S, f, letter):
-            n += 1
-    return n
 
 
 @kernel("i(arena, arena, arena, i)")

@@ -69,6 +69,7 @@ TARGET, CLOSED = 1, 2  # of UNIFORM records; TARGET 1: it depends on the charact
 MAX_FRONTIER = 8  # states in the middle of a character
 MAX_CLOSED = 40  # states that `closed` follows
 MAX_PARTS = 6  # of a union or an intersection that `uniform` looks at
+MIN_ALIKE = 3  # small letters after which two states must be one, for a walk of their difference only
 
 
 run_length_again = recursion(lambda: run_length, 4)
@@ -389,3 +390,13 @@ def text_part(A, H, S, lexer):
                     found = np.int64(A[i])
                     break
     return found
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def alike(A, H, S, e, f):
+    """How many of the small letters lead from two states to the same state."""
+    n = 0
+    for letter in range(0x61, 0x7B):
+        if step(A, H, S, e, letter) == step(A, H, S, f, letter):
+            n += 1
+    return n
