@@ -195,3 +195,10 @@ class Job:
     def words(self) -> int:
         """Words of a row of bitmasks."""
         return bitmask_words(self.size)
+
+    def eos_mask(self) -> np.ndarray:
+        """uint32[words]: nothing but the ids that end an output."""
+        row = np.zeros(self.words, np.uint32)
+        for token in self.eos_ids:
+            row[token // 32] |= np.uint32(1 << token % 32)
+        return row

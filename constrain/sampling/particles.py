@@ -172,10 +172,7 @@ class Particles:
             bitmask = np.full((len(self.live), self.job.words), np.uint32(0xFFFFFFFF), dtype=np.uint32)
         last = [i for i, particle in enumerate(self.live) if particle.left == 1]
         if last:
-            ends = np.zeros(self.job.words, dtype=np.uint32)
-            for token in self.eos:
-                ends[token // 32] |= np.uint32(1 << token % 32)
-            bitmask[last] &= ends
+            bitmask[last] &= self.job.eos_mask()
         return bitmask
 
     def step(self, bitmask: np.ndarray | None) -> Step:

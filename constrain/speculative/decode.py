@@ -156,9 +156,7 @@ class _Loop(Particles):
         self.wants_hidden = any(drafter.wants_hidden for drafter in options.drafters)
         self.hidden: list[torch.Tensor] | None = None  # of the last forward, by line
         self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
-        self.ends = np.zeros(job.words, np.uint32)
-        for token in self.eos:
-            self.ends[token // 32] |= np.uint32(1 << token % 32)
+        self.ends = job.eos_mask()
 
     def begin(self) -> None:
         """Find what is forced from the start."""

@@ -2,8 +2,7 @@
 
 The idea: a forward gives logits everywhere, but a verifier goes down one path. So each place is turned into a
 distribution when it is first asked for. What is recorded of a token is the same as in `constrain.sampling.step`, and
-`sample` is that very function, or on a CPU its twin for single rows (single.py): a verifier that only samples gives the
-tokens that `lcd` gives for the same seed.
+`sample` is that very function: a verifier that only samples gives the tokens that `lcd` gives for the same seed.
 
 Cost: a softmax over the allowed tokens for each place visited.
 """
@@ -19,7 +18,7 @@ import torch
 from constrain.sampling.apply import masked_logits
 from constrain.sampling.draw import Draw
 from constrain.sampling.job import Settings
-from constrain.sampling.single import Chosen, Row, row_of
+from constrain.sampling.single import Chosen, row_of
 from constrain.sampling.step import log_total_of, scaled, score, step, truncated
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.tree import NONE
@@ -71,17 +70,12 @@ class TargetRows:
     def sample(self, place: int) -> int:
         """See `Rows`."""
         logits, words = self._given(place)
-        single = self._single(logits)
-        if single is not None:
-            row = None if words is None else words[0]
-            found = single.choose(row, self.size, self.settings.temperature, self.draw, self.stream)
-        else:
-            drawn = step(
-                logits, words, settings=self.settings, draw=self.draw, streams=[self.stream], size=self.size,
-                places=[self._where(place)],
-            )  # fmt: skip
-            numbers = (drawn.log_prob_raw, drawn.log_prob_sampled, drawn.log_z)
-            found = Chosen(int(drawn.token), *map(float, numbers))
+        drawn = step(
+            logits, words, settings=self.settings, draw=self.draw, streams=[self.stream], size=self.size,
+            places=[self._where(place)],
+        )  # fmt: skip
+        numbers = (drawn.log_prob_raw, drawn.log_prob_sampled, drawn.log_z)
+        found = Chosen(int(drawn.token), *map(float, numbers))
         self._chosen[place] = found
         return found.token
 
@@ -97,7 +91,7 @@ class TargetRows:
         """What `lcd` would record, had it chosen this token here. Forced tokens: log p_raw, 0, log p_raw."""
         if self._forced[place] == token:
             logits, _ = self._given(place)
-            single = self._single(logits)
+            single = row_of(logits, self.settings.temperature)
             if single is not None:
                 raw = single.raw(token)
             else:
@@ -120,9 +114,6 @@ class TargetRows:
     def _given(self, place: int) -> tuple[torch.Tensor, np.ndarray | None]:
         row = self._rows[place]
         return self.logits[row : row + 1], self.masks.words(place)
-
-    def _single(self, logits: torch.Tensor) -> Row | None:
-        return None if self.settings.truncates else row_of(logits, self.settings.temperature)
 
     def _where(self, place: int) -> tuple[int, int]:
         return self.row, self.position + len(self.tree.path(place))
