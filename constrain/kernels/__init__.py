@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from constrain.kernels import linking
+from constrain.kernels import indices, linking
 from constrain.kernels.linking import recursion
 
 __all__ = ["is_cached", "kernel", "load", "recursion"]
@@ -61,7 +61,9 @@ def kernel(signature: str, *, entry: bool = False) -> Callable[[Function], Funct
             return _plain(function)
         # PERF: without numba's runtime, arrays are passed without counting references. Two locked instructions an array
         # and call were 38 % of all CPU time of MaskBench (perf record; note 0005). So kernels cannot make arrays.
-        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(linking.caller(function))
+        dispatcher = numba.njit(
+            cache=True, nogil=True, error_model="numpy", _nrt=False, pipeline_class=indices.Compiler
+        )(linking.caller(function))
         # PERF/SAFETY: private attribute, guarded by tests/kernels/test_cache.py, which edits a helper and sees it.
         dispatcher._cache._cache_file._source_stamp = _STAMP
         linking.declare(dispatcher, _expand(signature))

@@ -54,7 +54,7 @@ def ask(tmp_path):
     package = tmp_path / "constrain" / "kernels"
     package.mkdir(parents=True)
     (package.parent / "__init__.py").touch()
-    for name in ("__init__.py", "linking.py"):
+    for name in ("__init__.py", "indices.py", "linking.py"):
         shutil.copy(Path(kernels.__file__).parent / name, package)
     (package / "second.py").write_text(SECOND)
 

@@ -1,0 +1,54 @@
+"""Indices of kernels are never negative: no code that counts a negative one from the end.
+
+Python's `A[-1]` is the last element, so numba adds the length to an index that may be negative: a comparison, an
+addition and a choice before each access, all in the way of the load. Nearly every index here is loaded from the arena
+itself, where the compiler cannot know that it is no less than zero. This pass tells it: each index of an element is
+taken as unsigned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import ir, types
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.typed_passes import NoPythonSupportedFeatureValidation
+from numba.core.typing import signature
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _Unsigned(FunctionPass):
+    _name = "constrain_unsigned_indices"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        calls = state.calltypes
+        for block in state.func_ir.blocks.values():
+            for statement in block.body:
+                if isinstance(statement, ir.SetItem):
+                    calls[statement] = _unsigned(calls.pop(statement))
+                elif isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr):
+                    if statement.value.op == "getitem":
+                        calls[statement.value] = _unsigned(calls.pop(statement.value))
+        return True
+
+
+def _unsigned(call: Any) -> Any:
+    array, index, *rest = call.args
+    if isinstance(array, types.Array) and isinstance(index, types.Integer):
+        return signature(call.return_type, array, types.uint64, *rest)
+    return call
+
+
+class Compiler(CompilerBase):
+    """Numba's compiler, with this pass."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Numba's own pipeline, with one more pass before machine code is made."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.add_pass_after(_Unsigned, NoPythonSupportedFeatureValidation)
+        manager.finalize()
+        return [manager]
