@@ -67,6 +67,26 @@ class Terminal:
         return self._hash
 
 
+class Chain(NamedTuple):
+    """Nonterminals of a list whose members come in a fixed order, many at once: for each place i of it
+
+        member(i) -> members[i] next(i + 1) | member(i + 1)     (the latter unless members[i] must be there)
+        next(i)   -> close | separator member(i)                (the former if none of members[i:] must be there)
+
+    key: says which (`Nonterminal.place`). name: of next(i), for messages. beyond: member(len(members)), None if nothing
+      can come there. open: beyond it something must come, so that no place closes the list.
+    """
+
+    key: Hashable
+    name: str
+    members: Sequence[Sequence[Symbol]]
+    must: Sequence[bool]
+    separator: Sequence[Symbol]
+    close: Sequence[Symbol]
+    beyond: Nonterminal | None
+    open: bool
+
+
 class Nonterminal:
     """A named set of alternatives, each a sequence of symbols. An empty sequence is the empty text.
 
@@ -80,6 +100,10 @@ class Nonterminal:
       (`finished`).
     shared: other grammars may have it too, so that the engine keeps what it knows of it when this one is gone.
     expansion: the alternatives, once somebody outside the engine asked for them (`walk`).
+    chain: the same as `expand`, together with those of the places behind it, for an engine that makes them at once;
+      None: there is no such chain.
+    place: (key of a chain, number) if it is one of its places: next(i + 1) has number i, member(i) has number
+      len(members) + i - 1, and member(0) is the nonterminal whose chain it is.
     """
 
     __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")
@@ -107,6 +131,15 @@ class Nonterminal:
         """The alternatives."""
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
+
+    def chain(self) -> Chain | None:
+        """See above."""
+        return None
+
+    @property
+    def place(self) -> tuple[Hashable, int] | None:
+        """See above."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         if self is other:
