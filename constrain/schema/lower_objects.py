@@ -23,7 +23,7 @@ from constrain.grammar.rules import Chain, Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import Conj, ObjectBox
 from constrain.schema.formats_bounds import at_most
 from constrain.schema.shapes_objects import ObjectShape, Pending
-from constrain.schema.terminals import CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
+from constrain.schema.terminals import ANY_STRING, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
 
 if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
@@ -118,10 +118,12 @@ class _ObjectRules:
         """The terminal of open keys: any string but the declared names, or a language of its own."""
         known = self._open_keys.get(language)
         if known is None:
-            excluding = frozenset(map(key_terminal, self.shape.declared)) if language == ANY_TEXT else frozenset()
-            known = self._open_keys[language] = Terminal(
-                json_string(at_most(language)), name="key", excluding=excluding
-            )
+            if language == ANY_TEXT:
+                declared = frozenset(map(key_terminal, self.shape.declared))
+                known = Terminal(ANY_STRING.node, name="key", excluding=declared)
+            else:
+                known = Terminal(json_string(at_most(language)), name="key")
+            self._open_keys[language] = known
         return known
 
     def open_goes_on(self, at: Situation, done: int) -> bool:
