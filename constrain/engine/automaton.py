@@ -71,6 +71,7 @@ class TokenAutomaton(Store):
         slots = 1 << (budget // 4 // 16).bit_length() - 1
         super().__init__(words=budget // 4, slots=slots, budget=budget, at_once=min(budget // 4, size + size // 2))
         # PERF: without a look at the types of its arguments, which are always the same: 0.1 µs a token
+        self.step = _compiled(configurations.advance)
         self.known_step = _compiled(configurations.known_step)
 
     def reset(self) -> None:
