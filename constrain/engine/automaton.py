@@ -238,8 +238,10 @@ class TokenAutomaton(Store):
         if nonterminal.shared:
             rules = self._shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
-        known = rules.records.get(identity) or rules.place(nonterminal)
-        if not known:
+        known = rules.records.get(identity)
+        if known is None and nonterminal.chained:
+            known = rules.place(nonterminal)
+        if known is None:
             known = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
             rules.records[identity] = known
             rules.waiting[known] = nonterminal
@@ -283,9 +285,10 @@ class TokenAutomaton(Store):
         nonterminal = rules.waiting.get(record)
         if nonterminal is None:
             return []
-        chain = nonterminal.chain()
-        if chain is not None:
-            return self._link(record, chain, rules)
+        if nonterminal.chained:
+            chain = nonterminal.chain()
+            if chain is not None:
+                return self._link(record, chain, rules)
         words: list[int] = []
         begins: list[int] = []
         for alternative in nonterminal.expand():
@@ -316,16 +319,13 @@ class TokenAutomaton(Store):
     def _link(self, record: int, chain: Chain, rules: Rules) -> list[int]:
         """Make the places of a chain, with one call; as `_expand`, which would make each when it is reached."""
         beyond = 0 if chain.beyond is None else self._nonterminal(chain.beyond, rules)
-        words = [beyond, not chain.open, len(chain.members)]
-        for symbols in (chain.separator, chain.close):
+        words = [beyond, not chain.open, len(chain.keys)]
+        for symbols in (chain.separator, chain.close, chain.between, chain.behind):
             words.append(len(symbols))
             words += self._records(symbols, rules)
-        for must, member in zip(chain.must, chain.members, strict=True):
-            records = self._records(member, rules)
-            if 0 in records:
-                records = []
-            words += (must, len(records))
-            words += records
+        words += chain.must
+        words += self._records(chain.keys, rules)
+        words += self._records(chain.values, rules)
         number = self._number(chain.name, rules)
         rules.chains[chain.key] = self.call(_chain, record, number, np.array(words, np.int32))
         del rules.waiting[record]
@@ -360,11 +360,11 @@ class Rules:
         self.waiting: dict[int, Nonterminal] = {}
         self.chains: dict[Hashable, int] = {}
 
-    def place(self, nonterminal: Nonterminal) -> int:
-        """The record of a nonterminal that was made as a place of a chain; 0 if it was not."""
+    def place(self, nonterminal: Nonterminal) -> int | None:
+        """The record of a nonterminal that was made as a place of a chain, if it was."""
         place = nonterminal.place
         first = self.chains.get(place[0]) if place else None
-        return first + place[1] * earley.PLACE if first and place else 0
+        return first + place[1] * earley.PLACE if first and place else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they are those of another epoch."""

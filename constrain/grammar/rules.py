@@ -68,19 +68,22 @@ class Terminal:
 
 
 class Chain(NamedTuple):
-    """Nonterminals of a list whose members come in a fixed order, many at once: for each place i of it
+    """Nonterminals of a list of pairs in a fixed order, many at once: for each place i of it
 
-        member(i) -> members[i] next(i + 1) | member(i + 1)     (the latter unless members[i] must be there)
-        next(i)   -> close | separator member(i)                (the former if none of members[i:] must be there)
+        member(i) -> keys[i] between values[i] behind next(i + 1) | member(i + 1)   (the latter unless must[i])
+        next(i)   -> close | separator member(i)                                    (the former if none of must[i:])
 
-    key: says which (`Nonterminal.place`). name: of next(i), for messages. beyond: member(len(members)), None if nothing
+    key: says which (`Nonterminal.place`). name: of next(i), for messages. beyond: member(len(keys)), None if nothing
       can come there. open: beyond it something must come, so that no place closes the list.
     """
 
     key: Hashable
     name: str
-    members: Sequence[Sequence[Symbol]]
+    keys: Sequence[Symbol]
+    values: Sequence[Symbol]
     must: Sequence[bool]
+    between: Sequence[Symbol]
+    behind: Sequence[Symbol]
     separator: Sequence[Symbol]
     close: Sequence[Symbol]
     beyond: Nonterminal | None
@@ -103,7 +106,7 @@ class Nonterminal:
     chain: the same as `expand`, together with those of the places behind it, for an engine that makes them at once;
       None: there is no such chain.
     place: (key of a chain, number) if it is one of its places: next(i + 1) has number i, member(i) has number
-      len(members) + i - 1, and member(0) is the nonterminal whose chain it is.
+      len(keys) + i - 1, and member(0) is the nonterminal whose chain it is. Asked of nonterminals that are `chained`.
     """
 
     __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")
@@ -131,6 +134,8 @@ class Nonterminal:
         """The alternatives."""
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
+
+    chained = False  # whether there may be a chain or a place
 
     def chain(self) -> Chain | None:
         """See above."""

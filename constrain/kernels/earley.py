@@ -163,35 +163,38 @@ def store_alternatives(A, first, second):
 def make_chain(A, H, member, number, words):
     """Make the places of a chain (grammar/rules.py); `member` is its first. Returns the first of their records.
 
-    words: beyond (0: nothing), whether a place may close at all, number of members; the separator and the close, each
-    with its length before it; each member with whether it must be there and its length before it. Length 0: no text is
-    such a member. number: of each next(i); each member(i) has that of `member`.
+    words: beyond (0: nothing), whether a place may close at all, n; the separator, the close, what is between a key and
+    its value, and what is behind them, each with its length before it; n times whether the member must be there; n
+    keys; n values. Without a key or a value (0) no text is such a member. number: of each next(i); each member(i) has
+    that of `member`.
     """
     beyond, closes, n = np.int64(words[0]), np.int64(words[1]), np.int64(words[2])
     separator = 4
     close = separator + words[3] + 1
-    stop = np.int64(words.size)
+    between = close + words[close - 1] + 1
+    behind = between + words[between - 1] + 1
+    must = behind + words[behind - 1]
+    keys = must + n
+    values = keys + n
     places = region(A, (2 * n - 1) * PLACE)
     for r in range(places, places + (2 * n - 1) * PLACE, PLACE):
         A[r] = NONTERMINAL | (1 << KIND_BITS)
         A[r + RIGHT_RECURSIVE] = 1
         A[r + KEY] = number if r < places + n * PLACE else A[member + KEY]
-    starts = region(A, n)
-    at = close + words[close - 1]
-    for i in range(n):
-        A[starts + i] = at
-        at += 2 + words[at + 1]
     later = beyond  # member(i + 1), 0: nothing can come there
     for i in range(n - 1, -1, -1):
-        at = np.int64(A[starts + i])
         following = places + i * PLACE
-        ended = suffix_of_words(A, H, words, close, close + words[close - 1], 0) if closes else 0
+        ended = suffix_of_words(A, H, words, close, between - 1, 0) if closes else 0
         goes_on = suffix_of_words(A, H, words, separator, close - 1, suffix_of(A, H, later, 0)) if later != 0 else 0
         A[following + ALTERNATIVES] = store_alternatives(A, ended, goes_on)
-        written = suffix_of_words(A, H, words, at + 2, stop, suffix_of(A, H, following, 0)) if words[at + 1] else 0
-        stop = at
-        skipped = suffix_of(A, H, later, 0) if words[at] == 0 and later != 0 else 0
-        closes = closes and words[at] == 0
+        written = 0
+        if words[keys + i] != 0 and words[values + i] != 0:
+            written = suffix_of_words(A, H, words, behind, must, suffix_of(A, H, following, 0))
+            written = suffix_of(A, H, words[values + i], written)
+            written = suffix_of_words(A, H, words, between, behind - 1, written)
+            written = suffix_of(A, H, words[keys + i], written)
+        skipped = suffix_of(A, H, later, 0) if words[must + i] == 0 and later != 0 else 0
+        closes = closes and words[must + i] == 0
         here = places + (n + i - 1) * PLACE if i else member
         A[here + ALTERNATIVES] = store_alternatives(A, written, skipped)
         later = here if written != 0 or skipped != 0 else 0

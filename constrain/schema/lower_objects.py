@@ -159,6 +159,7 @@ class _Members(Nonterminal):
     """What may come in a situation. A class, not a closure: there are many, and each object costs the collector."""
 
     __slots__ = ("at", "rules")
+    chained = True
 
     def __init__(self, rules: _ObjectRules, at: Situation) -> None:
         super().__init__("members", None, (*rules.key, "members", *at.key), True, at.open_yet)
@@ -176,6 +177,7 @@ class _Member(Nonterminal):
     """One of the members that may come next."""
 
     __slots__ = ("at", "rules")
+    chained = True
 
     def __init__(self, rules: _ObjectRules, at: Situation) -> None:
         super().__init__("member", None, (*rules.key, "member", *at.key), True, at.open_yet)
@@ -235,8 +237,11 @@ class _InOrder(_ObjectRules):
         return Chain(
             key=(*self.key, "chain", first),
             name="members",
-            members=[self.pair(key_terminal(name), conj) for name, conj in shape.members[first:stop]],
+            keys=[key_terminal(name) for name, _ in shape.members[first:stop]],
+            values=[self.lowering.value(conj) for _, conj in shape.members[first:stop]],
             must=shape.must[first:stop],
+            between=(*self.lowering.space, COLON, *self.lowering.space),
+            behind=self.lowering.space,
             separator=(COMMA, *self.lowering.space),
             close=(CLOSE_OBJECT,),
             beyond=_Member(self, at._replace(done=stop)) if stop < n or shape.classes else None,
