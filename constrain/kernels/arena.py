@@ -44,6 +44,7 @@ SEARCH_LIMIT, SEARCH = 16, 17  # states that one liveness search may visit; numb
 SLICES, N_SLICES = 18, 19
 NODE_SEEN = 25
 HUB = 26  # 1 + the child of the trie's root with the largest subtree, -1: none is large, 0: not known yet (greedy.py)
+ROOT = 27  # region: the trie's child of the root by each byte, or -1; 0: not known yet (walks.py)
 N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
 HEADER = 64
 
@@ -67,6 +68,7 @@ NONE = HEADER  # the expression without any text; also "dead" for configurations
 EPS = NONE + KEY  # the empty text
 ALL = EPS + KEY  # NOT(NONE): every byte string
 NO_TAGS = ALL + KEY + 1
+OWN = NO_TAGS + KEY  # the tagset that stands for the only terminal of a lexer state, whichever it is (walks.py)
 
 
 @kernel("i(arena, i)")
@@ -261,4 +263,5 @@ def init(A, H):
     intern(A, H, EPSILON, 0)
     intern1(A, H, NOT, NONE)
     intern(A, H, TAGSET, 0)
+    intern1(A, H, TAGSET, 0)
     A[SEARCH_LIMIT] = 200_000
