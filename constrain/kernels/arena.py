@@ -51,6 +51,8 @@ HEADER = 64
 KIND_BITS = 5
 KIND_MASK = 31
 MEMO = 8
+WORDS_A_SLOT = 4  # of A, in bits, as `near_slot` spreads records over H
+NEAR, NEAR_PROBES = 32, 8  # slots among which the hash chooses; how many are tried before any slot of H may be meant
 KEY = MEMO + 1
 
 # kinds of records
@@ -111,6 +113,19 @@ def hash_key(A, start, n):
     return h
 
 
+@kernel("i(arena, i, i, i)")
+def near_slot(A, start, n, h):
+    """Where to look for a record first: near the records with almost the same key words.
+
+    PERF: H does not fit into a cache, and to wait for it was two thirds of the time of `intern`. Records made one after
+    the other have nearly the same addresses in their keys, so that their slots are often in one line of the cache.
+    """
+    total = 0
+    for i in range(start, start + n):
+        total += np.int64(A[i])
+    return (total >> WORDS_A_SLOT) + (h & (NEAR - 1))
+
+
 @kernel("i(arena, arena, i, i)")
 def intern(A, H, what, n):
     """The record of kind `what` whose n key words were written at A[top + KEY ...], after `reserve(A, KEY + n)`."""
@@ -118,7 +133,9 @@ def intern(A, H, what, n):
     key = top + KEY
     head = what | (n << KIND_BITS)
     mask = H.size - 1
-    slot = (hash_key(A, key, n) + what * 0x9E3779B1) & mask
+    h = hash_key(A, key, n) + what * 0x9E3779B1
+    slot = near_slot(A, key, n, h) & mask
+    left = NEAR_PROBES
     while True:
         r = np.int64(H[slot])
         if r == 0:
@@ -131,7 +148,8 @@ def intern(A, H, what, n):
                     break
             if same:
                 return r
-        slot = (slot + 1) & mask
+        left -= 1
+        slot = (slot + 1 if left != 0 else h) & mask
     if A[RECORDS] * 2 >= H.size:
         raise HashFull()
     for i in range(1, KEY):
@@ -185,9 +203,12 @@ def move_hash(A, old, new):
     for i in range(old.size):
         r = np.int64(old[i])
         if r != 0:
-            slot = (hash_key(A, r + KEY, size(A, r)) + kind(A, r) * 0x9E3779B1) & mask
+            h = hash_key(A, r + KEY, size(A, r)) + kind(A, r) * 0x9E3779B1
+            slot = near_slot(A, r + KEY, size(A, r), h) & mask
+            left = NEAR_PROBES
             while new[slot] != 0:
-                slot = (slot + 1) & mask
+                left -= 1
+                slot = (slot + 1 if left != 0 else h) & mask
             new[slot] = r
 
 
