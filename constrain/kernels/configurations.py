@@ -230,29 +230,6 @@ def step_configuration(A, H, S, c, b):
         c = whole(A, H, S, c)
 
 
-@kernel("i(arena, arena, arena, i, i)")
-def leads_on(A, H, S, c, b):
-    """Whether c, of a dynamic lexer, has a successor by byte b, without making it: where a token ends, nobody asks what
-    may come next."""
-    d = peek_configuration(A, c, b)
-    if d != 0:
-        return d != NONE
-    start = np.int64(S[0])
-    last = c + KEY + size(A, c)
-    for i in range(c + KEY + 1, last, 2):
-        e = step(A, H, S, A[i + 1], b)
-        if continues(A, e):
-            S[0] = start
-            return 1
-        t = tags(A, H, S, e)
-        if t != NO_TAGS:
-            push(S, A[i] >> 1)
-            push(S, t)
-    p = scan_all(A, H, S, start) if S[0] > start else 0
-    S[0] = start
-    return p != 0
-
-
 @kernel("i(arena, arena, arena, i)")
 def accepts_as_it_is(A, H, S, c):
     """Whether the text so far is a member, nothing added."""

@@ -29,127 +29,22 @@ from constrain.kernels.arena import (
     N_MASKS,
     N_NODES,
     N_TOKENS,
-    N_VISITED,
     N_WALKS,
-    NEXT_SAME,
-    NONE,
-    OWN,
-    SEEN,
     SERIAL,
-    TRIE,
     push,
     region,
     room,
     size,
 )
-from constrain.kernels.configurations import (
-    MASK_OF,
-    WATCHING,
-    accepts,
-    fresh,
-    leads_on,
-    peek_configuration,
-    step_configuration,
-)
-from constrain.kernels.earley import GREEDY, scan
+from constrain.kernels.configurations import MASK_OF, WATCHING, accepts
+from constrain.kernels.crossing import FRAME, cross, walk_configuration
+from constrain.kernels.earley import GREEDY
 from constrain.kernels.greedy import greedy_mask
 from constrain.kernels.insides import inside
-from constrain.kernels.walks import (
-    BITMAP,
-    BLOCK,
-    BLOCKS,
-    ENDS,
-    N_BLOCKS,
-    N_ENDS,
-    N_RUNS,
-    RUNS,
-    SURVIVORS,
-    TOKENS,
-    T,
-)
+from constrain.kernels.walks import BITMAP, TOKENS
 
 IS_WATCHED, IS_ACCEPTING = 1, 2  # what `fill_mask` says
 SEVERAL = -2  # tokens, in the search for a forced one
-
-
-@kernel("void(arena, arena, i)")
-def push_tokens(A, S, token):
-    """Push a token and those with the same bytes, each once a mask."""
-    while token >= 0:
-        if A[A[SEEN] + token] != A[SERIAL]:
-            A[A[SEEN] + token] = A[SERIAL]
-            push(S, token)
-        token = np.int64(A[A[NEXT_SAME] + token])
-
-
-@kernel("void(arena, arena, arena, i, i, i, i)")
-def walk_configuration(A, H, S, states, first, stop, c):
-    """Push the tokens of nodes first..stop-1, a subtree's children (or the whole trie), that keep c alive."""
-    trie = np.int64(A[TRIE])
-    visited = 0
-    i = first
-    if i < stop:
-        S[states + (A[trie + 3 * i] >> 8) - 1] = c
-    while i < stop:
-        word = A[trie + 3 * i]
-        here = states + (word >> 8)
-        end = np.int64(A[trie + 3 * i + 1])
-        d = peek_configuration(A, S[here - 1], word & 255)
-        if d == 0 and end > i + 1:
-            d = step_configuration(A, H, S, S[here - 1], word & 255)
-        elif d == 0:  # nothing below
-            d = NONE + leads_on(A, H, S, S[here - 1], word & 255)
-        visited += 1
-        if d == NONE:
-            i = end
-            continue
-        S[here] = d
-        if A[trie + 3 * i + 2] >= 0:
-            push_tokens(A, S, A[trie + 3 * i + 2])
-        i += 1
-    A[N_VISITED] += visited
-
-
-@kernel("i(arena, arena, arena, i, i)")
-def meets_survivors(A, H, S, c, block):
-    """Whether c can begin with a byte with which the lexeme of the block could also go on."""
-    for w in range(8):
-        bits = np.int64(A[block + SURVIVORS + w]) & 0xFFFFFFFF
-        b = w * 32
-        while bits != 0:
-            if bits & 1 and leads_on(A, H, S, c, b):
-                return 1
-            bits >>= 1
-            b += 1
-    return 0
-
-
-@kernel("i(arena, arena, arena, i, i, i, i)")
-def cross(A, H, S, states, p, head, own):
-    """Push the tokens that end the lexeme of the inside set `head` and go on from p; 0 if the whole trie must be
-    walked. own: the tagset that OWN stands for."""
-    trie = np.int64(A[TRIE])
-    for n in range(A[head + N_BLOCKS]):
-        block = A[head + BLOCKS] + BLOCK * n
-        q = scan(A, H, S, p, A[block + T] if A[block + T] != OWN else own)
-        if q == 0:
-            continue
-        for i in range(A[block + ENDS], A[block + ENDS] + A[block + N_ENDS]):
-            push_tokens(A, S, A[trie + 3 * A[i] + 2])
-        c = fresh(A, H, S, q)
-        if meets_survivors(A, H, S, c, block):
-            return 0
-        for run in range(A[block + RUNS], A[block + RUNS] + 3 * A[block + N_RUNS], 3):
-            if not leads_on(A, H, S, c, A[run]):
-                continue
-            for i in range(A[run + 2], A[run + 2] + A[run + 1]):
-                node = np.int64(A[i])
-                if A[trie + 3 * node + 2] >= 0:
-                    push_tokens(A, S, A[trie + 3 * node + 2])
-                if A[trie + 3 * node + 1] > node + 1:
-                    d = step_configuration(A, H, S, c, A[run])
-                    walk_configuration(A, H, S, states, node + 1, A[trie + 3 * node + 1], d)
-    return 1
 
 
 @kernel("i(arena, arena, i, i)")
@@ -203,13 +98,13 @@ def push_sources(A, H, S, c):
                 push(S, -A[k])
 
 
-@kernel("i(arena, arena, arena, i, i)")
-def push_crossing(A, H, S, states, c):
-    """Push the tokens that end a lexeme of c and begin another; 0 if the whole trie must be walked."""
+@kernel("i(arena, arena, arena, i, i, i)")
+def push_crossing(A, H, S, frames, states, c):
+    """Push the tokens that end a lexeme of c, and may begin others; 0 if the whole trie must be walked."""
     for i in range(c + KEY + 1, c + KEY + size(A, c), 2):
         pieces = inside(A, H, S, A[i + 1])
         for k in range(pieces + 1, pieces + 1 + 2 * A[pieces], 2):
-            if not cross(A, H, S, states, A[i] >> 1, A[k], A[k + 1]):
+            if not cross(A, H, S, frames, states, A[i] >> 1, A[k], A[k + 1]):
                 return 0
     return 1
 
@@ -224,14 +119,15 @@ def mask(A, H, S, c):
         A[c + MASK_OF] = greedy_mask(A, H, S, c)
         return np.int64(A[c + MASK_OF])
     bottom = np.int64(S[0])
-    room(S, A[DEPTH] + 4)
+    room(S, (FRAME + 1) * (A[DEPTH] + 4))
     states = bottom + 1
-    S[0] = bottom + A[DEPTH] + 4
+    frames = bottom + A[DEPTH] + 4
+    S[0] = frames + FRAME * (A[DEPTH] + 4)
     sources = np.int64(S[0])
     push_sources(A, H, S, c)  # first: walks use the serial number too
     tokens = np.int64(S[0])
     A[SERIAL] += 1
-    if not push_crossing(A, H, S, states, c):
+    if not push_crossing(A, H, S, frames, states, c):
         A[N_WALKS] += 1
         A[SERIAL] += 1
         tokens = sources
