@@ -5,7 +5,7 @@ than one way to cut it into lexemes, so there a node needs no configuration, onl
 state and lexer state of the one lexeme in progress, and those of the next lexeme if one may begin here. Only where a
 byte may go on with the lexeme or begin the next is the subtree walked with configurations, which are kept.
 
-    frame    [p, lexer, tagset with which the lexeme may end here or NO_TAGS, parser state after it or 0, its lexer]
+    frame    [p, its lexer state, parser state after the lexeme if it may end here (else 0), its lexer state]
 
 Cost: some 10 ns a node, and the parser states that are met for the first time. Twin: tests/naive_mask.py.
 """
@@ -16,8 +16,6 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.arena import (
-    CONFIG,
-    KEY,
     N_VISITED,
     NEXT_SAME,
     NO_TAGS,
@@ -26,11 +24,9 @@ from constrain.kernels.arena import (
     SEEN,
     SERIAL,
     TRIE,
-    intern_list,
     push,
-    sort_groups,
 )
-from constrain.kernels.configurations import peek_configuration, push_fresh, step_configuration
+from constrain.kernels.configurations import configuration_of, peek_configuration, step_configuration
 from constrain.kernels.earley import close, scan
 from constrain.kernels.expressions import TAGS, continues, peek, step, tags
 from constrain.kernels.walks import (
@@ -45,8 +41,8 @@ from constrain.kernels.walks import (
     T,
 )
 
-FRAME = 5
-STATE, LEXER, ENDED_AS, NEXT, NEXT_LEXER = 0, 1, 2, 3, 4  # words of a frame
+FRAME = 4
+STATE, LEXER, NEXT, NEXT_LEXER = 0, 1, 2, 3  # words of a frame
 
 
 @kernel("void(arena, arena, i)")
@@ -101,22 +97,8 @@ def set_frame(A, H, S, frame, p, e):
     """Write the frame of a lexeme of the parser state p whose lexer is in e."""
     t = tags(A, H, S, e)
     q = scan(A, H, S, p, t) if t != NO_TAGS else 0
-    S[frame + STATE], S[frame + LEXER], S[frame + ENDED_AS], S[frame + NEXT] = p, e, t, q
+    S[frame + STATE], S[frame + LEXER], S[frame + NEXT] = p, e, q
     S[frame + NEXT_LEXER] = close(A, H, S, q) if q != 0 else NONE
-
-
-@kernel("i(arena, arena, arena, i)")
-def configuration_of(A, H, S, frame):
-    """The configuration of a frame."""
-    start = np.int64(S[0])
-    push(S, A[S[frame + STATE] + KEY])
-    if continues(A, S[frame + LEXER]):
-        push(S, 2 * S[frame + STATE])
-        push(S, S[frame + LEXER])
-    if S[frame + NEXT] != 0:
-        push_fresh(A, H, S, S[frame + NEXT])
-    sort_groups(S, start + 1, S[0], 2)
-    return intern_list(A, H, S, CONFIG, start)
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
@@ -144,7 +126,10 @@ def walk_frames(A, H, S, frames, states, first, stop):
             if next_e == 0:
                 next_e = step(A, H, S, S[above + NEXT_LEXER], b)
             if next_e != NONE and e != NONE:  # two ways to cut the token
-                d = step_configuration(A, H, S, configuration_of(A, H, S, above), b)
+                c = configuration_of(
+                    A, H, S, S[above + STATE], S[above + LEXER], S[above + NEXT], S[above + NEXT_LEXER]
+                )
+                d = step_configuration(A, H, S, c, b)
                 if d != NONE:
                     push_tokens(A, S, A[trie + 3 * i + 2])
                     walk_configuration(A, H, S, states, i + 1, end, d)

@@ -50,7 +50,7 @@ from constrain.kernels.walks import (
     number_tagset,
     root_children,
     store_triples,
-    untagged,
+    tag_of,
 )
 
 
@@ -306,7 +306,7 @@ def inside_by_exceptions(A, H, S, lexer, reference, pieces):
     for k in range(kept):
         keep_block(A, A[known + BLOCKS] + BLOCK * k, A[head + BLOCKS] + BLOCK * k, A[pieces + 2])
     store_triples(A, S, A[head + BLOCKS] + BLOCK * kept, triples, stop)
-    if untagged(A, lexer) != 0:  # of one terminal, like its reference
+    if tag_of(A, lexer) != 0:  # of one terminal, like its reference
         for k in range(kept + added):
             A[A[head + BLOCKS] + BLOCK * k + T] = OWN
     S[0] = bitmap

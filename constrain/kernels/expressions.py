@@ -534,14 +534,9 @@ def partition_of_fronts(A, H, S, start):
 def partition(A, H, S, e):
     """Bytes of one class have the same derivative of e (Owens et al., section 4.2)."""
     if A[e + PART] == 0:
-        head = e  # what e begins with for certain: of a text, its first character
-        while kind(A, head) == CAT and not is_nullable(A, A[head + KEY]):
-            head = np.int64(A[head + KEY])
-        if A[head + PART] == 0:
-            start = np.int64(S[0])
-            push_fronts(A, S, head)
-            A[head + PART] = partition_of_fronts(A, H, S, start)
-        A[e + PART] = A[head + PART]
+        start = np.int64(S[0])
+        push_fronts(A, S, e)
+        A[e + PART] = partition_of_fronts(A, H, S, start)
     return np.int64(A[e + PART])
 
 

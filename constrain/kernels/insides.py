@@ -22,13 +22,7 @@ from constrain.kernels.arena import ALT, CAT, DEPTH, KEY, NONE, kind, push, regi
 from constrain.kernels.differences import inside_by_difference, inside_by_exceptions, reference_of
 from constrain.kernels.expressions import INSIDE, alt, clamp, is_negative, is_nullable, push_fronts, tags
 from constrain.kernels.slices import MIN_ALIKE, alike, closed, most_covered, text_part
-from constrain.kernels.walks import inside_by_walk, untagged
-
-
-@kernel("i(arena, arena, arena, i)")
-def own_tagset(A, H, S, lexer):
-    """The tagset that OWN stands for in a lexer state of one terminal; 0 for others."""
-    return tags(A, H, S, A[lexer + KEY + 1]) if untagged(A, lexer) != 0 else 0
+from constrain.kernels.walks import inside_by_walk, tag_of, untagged
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -37,14 +31,14 @@ def one_piece(A, H, S, lexer, head):
     known = np.int64(A[lexer + INSIDE])
     if head == 0 and known != 0 and A[known] == 1:
         return known
-    e = untagged(A, lexer)
+    e = untagged(A, H, S, lexer)
     if head == 0 and e != 0:
         head = np.int64(A[e + INSIDE])
     if head == 0:
         head = inside_by_walk(A, H, S, lexer)
     if e != 0:
         A[e + INSIDE] = head
-    own = own_tagset(A, H, S, lexer)
+    own = tags(A, H, S, tag_of(A, lexer)) if e != 0 else 0
     pieces = region(A, 3)
     A[pieces], A[pieces + 1], A[pieces + 2] = 1, head, own
     A[lexer + INSIDE] = pieces
@@ -56,7 +50,7 @@ def inside_of_one(A, H, S, lexer):
     """The pieces of a lexer state that is not taken apart, by the cheapest way that is open to it."""
     if A[lexer + INSIDE] != 0:
         return np.int64(A[lexer + INSIDE])
-    e = untagged(A, lexer)
+    e = untagged(A, H, S, lexer)
     if e != 0 and A[e + INSIDE] != 0:
         return one_piece(A, H, S, lexer, 0)
     text = text_part(A, H, S, lexer)
@@ -75,11 +69,11 @@ def inside_of_one(A, H, S, lexer):
 # --- pieces -----------------------------------------------------------------------------------------------------------
 
 
-@kernel("i(arena, i)")
-def is_whole(A, lexer):
+@kernel("i(arena, arena, arena, i)")
+def is_whole(A, H, S, lexer):
     """Whether nothing of the one terminal of a lexer state was read yet (or it loops)."""
-    e = untagged(A, lexer)
-    return 1 if e != 0 and A[A[lexer + KEY + 1] + KEY] == e else 0
+    e = untagged(A, H, S, lexer)
+    return 1 if e != 0 and e == clamp(A, H, S, A[tag_of(A, lexer) + KEY], A[DEPTH]) else 0
 
 
 @kernel("i(arena, arena, i, i)")
@@ -111,15 +105,15 @@ def stands_apart(A, S, sets, k):
     return 1
 
 
-@kernel("i(arena, arena, i)")
-def push_apart(A, S, lexer):
+@kernel("i(arena, arena, arena, i)")
+def push_apart(A, H, S, lexer):
     """Push the parts of a union that are whole terminals and begin like no other part: how many of the others there
     are."""
     n = size(A, lexer)
     start = np.int64(S[0])
     whole = 0
     for i in range(lexer + KEY, lexer + KEY + n):
-        whole += is_whole(A, A[i])
+        whole += is_whole(A, H, S, A[i])
     if whole == 0:
         return n
     sets = start + n
@@ -131,7 +125,7 @@ def push_apart(A, S, lexer):
             return n
     top = start
     for k in range(n):
-        if is_whole(A, A[lexer + KEY + k]) and stands_apart(A, S, sets, k):
+        if is_whole(A, H, S, A[lexer + KEY + k]) and stands_apart(A, S, sets, k):
             S[top] = A[lexer + KEY + k]
             top += 1
     S[0] = top
@@ -149,7 +143,7 @@ def push_pieces(A, S, pieces):
 def find_pieces(A, H, S, lexer):
     """The pieces of a lexer state."""
     start = np.int64(S[0])
-    others = push_apart(A, S, lexer) if kind(A, lexer) == ALT else 0
+    others = push_apart(A, H, S, lexer) if kind(A, lexer) == ALT else 0
     apart = np.int64(S[0])
     if apart == start:
         return inside_of_one(A, H, S, lexer)

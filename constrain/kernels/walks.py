@@ -33,6 +33,7 @@ from constrain.kernels import kernel
 from constrain.kernels.arena import (
     CAT,
     DEPTH,
+    EPS,
     KEY,
     N_INSIDE,
     N_NODES,
@@ -53,7 +54,7 @@ from constrain.kernels.arena import (
     sort_groups,
 )
 from constrain.kernels.blocks import store_bitmap, store_tokens
-from constrain.kernels.expressions import TAGS, continues, is_nullable, peek, step, tags
+from constrain.kernels.expressions import TAGS, cat, continues, is_nullable, peek, step, tags
 from constrain.kernels.slices import MAIN, NODES, PIECE_NODES, copy_slice, largest_slice
 
 HEAD = 5
@@ -234,9 +235,27 @@ def walk_from_root(A, H, S, e, own, bitmap, piece):
 
 
 @kernel("i(arena, i)")
-def untagged(A, lexer):
+def tag_of(A, lexer):
+    """The tag at the end of a lexer state of only one terminal; else 0."""
+    while kind(A, lexer) == CAT:
+        lexer = np.int64(A[lexer + KEY + 1])
+    return lexer if kind(A, lexer) == TAG else 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def untagged(A, H, S, lexer):
     """What is left of the terminal, in a lexer state of only one; else 0."""
-    return np.int64(A[lexer + KEY]) if kind(A, lexer) == CAT and kind(A, A[lexer + KEY + 1]) == TAG else 0
+    if tag_of(A, lexer) == 0:
+        return 0
+    start = np.int64(S[0])
+    while kind(A, lexer) == CAT:
+        push(S, A[lexer + KEY])
+        lexer = np.int64(A[lexer + KEY + 1])
+    e = np.int64(EPS)
+    for i in range(S[0] - 1, start - 1, -1):
+        e = cat(A, H, S[i], e)
+    S[0] = start
+    return e
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -253,7 +272,7 @@ def inside_by_walk(A, H, S, lexer):
     triples = bitmap + above
     S[0] = triples
     piece = copy_slice(A, S, largest_slice(A, H, S, lexer), bitmap)
-    e = untagged(A, lexer)
+    e = untagged(A, H, S, lexer)
     if e != 0:
         walk_from_root(A, H, S, e, OWN, bitmap, piece)
     else:
