@@ -56,6 +56,7 @@ from constrain.kernels.expressions import (
 PART_OF, ROW_OF, MASK_OF, ACCEPTING, WATCHING, WHOLE = 1, 2, 3, 4, 5, 6  # memo words; ACCEPTING, WATCHING: 1 no, 2 yes
 PARTITION_OF = 2  # memo word of LINEUP
 ASK_WHOLE = -1  # in rows: the open pair has to be asked
+MIN_LEAP = 3  # bytes of a token for which no configurations are made at first
 WATCH = 1 << 40  # added by `advance` to a configuration if one on the way to it is watched
 
 
@@ -332,7 +333,7 @@ def leap(A, H, S, c, first, stop):
 @kernel("i(arena, arena, arena, i, i, i)")
 def advance_slowly(A, H, S, c, first, stop):
     """`advance`, for bytes whose configurations are not all known: made when the one after them is met again."""
-    if not A[A[c + KEY] + GREEDY] and is_cut(A, c):
+    if stop - first >= MIN_LEAP and not A[A[c + KEY] + GREEDY] and is_cut(A, c):
         top = np.int64(A[TOP])
         d = leap(A, H, S, c, first, stop)
         if d == NONE or (d & (WATCH - 1)) >= top:
