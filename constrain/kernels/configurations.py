@@ -33,6 +33,7 @@ from constrain.kernels.arena import (
     PARSER,
     TOKEN_AT,
     TOKEN_BYTES,
+    TOP,
     intern_list,
     push,
     region,
@@ -55,6 +56,7 @@ from constrain.kernels.expressions import (
 PART_OF, ROW_OF, MASK_OF, ACCEPTING, WATCHING, WHOLE = 1, 2, 3, 4, 5, 6  # memo words; ACCEPTING, WATCHING: 1 no, 2 yes
 PARTITION_OF = 2  # memo word of LINEUP
 ASK_WHOLE = -1  # in rows: the open pair has to be asked
+MIN_LEAP = 3  # bytes of a token for which no configurations are made at first
 WATCH = 1 << 40  # added by `advance` to a configuration if one on the way to it is watched
 
 
@@ -265,6 +267,86 @@ def is_complete(A, H, S, c):
     return accepts(A, H, S, c)
 
 
+@kernel("i(arena, i)")
+def token_byte(A, at):
+    """A byte of the text of all tokens."""
+    return (A[A[TOKEN_BYTES] + (at >> 2)] >> ((at & 3) << 3)) & 255
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def configuration_of(A, H, S, p, e, q, lexer):
+    """The configuration of a lexeme of p that the lexer goes on with in e, if any (else NONE), and of the next lexeme,
+    of q in this lexer state, if one may begin (else q is 0)."""
+    start = np.int64(S[0])
+    push(S, A[p + KEY])
+    if continues(A, e):
+        push(S, 2 * p)
+        push(S, e)
+    if q != 0:
+        push(S, 2 * q + 1)
+        push(S, lexer)
+    sort_groups(S, start + 1, S[0], 2)
+    c = intern_list(A, H, S, CONFIG, start)
+    if A[c + WATCHING] == 0:
+        note_watching(A, c)
+    return c
+
+
+@kernel("i(arena, i)")
+def is_cut(A, c):
+    """Whether a configuration of the dynamic lexer is one lexeme in progress, and the beginning of the next or not."""
+    n = size(A, c)
+    return n == 3 or (n == 5 and (A[c + KEY + 1] ^ A[c + KEY + 3]) & 1 != 0)
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def leap(A, H, S, c, first, stop):
+    """The configuration after the bytes first..stop-1 of the text of all tokens, and WATCH, without those in between.
+    NONE if there is none; 0 if a byte both goes on with a lexeme and begins the next."""
+    p, e, q, lexer = np.int64(0), np.int64(NONE), np.int64(0), np.int64(NONE)
+    for k in range(c + KEY + 1, c + KEY + size(A, c), 2):
+        if A[k] & 1 and size(A, c) == 5:
+            q, lexer = np.int64(A[k] >> 1), np.int64(A[k + 1])
+        else:
+            p, e = np.int64(A[k] >> 1), np.int64(A[k + 1])
+    watch = False
+    for at in range(first, stop):
+        b = token_byte(A, at)
+        e = step(A, H, S, e, b)
+        f = step(A, H, S, lexer, b)
+        if f != NONE:
+            if e != NONE:
+                return 0
+            p, e = q, f
+        t = tags(A, H, S, e)
+        q = scan(A, H, S, p, t) if t != NO_TAGS else 0
+        if not continues(A, e):
+            if q == 0:
+                return NONE
+            e = np.int64(NONE)
+        lexer = close(A, H, S, q) if q != 0 else NONE
+        watch = watch or (e != NONE and A[p + WATCHED] == 2) or (q != 0 and A[q + WATCHED] == 2)
+    d = configuration_of(A, H, S, p, e, q, lexer)
+    return d + WATCH if watch else d
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def advance_slowly(A, H, S, c, first, stop):
+    """`advance`, for bytes whose configurations are not all known: made when the one after them is met again."""
+    if stop - first >= MIN_LEAP and not A[A[c + KEY] + GREEDY] and is_cut(A, c):
+        top = np.int64(A[TOP])
+        d = leap(A, H, S, c, first, stop)
+        if d == NONE or (d & (WATCH - 1)) >= top:
+            return d
+    watch = False
+    for i in range(first, stop):
+        c = step_configuration(A, H, S, c, token_byte(A, i))
+        if c == NONE:
+            return NONE
+        watch = watch or A[c + WATCHING] == 2
+    return c + WATCH if watch else c
+
+
 @kernel("i(arena, arena, arena, i, i)", entry=True)
 def advance(A, H, S, c, token):
     """The configuration after the bytes of a token, and WATCH; NONE if it is not allowed (or has no bytes)."""
@@ -274,9 +356,13 @@ def advance(A, H, S, c, token):
         return NONE
     watch = A[c + WATCHING] == 2
     for i in range(start, stop):
-        c = step_configuration(A, H, S, c, (A[A[TOKEN_BYTES] + (i >> 2)] >> ((i & 3) << 3)) & 255)
-        if c == NONE:
+        d = peek_configuration(A, c, token_byte(A, i))
+        if d == 0:
+            d = advance_slowly(A, H, S, c, i, stop)
+            return d if d == NONE or not watch else d | WATCH
+        if d == NONE:
             return NONE
+        c = d
         watch = watch or A[c + WATCHING] == 2
     return c + WATCH if watch else c
 
@@ -290,7 +376,7 @@ def known_step(A, c, token):
         return NONE
     watch = A[c + WATCHING] == 2
     for i in range(start, stop):
-        c = peek_configuration(A, c, (A[A[TOKEN_BYTES] + (i >> 2)] >> ((i & 3) << 3)) & 255)
+        c = peek_configuration(A, c, token_byte(A, i))
         if c <= NONE:
             return c
         watch = watch or A[c + WATCHING] == 2

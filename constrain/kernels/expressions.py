@@ -35,6 +35,7 @@ from constrain.kernels.arena import (
     BYTES,
     CAT,
     EMPTY,
+    ENDED,
     EPS,
     EPSILON,
     FRONTS,
@@ -66,7 +67,6 @@ from constrain.kernels.arena import (
 
 # memo words of expressions (offsets from the record)
 FLAGS, PART, ROW, TAGS, INSIDE, LIFE, CLAMPED, RAW = 1, 2, 3, 4, 5, 6, 7, 8
-TAIL = INSIDE  # of TAG(t), in which no lexeme goes on: t from its second byte on, and this tag
 NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # FLAGS; those of the next line are set by automata/lower.py
 CHARACTER, ANY_CHARACTER, UNIVERSAL = 16, 32, 64  # one character of a set; of all; every text of characters and more
 FIRST_SLICE = 8  # bit FIRST_SLICE + j of FLAGS: every character of the vocabulary's slice j is in e (`engine` says so)
@@ -74,6 +74,8 @@ ALIVE, DEAD, FIRST_SERIAL = 1, 2, 3  # LIFE; a larger value marks a visit of the
 
 # memo words of partitions
 CLASSES, REPRESENTATIVES = 1, 2
+
+TAIL = 1  # memo word of ENDED(t): t and its tag, without the byte set that t begins with if it is one of those
 
 
 class SearchLimit(Exception):
@@ -801,9 +803,9 @@ def lexer_state(A, H, S, start):
     for i in range(start, stop):  # (head, what follows it)
         e = np.int64(S[i])
         has_head = kind(A, e) == CAT and kind(A, A[e + KEY]) == BYTES
-        end = tag(A, H, e)
+        end = intern1(A, H, ENDED, e)
         if A[end + TAIL] == 0:
-            A[end + TAIL] = followed(A, H, S, A[e + KEY + 1] if has_head else e, end)
+            A[end + TAIL] = followed(A, H, S, A[e + KEY + 1] if has_head else e, tag(A, H, e))
         push(S, A[e + KEY] if has_head else EPS)
         push(S, A[end + TAIL])
     sort_groups(S, stop, S[0], 2)

@@ -81,3 +81,25 @@ def test_what_is_asked_for_once_is_freed_at_once() -> None:
             assert computation() is None and document() is None, schema
     finally:
         gc.enable()
+
+
+def test_keys_that_end_alike_share_walks() -> None:
+    """What is left of a key, and the whitespace before it, are walked once for all schemas."""
+    vocabulary = vocabularies.tiny()
+    automaton = constrain.TokenAutomaton(vocabulary)
+    row = np.zeros(vocabulary.words, np.uint32)
+
+    def walks(key: str, text: bytes) -> int:
+        schema = {"type": "object", "properties": {key: {"type": "null"}}, "required": [key]}
+        source = constrain.json_schema({**schema, "additionalProperties": False})
+        matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+        assert matcher.advance_bytes(text)
+        before = int(automaton.A[arena.N_INSIDE])
+        matcher.fill_mask(row)
+        return int(automaton.A[arena.N_INSIDE]) - before
+
+    assert walks("first_name", b"{") == 2  # whitespace, and the key with its quote
+    assert walks("last_name", b"{") == 1
+    assert walks("first_name", b'{"first') == 1
+    assert walks("last_name", b'{"last') == 0
+    assert walks("name", b'{"') == 1

@@ -53,6 +53,15 @@ def test_growth_keeps_ids_memos_and_keys():
     assert all(key_of(store, record) == (KIND, key) for record, key in zip(ids, keys, strict=True))
 
 
+def test_records_that_belong_into_the_same_place():
+    """All keys add up to the same number: next to none of these records is where it is looked for first."""
+    store = Store(words=1 << 18)
+    keys = [[n, 5000 - n] for n in range(5000)]
+    ids = [intern(store, KIND, key) for key in keys]
+    assert len(set(ids)) == len(keys)
+    assert [intern(store, KIND, key) for key in reversed(keys)] == ids[::-1]
+
+
 def test_records_at_fixed_places():
     store = Store()
     for kind, key, record in (
@@ -60,6 +69,7 @@ def test_records_at_fixed_places():
         (arena.EPSILON, [], arena.EPS),
         (arena.NOT, [arena.NONE], arena.ALL),
         (arena.TAGSET, [], arena.NO_TAGS),
+        (arena.TAGSET, [0], arena.OWN),
     ):
         assert intern(store, kind, key) == record
 
