@@ -60,6 +60,7 @@ UNIFORM = 19  # successors of a whole class of characters (slices.py)
 REMAINDER = 20  # expressions again
 TERMINALS = 24  # what parser states wait for (earley.py)
 LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (greedy.py)
+CONTENT, FOLLOWING, LOOPS = 28, 29, 30  # likewise (blocks.py, following.py)
 PREDICTION, AWAITED = 25, 26  # what parser states share (earley.py)
 
 # records at fixed places, made by `init`
