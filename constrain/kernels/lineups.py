@@ -68,7 +68,7 @@ from constrain.kernels.blocks import (
     set_tokens,
     store_inside,
 )
-from constrain.kernels.expressions import continues, peek, step, tags
+from constrain.kernels.expressions import alt, continues, peek, step, tags
 from constrain.kernels.slices import MIN_ALIKE, alike
 
 INSIDE = 1  # memo word of LINEUP
@@ -201,21 +201,23 @@ def walk_lineup(A, H, S, node, frames, bitmap, has_base, skip):
 
 @kernel("i(arena, arena, arena, i, i)")
 def reference_of(A, H, S, node, lexer):
-    """The part of a union that takes most words, if the union takes them the same way; else 0."""
+    """The part of a union that takes most words, if the union takes them the same way; else 0.
+
+    All alternatives together that take words: names, and what competes with names.
+    """
     stop = np.int64(A[A[TRIE] + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
     if kind(A, lexer) != ALT or stop - node < LARGE:
         return 0
-    best = 0
-    most = MIN_ALIKE - 1
+    start = np.int64(S[0])
     for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
-        part = np.int64(A[i])
-        if step(A, H, S, part, 0x71) == NONE or step(A, H, S, part, 0x7A) == NONE:  # q and z: few keywords begin so
-            continue
-        n = alike(A, H, S, part, lexer)
-        if n > most:
-            best = part
-            most = n
-    return best
+        if step(A, H, S, A[i], 0x71) != NONE and step(A, H, S, A[i], 0x7A) != NONE:  # q and z: few keywords begin so
+            push(S, A[i])
+    n = S[0] - start
+    if n == 0 or n == size(A, lexer):
+        S[0] = start
+        return 0
+    part = alt(A, H, S, start)
+    return part if alike(A, H, S, part, lexer) >= MIN_ALIKE else 0
 
 
 @kernel("void(arena, arena, i, i, i)")
