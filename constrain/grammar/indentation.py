@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -214,12 +215,12 @@ class _Lines:
         place = here if has_column else here._replace(columns=())
         shown = f"{name}@{here.columns[-1].column}" if has_column else str(name)
 
-        def expand() -> list[list[Symbol]]:
-            alternatives = self.table[symbol] if isinstance(symbol, str) else _links(symbol)
-            return [symbols for each in alternatives for symbols in self._sequences(each, place, to)]
-
         right_recursive = isinstance(symbol, Counted) or symbol in self.right_recursive
-        return self._made(shown, (symbol, place, to), expand, right_recursive)
+        return self._made(shown, self._expand_rule, (symbol, place, to), right_recursive)
+
+    def _expand_rule(self, symbol: str | Counted, here: _Place, to: int) -> list[list[Symbol]]:
+        alternatives = self.table[symbol] if isinstance(symbol, str) else _links(symbol)
+        return [symbols for each in alternatives for symbols in self._sequences(each, here, to)]
 
     def _has_column(self, symbol: str | Counted, at: int, to: int) -> bool:
         """Whether a rule outside of brackets has to do with lines."""
@@ -231,17 +232,16 @@ class _Lines:
 
         last: the character of the run before, if that run would have taken one more of them.
         """
+        return self._made(f"block@{column.column}", self._expand_block, (rest, here, column, to, last), True)
 
-        def expand() -> list[list[Symbol]]:
-            ways: list[list[Symbol]] = [[_FORM_FEED, self.block(rest, here, Column(), to)]]
-            for run, further, character in self._runs(column, last):
-                ways.append([run, self.block(rest, here, further, to, character)])
-            if column.is_inside(here.columns[-1]):
-                inside = _Place(False, 0, (*here.columns, column))
-                ways += self._sequences(rest, inside, to)
-            return ways
-
-        return self._made(f"block@{column.column}", (rest, here, column, to, last), expand, True)
+    def _expand_block(self, rest: Alternative, here: _Place, column: Column, to: int, last: str) -> list[list[Symbol]]:
+        ways: list[list[Symbol]] = [[_FORM_FEED, self.block(rest, here, Column(), to)]]
+        for run, further, character in self._runs(column, last):
+            ways.append([run, self.block(rest, here, further, to, character)])
+        if column.is_inside(here.columns[-1]):
+            inside = _Place(False, 0, (*here.columns, column))
+            ways += self._sequences(rest, inside, to)
+        return ways
 
     def _runs(self, column: Column, last: str) -> Iterator[tuple[Terminal, Column, str]]:
         """(the lexeme, the column behind it, its character unless the run is the longest that there is)."""
@@ -258,10 +258,10 @@ class _Lines:
                 yield run, behind, "\t" if n < MAX_TABS else ""
 
     def _made(
-        self, name: str, key: tuple[object, ...], expand: Callable[[], list[list[Symbol]]], right_recursive: bool
+        self, name: str, expand: Callable[..., list[list[Symbol]]], key: tuple[object, ...], right_recursive: bool
     ) -> Nonterminal:
-        if key not in self.made:
-            self.made[key] = Nonterminal(name, expand, (self.number, *key), right_recursive)
+        if key not in self.made:  # PERF: no closures, half of all objects that the collector of garbage looked at
+            self.made[key] = Nonterminal(name, partial(expand, *key), (self.number, *key), right_recursive)
         return self.made[key]
 
     def _sequences(self, alternative: Alternative, here: _Place, to: int) -> list[list[Symbol]]:
