@@ -49,7 +49,7 @@ from constrain.kernels.blocks import (
     store_inside,
 )
 from constrain.kernels.expressions import continues, peek, step, tags
-from constrain.kernels.lineups import FRAME, INSIDE, push_end, push_exit
+from constrain.kernels.lineups import FRAME, INSIDE, push_end, push_exit, step_lineup
 
 ALIVE, LATEST = 2, 3  # memo words of FOLLOWING: its forks; the LOOPS that it was asked for last
 
@@ -165,14 +165,37 @@ def among(A, left, lexer):
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
-def forks_alive(A, H, S, forks, n, lexer):
-    """[n, where...]: of n forks, those with nodes below at which a lexeme may begin that decides something."""
+def may_fail(A, H, S, node, left, frames):
+    """Whether below a node all pairs of LEFT may come to nothing before one of them ends; else what is behind them
+    decides nothing."""
+    trie = np.int64(A[TRIE])
+    start = frames + FRAME * (np.int64(A[trie + 3 * node]) >> 8)
+    S[start] = size(A, left) >> 1
+    for w in range(size(A, left)):
+        S[start + 3 + w] = A[left + KEY + w]
+    i = node + 1
+    while i < A[trie + 3 * node + 1]:
+        word = np.int64(A[trie + 3 * i])
+        after = frames + FRAME * (word >> 8)
+        A[N_VISITED] += 1
+        if step_lineup(A, H, S, after - FRAME, after, word & 255):
+            i = np.int64(A[trie + 3 * i + 1])
+        elif S[after] == 0:
+            return 1
+        else:
+            i += 1
+    return 0
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def forks_alive(A, H, S, forks, n, lexer, frames):
+    """[n, where...]: of n forks, those below which a lexeme that begins there may decide something."""
     start = np.int64(S[0])
     for fork in range(forks, forks + 3 * n, 3):
-        node = np.int64(A[fork + 1])
+        node, left = np.int64(A[fork + 1]), np.int64(A[fork + 2])
         if A[A[TRIE] + 3 * node + 1] > node + 1:
             e = step(A, H, S, lexer, A[fork])
-            if e != NONE and not among(A, A[fork + 2], e):
+            if e != NONE and not among(A, left, e) and may_fail(A, H, S, node, left, frames):
                 push(S, fork)
     count = S[0] - start
     out = region(A, 1 + count)
@@ -206,9 +229,9 @@ def walk_from(A, H, S, found):
         for start in range(starts, rows, 2):
             blocks = walk_looping(A, H, S, S[start], S[start + 1], frames, bitmap, lexer, loops, blocks)
         head = store_inside(A, H, S, 0, bitmap, starts, rows, blocks)
-    S[0] = bitmap
     if loops == 0:
-        A[found + ALIVE] = forks_alive(A, H, S, forks, A[content + N_FORKS], lexer)
+        A[found + ALIVE] = forks_alive(A, H, S, forks, A[content + N_FORKS], lexer, frames)
+    S[0] = bitmap
     A[found + INSIDE] = head
     return head
 
