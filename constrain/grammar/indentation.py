@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from constrain.automata import syntax
 from constrain.errors import GrammarError, UnsatisfiableError
@@ -75,6 +76,22 @@ class _Place(NamedTuple):
     columns: tuple[Column, ...]
 
 
+class _At(NamedTuple):
+    """As `_Place`, whatever the columns are: how many blocks have ended since the first symbol."""
+
+    bracket: bool
+    at: int
+    ended: int = 0
+
+
+class _Later(NamedTuple):
+    """A symbol that depends on columns: given these, `make` makes it from the other words."""
+
+    make: Callable[..., Symbol]
+    ended: int
+    words: tuple[Any, ...]
+
+
 @dataclass(eq=False)
 class _Lines:
     """What one grammar's nonterminals have in common; its number makes their keys differ from other grammars'."""
@@ -88,6 +105,7 @@ class _Lines:
 
     def __post_init__(self) -> None:
         self.known: dict[tuple[str, bool], Pairs] = {}
+        self.ways: dict[tuple[object, ...], list[list[Symbol | _Later]]] = {}
         self._find_pairs()
         self.nullable = nullable_rules(self.table)
         self.hoisted = self._find_hoisted()
@@ -193,34 +211,37 @@ class _Lines:
     def rule(self, symbol: str | Counted, here: _Place, to: int) -> Nonterminal:
         """X[f, a>b]@c."""
         name = symbol if isinstance(symbol, str) else symbol.symbol
-        has_column = here.at == 1 or name in self.indented or (isinstance(symbol, Counted) and to == 1)
-        column = here.columns[-1] if has_column and not here.bracket else None
-        place = _Place(here.bracket, here.at, () if column is None else (column,))
-        shown = str(name) if column is None else f"{name}@{column.column}"
-
-        def expand() -> list[list[Symbol]]:
-            alternatives = self.table[symbol] if isinstance(symbol, str) else _links(symbol)
-            return [symbols for each in alternatives for symbols in self._sequences(each, place, to)]
+        has_column = not here.bracket and self._has_column(symbol, here.at, to)
+        place = here if has_column else here._replace(columns=())
+        shown = f"{name}@{here.columns[-1].column}" if has_column else str(name)
 
         right_recursive = isinstance(symbol, Counted) or symbol in self.right_recursive
-        return self._made(shown, (symbol, place, to), expand, right_recursive)
+        return self._made(shown, self._expand_rule, (symbol, place, to), right_recursive)
+
+    def _expand_rule(self, symbol: str | Counted, here: _Place, to: int) -> list[list[Symbol]]:
+        alternatives = self.table[symbol] if isinstance(symbol, str) else _links(symbol)
+        return [symbols for each in alternatives for symbols in self._sequences(each, here, to)]
+
+    def _has_column(self, symbol: str | Counted, at: int, to: int) -> bool:
+        """Whether a rule outside of brackets has to do with lines."""
+        name = symbol if isinstance(symbol, str) else symbol.symbol
+        return at == 1 or name in self.indented or (isinstance(symbol, Counted) and to == 1)
 
     def block(self, rest: Alternative, here: _Place, column: Column, to: int, last: str = "") -> Nonterminal:
         """What follows an indent, when the line is indented to `column` so far; here: outside of the block.
 
         last: the character of the run before, if that run would have taken one more of them.
         """
+        return self._made(f"block@{column.column}", self._expand_block, (rest, here, column, to, last), True)
 
-        def expand() -> list[list[Symbol]]:
-            ways: list[list[Symbol]] = [[_FORM_FEED, self.block(rest, here, Column(), to)]]
-            for run, further, character in self._runs(column, last):
-                ways.append([run, self.block(rest, here, further, to, character)])
-            if column.is_inside(here.columns[-1]):
-                inside = _Place(False, 0, (*here.columns, column))
-                ways += self._sequences(rest, inside, to)
-            return ways
-
-        return self._made(f"block@{column.column}", (rest, here, column, to, last), expand, True)
+    def _expand_block(self, rest: Alternative, here: _Place, column: Column, to: int, last: str) -> list[list[Symbol]]:
+        ways: list[list[Symbol]] = [[_FORM_FEED, self.block(rest, here, Column(), to)]]
+        for run, further, character in self._runs(column, last):
+            ways.append([run, self.block(rest, here, further, to, character)])
+        if column.is_inside(here.columns[-1]):
+            inside = _Place(False, 0, (*here.columns, column))
+            ways += self._sequences(rest, inside, to)
+        return ways
 
     def _runs(self, column: Column, last: str) -> Iterator[tuple[Terminal, Column, str]]:
         """(the lexeme, the column behind it, its character unless the run is the longest that there is)."""
@@ -237,17 +258,28 @@ class _Lines:
                 yield run, behind, "\t" if n < MAX_TABS else ""
 
     def _made(
-        self, name: str, key: tuple[object, ...], expand: Callable[[], list[list[Symbol]]], right_recursive: bool
+        self, name: str, expand: Callable[..., list[list[Symbol]]], key: tuple[object, ...], right_recursive: bool
     ) -> Nonterminal:
-        if key not in self.made:
-            self.made[key] = Nonterminal(name, expand, (self.number, *key), right_recursive)
+        if key not in self.made:  # PERF: no closures, half of all objects that the collector of garbage looked at
+            self.made[key] = Nonterminal(name, partial(expand, *key), (self.number, *key), right_recursive)
         return self.made[key]
 
     def _sequences(self, alternative: Alternative, here: _Place, to: int) -> list[list[Symbol]]:
         """An alternative's symbols, for each way to lead from `here` to `to`."""
-        return list(self._ways(alternative, here, to))
+        # PERF: the same for all columns but for some symbols; a block is asked about at a hundred columns and more
+        key = (alternative, here.bracket, here.at, to)
+        ways = self.ways.get(key)
+        if ways is None:
+            ways = self.ways[key] = list(self._ways(alternative, _At(here.bracket, here.at), to))
+        columns, n = here.columns, len(here.columns)
+        return [
+            [each.make(columns[: n - each.ended], *each.words) if isinstance(each, _Later) else each for each in way]
+            for way in ways
+        ]
 
-    def _ways(self, rest: Alternative, here: _Place, to: int, closed: tuple[bool, ...] = ()) -> Iterator[list[Symbol]]:
+    def _ways(
+        self, rest: Alternative, here: _At, to: int, closed: tuple[bool, ...] = ()
+    ) -> Iterator[list[Symbol | _Later]]:
         """closed: for each bracket that the alternative has opened, whether one was open before it."""
         if not rest:
             if here.at == to:
@@ -256,10 +288,10 @@ class _Lines:
         symbol, rest = rest[0], rest[1:]
         if symbol == self.layout.indent:
             if here.at == 1 and not here.bracket and (0, to) in self._pairs_of_alternative(rest, False):
-                yield [self.block(rest, here, Column(), to)]
+                yield [_Later(self._block_in, here.ended, (rest, to))]
             return
         if symbol == self.layout.dedent:
-            yield from self._ways(rest, here._replace(columns=here.columns[:-1]), to, closed)
+            yield from self._ways(rest, here._replace(ended=here.ended + 1), to, closed)
             return
         outer = here.bracket
         if self._is(symbol, self.layout.close):
@@ -273,21 +305,33 @@ class _Lines:
             for following in self._ways(rest, here._replace(bracket=outer, at=after), to, closed):
                 yield [*first, *following]
 
-    def _symbols(self, symbol: TableSymbol, here: _Place, after: int, bracket: bool) -> list[Symbol]:
+    def _symbols(self, symbol: TableSymbol, here: _At, after: int, bracket: bool) -> list[Symbol | _Later]:
         """One symbol of an alternative, with the indentation before it; bracket: are we between brackets after it?"""
         if symbol == self.layout.newline:
             return [self.line_end]
+        before: list[Symbol | _Later] = [_Later(self._indentation, here.ended, ())] if here.at == 1 else []
         if isinstance(symbol, Terminal):
-            return [*self._indentation(here), self._terminal(symbol, bracket)]
+            return [*before, self._terminal(symbol, bracket)]
         assert isinstance(symbol, str | Counted)
         name = symbol.symbol if isinstance(symbol, Counted) else symbol
         hoisted = isinstance(name, Terminal) or name in self.hoisted
-        if here.at == 1 and hoisted and not nullable_symbol(symbol, self.nullable):
-            return [*self._indentation(here), self.rule(symbol, here._replace(at=0), after)]
-        return [self.rule(symbol, here, after)]
+        if before and hoisted and not nullable_symbol(symbol, self.nullable):
+            return [*before, self._rule_at(symbol, here._replace(at=0), after)]
+        return [self._rule_at(symbol, here, after)]
 
-    def _indentation(self, here: _Place) -> list[Symbol]:
-        return [indentation(here.columns[-1], self.layout.tab)] if here.at == 1 else []
+    def _rule_at(self, symbol: str | Counted, here: _At, to: int) -> Symbol | _Later:
+        if here.bracket or not self._has_column(symbol, here.at, to):
+            return self.rule(symbol, _Place(here.bracket, here.at, ()), to)
+        return _Later(self._rule_in, here.ended, (symbol, here.at, to))
+
+    def _rule_in(self, columns: tuple[Column, ...], symbol: str | Counted, at: int, to: int) -> Symbol:
+        return self.rule(symbol, _Place(False, at, columns[-1:]), to)
+
+    def _block_in(self, columns: tuple[Column, ...], rest: Alternative, to: int) -> Symbol:
+        return self.block(rest, _Place(False, 1, columns), Column(), to)
+
+    def _indentation(self, columns: tuple[Column, ...]) -> Symbol:
+        return indentation(columns[-1], self.layout.tab)
 
     def _terminal(self, terminal: Terminal, bracket: bool) -> Terminal:
         """A terminal that says what is ignored after it."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 from constrain.automata import intervals, syntax
 from constrain.automata.python import parse_python
@@ -92,7 +92,7 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
             return terminal(old)
         if old not in nonterminals:
             key = None if old.key is None else ("whole words", characters, before_words, old.key)
-            nonterminals[old] = Nonterminal(old.name, lambda: alternatives(old), key, old.right_recursive, old.watched)
+            nonterminals[old] = Nonterminal(old.name, partial(alternatives, old), key, old.right_recursive, old.watched)
         return nonterminals[old]
 
     def alternatives(old: Nonterminal) -> Sequence[Sequence[Symbol]]:

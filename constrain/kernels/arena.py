@@ -48,8 +48,8 @@ ROOT = 27  # region: the trie's child of the root by each byte, or -1; 0: not kn
 N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
 HEADER = 64
 
-KIND_BITS = 5
-KIND_MASK = 31
+KIND_BITS = 6
+KIND_MASK = 63
 MEMO = 8
 WORDS_A_SLOT = 4  # of A, in bits, as `near_slot` spreads records over H
 NEAR, NEAR_PROBES = 32, 8  # slots among which the hash chooses; how many are tried before any slot of H may be meant
@@ -63,8 +63,9 @@ UNIFORM = 19  # successors of a whole class of characters (slices.py)
 REMAINDER = 20  # expressions again
 TERMINALS = 24  # what parser states wait for (earley.py)
 LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (greedy.py)
+CONTENT, FOLLOWING, LOOPS = 28, 29, 30  # likewise (blocks.py, following.py)
 PREDICTION, AWAITED = 25, 26  # what parser states share (earley.py)
-FRONTS, ENDED = 28, 29  # byte sets with which an expression can begin; a terminal with its tag (expressions.py)
+FRONTS, ENDED = 31, 32  # byte sets with which an expression can begin; a terminal with its tag (expressions.py)
 
 # records at fixed places, made by `init`
 NONE = HEADER  # the expression without any text; also "dead" for configurations

@@ -5,8 +5,11 @@ of the parser, and sets the bits of the tokens where nothing is. Here rows are s
 again for a walk that takes over most of them.
 
     inside   [base, n, tokens at, bitmap or 0, blocks at, m]     base: the inside of the first lexer state alone, or 0
-    block    [i, t, ends, n, restarts, n, runs, n, forks, n]     runs: [byte, n, nodes at], forks: [byte, node, LEFT]
+    block    [i, t, ends, n, CONTENT or 0]
+    CONTENT(k, m, f, k nodes: restarts, m runs: byte, n, n nodes, f forks: byte, node, LEFT)
     TOKENSET(words of a bitmap)        equal sets of many tokens are one
+
+A block says of which lexeme it is, and its content where the next one begins. Contents of many blocks are the same.
 
 Cost: linear in rows; a bitmap has a bit for each token of the vocabulary. Twin: tests/naive_mask.py.
 """
@@ -17,6 +20,7 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.arena import (
+    CONTENT,
     KEY,
     LEFT,
     N_TOKENS,
@@ -37,11 +41,13 @@ from constrain.kernels.arena import (
 
 MARK, NUMBERS = 1, 2  # memo words of TAGSET: serial of the walk that saw it; region: 1 + number of its block, by pair
 BASE, N_INNER, INNER, INNER_BITS, BLOCKS, N_BLOCKS, HEAD = 0, 1, 2, 3, 4, 5, 6
-PAIR, ENDED_AS, ENDS, RESTARTS, RUNS, FORKS, BLOCK = 0, 1, 2, 4, 6, 8, 10  # each table's size is in the next word
+PAIR, ENDED_AS, ENDS, N_ENDS, CONTENT_OF, BLOCK = 0, 1, 2, 3, 4, 5
+N_RESTARTS, N_RUNS, N_FORKS, RESTARTS = KEY, KEY + 1, KEY + 2, KEY + 3  # of CONTENT
 MAX_PAIRS = 6
 RESTART, END, FORK, NAME = 256, 257, 258, 514  # keys of rows; an exit's is its byte, a fork's FORK + its byte
 KEYS = 515
 FEW_ROWS = 64  # rows that are sorted in place
+FEW_NODES = 1024  # nodes of subtrees whose tokens are looked through one by one
 
 
 @kernel("void(arena, arena, i, i)")
@@ -75,11 +81,26 @@ def block_number(A, S, frame, n):
     return np.int64(A[at]) - 1
 
 
+@kernel("void(arena, i, i)")
+def order_nodes(S, rows, stop):
+    """Sort the rows that have the same block and key by node."""
+    first = rows
+    while first < stop:
+        end = first + 4
+        ordered = True
+        while end < stop and S[end] == S[first] and S[end + 1] == S[first + 1]:
+            ordered = ordered and S[end - 2] < S[end + 2]
+            end += 4
+        if not ordered:
+            sort_groups(S, first, end, 4)
+        first = end
+
+
 @kernel("i(arena, i, i, i)")
 def order_rows(S, rows, stop, blocks):
     """Sort rows by block, key and node; where they are then.
 
-    A counting sort, where rows are many: keys are few.
+    A counting sort by block and key, where rows are many: keys are few.
     """
     if stop - rows <= 4 * FEW_ROWS:
         sort_groups(S, rows, stop, 4)
@@ -101,66 +122,80 @@ def order_rows(S, rows, stop, blocks):
         for w in range(4):
             S[S[key] + w] = S[row + w]
         S[key] += 4
+    order_nodes(S, sorted_rows, at)
     return sorted_rows
 
 
-@kernel("i(arena, arena, i, i, i, i)")
-def store_nodes(A, S, row, stop, block, key):
-    """Store the nodes of the sorted rows with this block and key, from `row` on: [where, n] at `block`; the next
-    row."""
+@kernel("i(arena, i, i)")
+def end_of_key(S, row, stop):
+    """The first of the sorted rows behind `row` that has another block or key."""
     end = row
-    while end < stop and S[end] == S[row] and S[end + 1] == key:
+    while end < stop and S[end] == S[row] and S[end + 1] == S[row + 1]:
         end += 4
-    nodes = region(A, (end - row) // 4)
-    A[block] = nodes
-    A[block + 1] = (end - row) // 4
-    for k in range(row, end, 4):
-        A[nodes] = S[k + 2]
-        nodes += 1
     return end
 
 
-@kernel("i(arena, arena, i, i, i)")
-def store_block(A, S, row, stop, block):
+@kernel("void(arena, i, i)")
+def push_nodes(S, row, end):
+    """Push the nodes of rows."""
+    for k in range(row, end, 4):
+        push(S, S[k + 2])
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def store_content(A, H, S, row, stop, block):
+    """Store the rows of one block, sorted, but its ends and its name; the row behind them."""
+    start = np.int64(S[0])
+    for _ in range(3):
+        push(S, 0)
+    number = np.int64(S[row])
+    restarts = row
+    while restarts < stop and S[restarts] == number and S[restarts + 1] < RESTART:
+        restarts = end_of_key(S, restarts, stop)
+    end = restarts
+    if restarts < stop and S[restarts] == number and S[restarts + 1] == RESTART:
+        end = end_of_key(S, restarts, stop)
+    S[start] = (end - restarts) >> 2
+    push_nodes(S, restarts, end)
+    while row < restarts:
+        last = end_of_key(S, row, stop)
+        S[start + 1] += 1
+        push(S, S[row + 1])
+        push(S, (last - row) >> 2)
+        push_nodes(S, row, last)
+        row = last
+    row = end
+    while row < stop and S[row] == number and S[row + 1] < NAME:
+        if S[row + 1] == END:
+            last = end_of_key(S, row, stop)
+            A[block + N_ENDS] = (last - row) >> 2
+            A[block + ENDS] = region(A, A[block + N_ENDS])
+            for k in range(A[block + N_ENDS]):
+                A[A[block + ENDS] + k] = S[row + 4 * k + 2]
+            row = last
+            continue
+        S[start + 2] += 1
+        push(S, S[row + 1] - FORK)
+        push(S, S[row + 2])
+        push(S, S[row + 3])
+        row += 4
+    if S[0] == start + 3:
+        S[0] = start
+    else:
+        A[block + CONTENT_OF] = intern_list(A, H, S, CONTENT, start)
+    return row
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def store_block(A, H, S, row, stop, block):
     """Store the sorted rows of one block, from `row` on; the next row."""
     number = np.int64(S[row])
-    runs = 0
-    forks = 0
-    end = row
-    while end < stop and S[end] == number:
-        if FORK <= S[end + 1] < NAME:
-            forks += 1
-        elif S[end + 1] < 256 and (end == row or S[end + 1] != S[end - 3]):
-            runs += 1
-        end += 4
-    run = region(A, 3 * runs)
-    A[block + RUNS] = run
-    A[block + RUNS + 1] = runs
-    fork = region(A, 3 * forks)
-    A[block + FORKS] = fork
-    A[block + FORKS + 1] = forks
-    while row < end:
-        key = np.int64(S[row + 1])
-        if key < 256:
-            A[run] = key
-            where = region(A, 2)
-            row = store_nodes(A, S, row, end, where, key)
-            A[run + 1] = A[where + 1]
-            A[run + 2] = A[where]
-            run += 3
-        elif key == RESTART or key == END:
-            row = store_nodes(A, S, row, end, block + (RESTARTS if key == RESTART else ENDS), key)
-        elif key == NAME:
-            A[block + PAIR] = S[row + 2]
-            A[block + ENDED_AS] = S[row + 3]
-            row += 4
-        else:
-            A[fork] = key - FORK
-            A[fork + 1] = S[row + 2]
-            A[fork + 2] = S[row + 3]
-            fork += 3
-            row += 4
-    return end
+    row = store_content(A, H, S, row, stop, block)
+    if row < stop and S[row] == number:
+        A[block + PAIR] = S[row + 2]
+        A[block + ENDED_AS] = S[row + 3]
+        row += 4
+    return row
 
 
 @kernel("void(arena, arena, i, i, i, i)")
@@ -196,11 +231,17 @@ def keep_rows(A, H, S, head, frame, blocks, shift):
         S[frame + 2] = A[block + ENDED_AS]
         number = block_number(A, S, frame, blocks)
         blocks = max(blocks, number + 1)
-        keep_nodes(A, S, number, END, A[block + ENDS], A[block + ENDS + 1])
-        keep_nodes(A, S, number, RESTART, A[block + RESTARTS], A[block + RESTARTS + 1])
-        for run in range(A[block + RUNS], A[block + RUNS] + 3 * A[block + RUNS + 1], 3):
-            keep_nodes(A, S, number, A[run], A[run + 2], A[run + 1])
-        for fork in range(A[block + FORKS], A[block + FORKS] + 3 * A[block + FORKS + 1], 3):
+        keep_nodes(A, S, number, END, A[block + ENDS], A[block + N_ENDS])
+        content = np.int64(A[block + CONTENT_OF])
+        if content == 0:
+            continue
+        at = content + RESTARTS
+        keep_nodes(A, S, number, RESTART, at, A[content + N_RESTARTS])
+        at += A[content + N_RESTARTS]
+        for _ in range(A[content + N_RUNS]):
+            keep_nodes(A, S, number, A[at], at + 2, A[at + 1])
+            at += 2 + A[at + 1]
+        for fork in range(at, at + 3 * A[content + N_FORKS], 3):
             if A[A[NODE_SEEN] + A[fork + 1]] != mark:
                 push_row(S, number, FORK + A[fork], A[fork + 1], shifted(A, H, S, A[fork + 2], shift))
     return blocks
@@ -270,21 +311,22 @@ def store_tokens(A, H, S, bitmap, where):
 
 
 @kernel("void(arena, arena, i, i, i, i)")
-def store_few(A, S, bitmap, first, stop, where):
-    """As `store_tokens`, if all are tokens of the nodes first..stop-1."""
+def store_few(A, S, bitmap, starts, stop, where):
+    """As `store_tokens`, if all are tokens of the nodes that S[starts:stop] lists, pairs (first, behind the last)."""
     count = 0
     while True:  # count, then write
         out = np.int64(A[where + 1]) if count > 0 else 0
-        for i in range(first, stop):
-            token = np.int64(A[A[TRIE] + 3 * i + 2])
-            while token >= 0:
-                if (S[bitmap + (token >> 5)] >> (token & 31)) & 1 != 0:
-                    if out != 0:
-                        A[out] = token
-                        out += 1
-                    else:
-                        count += 1
-                token = np.int64(A[A[NEXT_SAME] + token])
+        for start in range(starts, stop, 2):
+            for i in range(S[start], S[start + 1]):
+                token = np.int64(A[A[TRIE] + 3 * i + 2])
+                while token >= 0:
+                    if (S[bitmap + (token >> 5)] >> (token & 31)) & 1 != 0:
+                        if out != 0:
+                            A[out] = token
+                            out += 1
+                        else:
+                            count += 1
+                    token = np.int64(A[A[NEXT_SAME] + token])
         if out != 0 or count == 0:
             break
         A[where] = count
@@ -302,3 +344,29 @@ def add_inner(A, S, head, bitmap):
             out[w] |= inner[w]
     for k in range(A[head + INNER], A[head + INNER] + A[head + N_INNER]):
         S[bitmap + (A[k] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[k] & 31))
+
+
+@kernel("i(arena, arena, arena, i, i, i, i, i)")
+def store_inside(A, H, S, base, bitmap, starts, rows, blocks):
+    """The inside of a walk: tokens in the bitmap, rows S[rows : S[0]]. Leaves words on the stack.
+
+    Tokens are those of the nodes that S[starts:rows] lists, pairs (first, behind the last).
+    """
+    stop = np.int64(S[0])
+    head = region(A, HEAD)
+    A[head + BASE] = base
+    nodes = 0
+    for start in range(starts, rows, 2):
+        nodes += S[start + 1] - S[start]
+    if nodes <= FEW_NODES:
+        store_few(A, S, bitmap, starts, rows, head + N_INNER)
+    else:
+        store_tokens(A, H, S, bitmap, head + N_INNER)
+    A[head + BLOCKS] = region(A, BLOCK * blocks)
+    A[head + N_BLOCKS] = blocks
+    row = order_rows(S, rows, stop, blocks)
+    last = row + stop - rows
+    S[0] = max(stop, last)
+    while row < last:
+        row = store_block(A, H, S, row, last, A[head + BLOCKS] + BLOCK * S[row])
+    return head

@@ -1,9 +1,9 @@
 """Token masks under the greedy lexer.
 
 The idea: a configuration is a list of pairs (parser state, lexer state), the longest lexeme in progress first. What
-tokens do until a lexeme has ended is said by the lexer states alone (`inside`, kernels/lineups.py). A mask is the
-tokens inside, and for each place where a lexeme has ended what the lexer states of the next lexeme say, by the same
-means. Few configurations are made on the way, and where a subtree is one node it is simply walked.
+tokens do until a lexeme has ended is said by the lexer states alone (`inside`, kernels/lineups.py). What they do then,
+from whatever node on, is said by the lexer state of the parser state that the lexeme leads to (kernels/following.py),
+until a lexeme leads to another one. A mask is these, and no configuration is made on the way but for forks.
 
     PLACE(node, CONFIG)      of forks     memo: number of the mask that met it last
 
@@ -21,6 +21,7 @@ from constrain.kernels.arena import (
     DEPTH,
     EOS,
     KEY,
+    LOOPS,
     N_EOS,
     N_MASKS,
     N_NODES,
@@ -36,19 +37,22 @@ from constrain.kernels.arena import (
     region,
     room,
     size,
+    sort_groups,
+    unique_groups,
 )
 from constrain.kernels.blocks import (
     BASE,
     BLOCK,
     BLOCKS,
+    CONTENT_OF,
     ENDED_AS,
     ENDS,
-    FORKS,
+    INNER_BITS,
     MAX_PAIRS,
     N_BLOCKS,
+    N_ENDS,
+    N_INNER,
     PAIR,
-    RESTARTS,
-    RUNS,
     add_inner,
     set_tokens,
     store_tokens,
@@ -60,9 +64,9 @@ from constrain.kernels.configurations import (
     step_configuration,
     whole,
 )
-from constrain.kernels.earley import FRESH, LEXER, scan
-from constrain.kernels.expressions import step
-from constrain.kernels.lineups import hub, inside
+from constrain.kernels.earley import FRESH, LEXER, close, scan
+from constrain.kernels.following import ALIVE, LATEST, following, is_loop
+from constrain.kernels.lineups import INSIDE, hub, inside
 
 MET = 1  # memo word of PLACE
 SMALL = 2  # nodes of a subtree that is walked with configurations
@@ -118,80 +122,116 @@ def forked(A, H, S, c, left, d):
     return intern_list(A, H, S, CONFIG, start)
 
 
-@kernel("i(arena, i, i)")
-def among(A, left, lexer):
-    """Whether one of the pairs LEFT is in this lexer state: it decides before any behind it."""
-    for k in range(left + KEY + 1, left + KEY + size(A, left), 2):
-        if A[k] == lexer:
-            return 1
-    return 0
-
-
 @kernel("void(arena, i, i)")
 def push_place(S, node, c):
-    """A place to go on from: a node, and the configuration there."""
+    """A place to go on from: a node, and the configuration there; or a FOLLOWING, negative, and a parser state."""
     push(S, node)
     push(S, c)
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
-def add_next(A, H, S, block, c, bitmap):
-    """Set the tokens with which a lexeme ends as the block says; push the places where the next lexeme goes on."""
-    trie = np.int64(A[TRIE])
-    more = A[block + RESTARTS + 1] + A[block + RUNS + 1] + A[block + FORKS + 1]
-    if A[block + ENDS + 1] + more == 0:
+@kernel("void(arena, arena, arena, i, i, i)")
+def add_forks(A, H, S, found, c, q):
+    """Push the places where a lexeme may begin, in the parser state q, beside the pairs of c that are in progress."""
+    alive = np.int64(A[found + ALIVE])
+    for k in range(alive + 1, alive + 1 + A[alive]):
+        fork = np.int64(A[k])
+        d = step_configuration(A, H, S, fresh_as(A, H, S, A[c + KEY], q), A[fork])
+        d = forked(A, H, S, c, A[fork + 2], d)
+        place = intern2(A, H, PLACE, A[fork + 1], d)
+        if A[place + MET] != A[N_MASKS]:  # forks of forks meet again: of ten backslashes any may be the first
+            A[place + MET] = A[N_MASKS]
+            push_place(S, A[fork + 1], d)
+
+
+@kernel("i(arena, arena, arena, i, i, i, i, i)")
+def add_next(A, H, S, block, p, c, grammar, bitmap):
+    """Set the tokens with which a lexeme of the parser state p ends as the block says; push what follows.
+
+    c: the configuration that the block is of; 0: the pair (p, its lexer state) alone.
+    """
+    content = np.int64(A[block + CONTENT_OF])
+    if content == 0 and A[block + N_ENDS] == 0:
         return 0
-    q = scan(A, H, S, A[c + KEY + 1 + 2 * A[block + PAIR]] >> 1, A[block + ENDED_AS])
+    q = scan(A, H, S, p, A[block + ENDED_AS])
     if q == 0:  # as what a terminal excludes
         return 0
-    for i in range(A[block + ENDS], A[block + ENDS] + A[block + ENDS + 1]):
-        set_tokens(A, S, bitmap, A[trie + 3 * A[i] + 2])
-    if more == 0:
+    for i in range(A[block + ENDS], A[block + ENDS] + A[block + N_ENDS]):
+        set_tokens(A, S, bitmap, A[A[TRIE] + 3 * A[i] + 2])
+    if content == 0 or close(A, H, S, q) == NONE:
         return 0
-    f = fresh_as(A, H, S, A[c + KEY], q)
-    for i in range(A[block + RESTARTS], A[block + RESTARTS] + A[block + RESTARTS + 1]):
-        push_place(S, A[i], f)
-    for run in range(A[block + RUNS], A[block + RUNS] + 3 * A[block + RUNS + 1], 3):
-        if step(A, H, S, A[q + LEXER], A[run]) == NONE:
-            continue
-        for i in range(A[run + 2], A[run + 2] + A[run + 1]):
-            node = np.int64(A[i])
-            set_tokens(A, S, bitmap, A[trie + 3 * node + 2])
-            if A[trie + 3 * node + 1] > node + 1:
-                push_place(S, node, step_configuration(A, H, S, f, A[run]))
-    for fork in range(A[block + FORKS], A[block + FORKS] + 3 * A[block + FORKS + 1], 3):
-        node = np.int64(A[fork + 1])
-        e = step(A, H, S, A[q + LEXER], A[fork]) if A[trie + 3 * node + 1] > node + 1 else NONE
-        if e != NONE and not among(A, A[fork + 2], e):
-            d = step_configuration(A, H, S, f, A[fork])
-            d = forked(A, H, S, c, A[fork + 2], d)
-            place = intern2(A, H, PLACE, node, d)
-            if A[place + MET] != A[N_MASKS]:  # forks of forks meet again: of ten backslashes any may be the first
-                A[place + MET] = A[N_MASKS]
-                push_place(S, node, d)
+    found = following(A, H, S, content, A[q + LEXER], 0)
+    if A[A[found + ALIVE]] != 0:
+        add_forks(A, H, S, found, c if c != 0 else fresh_as(A, H, S, grammar, p), q)
+    if A[A[found + INSIDE] + N_INNER] + A[A[found + INSIDE] + INNER_BITS] + A[A[found + INSIDE] + N_BLOCKS] != 0:
+        push_place(S, -found, q)
     return 0
 
 
-@kernel("void(arena, arena, arena, i, i, i)")
-def gather(A, H, S, bottom, bitmap, states):
-    """Set the tokens that may be read at the places S[bottom : S[0]], pairs (node, configuration), below each node; of
-    the root, but for the hub. Pops them."""
+@kernel("i(arena, arena, arena, i, i)")
+def stays(A, H, S, q, loops):
+    """Whether the parser state q is the same after each of the LOOPS."""
+    for k in range(loops + KEY, loops + KEY + size(A, loops)):
+        if scan(A, H, S, q, A[k]) != q:
+            return 0
+    return 1
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def inside_with_loops(A, H, S, found, q):
+    """The inside of a FOLLOWING without LOOPS, with those of the parser state q that matter there."""
+    known = np.int64(A[found + LATEST])
+    if known == 0 or not stays(A, H, S, q, known):
+        known = 0
+    while True:
+        head = np.int64(A[following(A, H, S, A[found + KEY], A[found + KEY + 1], known) + INSIDE])
+        start = np.int64(S[0])
+        for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
+            if scan(A, H, S, q, A[block + ENDED_AS]) == q and not is_loop(A, known, A[block + ENDED_AS]):
+                push(S, A[block + ENDED_AS])
+        if S[0] == start:
+            A[found + LATEST] = known
+            return head
+        if known != 0:
+            for k in range(known + KEY, known + KEY + size(A, known)):
+                push(S, A[k])
+        sort_groups(S, start, S[0], 1)
+        S[0] = unique_groups(S, start, S[0], 1)
+        known = intern_list(A, H, S, LOOPS, start)
+
+
+@kernel("void(arena, arena, arena, i, i, i, i)")
+def add_place(A, H, S, node, c, bitmap, states):
+    """Set the tokens that may be read below a node from the configuration c, as far as its lexemes go; push what
+    follows. Of the root, but for the hub."""
+    stop = np.int64(A[A[TRIE] + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
+    if stop - node <= SMALL or size(A, c) > 1 + 2 * MAX_PAIRS:
+        A[N_WALKS] += 1
+        walk(A, H, S, node, c, bitmap, states)
+        return
+    c = whole(A, H, S, c)
+    head = inside(A, H, S, node, c)
+    while head != 0:
+        add_inner(A, S, head, bitmap)
+        for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
+            p = np.int64(A[c + KEY + 1 + 2 * A[block + PAIR]]) >> 1
+            add_next(A, H, S, block, p, c, A[c + KEY], bitmap)
+        head = np.int64(A[head + BASE])
+
+
+@kernel("void(arena, arena, arena, i, i, i, i)")
+def gather(A, H, S, bottom, grammar, bitmap, states):
+    """Set the tokens that may be read at the places S[bottom : S[0]]; pops them."""
     while S[0] > bottom:
         S[0] -= 2
         node = np.int64(S[S[0]])
-        c = np.int64(S[S[0] + 1])
-        stop = np.int64(A[A[TRIE] + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
-        if stop - node <= SMALL or size(A, c) > 1 + 2 * MAX_PAIRS:
-            A[N_WALKS] += 1
-            walk(A, H, S, node, c, bitmap, states)
+        if node >= -1:
+            add_place(A, H, S, node, S[S[0] + 1], bitmap, states)
             continue
-        c = whole(A, H, S, c)
-        head = inside(A, H, S, node, c)
-        while head != 0:
-            add_inner(A, S, head, bitmap)
-            for n in range(A[head + N_BLOCKS]):
-                add_next(A, H, S, A[head + BLOCKS] + BLOCK * n, c, bitmap)
-            head = np.int64(A[head + BASE])
+        q = np.int64(S[S[0] + 1])
+        head = inside_with_loops(A, H, S, -node, q)
+        add_inner(A, S, head, bitmap)
+        for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
+            add_next(A, H, S, block, q, 0, grammar, bitmap)
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -211,7 +251,7 @@ def greedy_mask(A, H, S, c):
         if d != NONE:
             set_tokens(A, S, bitmap, A[A[TRIE] + 3 * space + 2])
             push_place(S, space, d)
-    gather(A, H, S, bottom, bitmap, states)
+    gather(A, H, S, bottom, A[c + KEY], bitmap, states)
     if accepts(A, H, S, c):
         for i in range(A[EOS], A[EOS] + A[N_EOS]):
             S[bitmap + (A[i] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[i] & 31))

@@ -51,32 +51,24 @@ from constrain.kernels.arena import (
     intern_list,
     kind,
     push,
-    region,
     room,
     size,
 )
 from constrain.kernels.blocks import (
     BASE,
-    BLOCK,
-    BLOCKS,
     END,
+    FEW_NODES,
     FORK,
-    HEAD,
     MAX_PAIRS,
-    N_BLOCKS,
-    N_INNER,
     RESTART,
     add_inner,
     block_number,
     keep_rows,
-    order_rows,
     push_row,
     set_tokens,
-    store_block,
-    store_few,
-    store_tokens,
+    store_inside,
 )
-from constrain.kernels.expressions import continues, peek, step, tags
+from constrain.kernels.expressions import alt, continues, peek, step, tags
 from constrain.kernels.slices import MIN_ALIKE, alike
 
 INSIDE = 1  # memo word of LINEUP
@@ -84,7 +76,6 @@ FRAME = 3 + 2 * MAX_PAIRS  # n pairs in progress; (i, t) of a lexeme that has en
 STATE, REFERENCE, REFERENCE_ENDED = 4, 5, 6  # words of a frame of one pair: its state; its reference's, and tagset
 HUB_SHARE = 8  # the hub has at least 1/8 of all nodes
 LARGE = 4096  # nodes of a subtree for which a reference is looked for
-FEW_NODES = 1024  # nodes of a subtree whose tokens are looked through one by one
 
 
 @kernel("i(arena)")
@@ -210,21 +201,23 @@ def walk_lineup(A, H, S, node, frames, bitmap, has_base, skip):
 
 @kernel("i(arena, arena, arena, i, i)")
 def reference_of(A, H, S, node, lexer):
-    """The part of a union that takes most words, if the union takes them the same way; else 0."""
+    """The part of a union that takes most words, if the union takes them the same way; else 0.
+
+    All alternatives together that take words: names, and what competes with names.
+    """
     stop = np.int64(A[A[TRIE] + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
     if kind(A, lexer) != ALT or stop - node < LARGE:
         return 0
-    best = 0
-    most = MIN_ALIKE - 1
+    start = np.int64(S[0])
     for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
-        part = np.int64(A[i])
-        if step(A, H, S, part, 0x71) == NONE or step(A, H, S, part, 0x7A) == NONE:  # q and z: few keywords begin so
-            continue
-        n = alike(A, H, S, part, lexer)
-        if n > most:
-            best = part
-            most = n
-    return best
+        if step(A, H, S, A[i], 0x71) != NONE and step(A, H, S, A[i], 0x7A) != NONE:  # q and z: few keywords begin so
+            push(S, A[i])
+    n = S[0] - start
+    if n == 0 or n == size(A, lexer):
+        S[0] = start
+        return 0
+    part = alt(A, H, S, start)
+    return part if alike(A, H, S, part, lexer) >= MIN_ALIKE else 0
 
 
 @kernel("void(arena, arena, i, i, i)")
@@ -361,6 +354,9 @@ def make_inside(A, H, S, lineup, base, reference):
     for k in range(S[start]):
         S[start + 3 + 2 * k] = k
         S[start + 4 + 2 * k] = A[lineup + KEY + 1 + k]
+    starts = np.int64(S[0])
+    push(S, node + 1)
+    push(S, A[A[TRIE] + 3 * node + 1] if node >= 0 else A[N_NODES])
     rows = np.int64(S[0])
     skip = hub(A) if node < 0 else np.int64(-1)
     if reference != 0:
@@ -380,21 +376,7 @@ def make_inside(A, H, S, lineup, base, reference):
             known = np.int64(A[known + BASE])
     else:
         blocks = walk_lineup(A, H, S, node, frames, bitmap, 1 if base != 0 else 0, skip)
-    stop = np.int64(S[0])
-    head = region(A, HEAD)
-    A[head + BASE] = base
-    end = np.int64(A[A[TRIE] + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
-    if end - node <= FEW_NODES:
-        store_few(A, S, bitmap, node + 1, end, head + N_INNER)
-    else:
-        store_tokens(A, H, S, bitmap, head + N_INNER)
-    A[head + BLOCKS] = region(A, BLOCK * blocks)
-    A[head + N_BLOCKS] = blocks
-    row = order_rows(S, rows, stop, blocks)
-    last = row + stop - rows
-    while row < last:
-        block = A[head + BLOCKS] + BLOCK * S[row]
-        row = store_block(A, S, row, last, block)
+    head = store_inside(A, H, S, base, bitmap, starts, rows, blocks)
     S[0] = bitmap
     A[lineup + INSIDE] = head
     return head

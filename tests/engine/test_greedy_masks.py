@@ -193,3 +193,32 @@ def test_grammars_share_what_lexers_say():
         walked.append(int(automaton.A[arena.N_INSIDE]) - before)
     assert walked[0] > 0
     assert walked[1] == 0
+
+
+def test_a_run_of_lexemes_that_change_nothing_is_one_place():
+    """After the second sign, and after a blank, the parser is where it was: no place for each of them."""
+    source = constrain.grammar('start: SIGN* NAME | "(" start ")"\nSIGN: /-/\nNAME: /a+/\n%ignore " "', lexer="greedy")
+    vocabulary = small_vocabulary("-a ()", [text * n for n in range(2, 60) for text in ("-", " ", "- ", "-a")])
+    automaton = constrain.TokenAutomaton(vocabulary)
+    matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+    for text in (b"", b"-", b" ", b"-", b"a"):
+        assert matcher.advance_bytes(text)
+        assert mask_of(matcher) == allowed(matcher)
+    assert automaton.A[arena.N_WALKS] + automaton.A[arena.N_INSIDE] < 40
+    walked = []
+    for depth in (1, 2, 3):
+        before = int(automaton.A[arena.N_INSIDE])
+        matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+        for text in (b"(" * depth, b"-", b" ", b"-", b"a"):
+            assert matcher.advance_bytes(text)
+            assert mask_of(matcher) == allowed(matcher)
+        walked.append(int(automaton.A[arena.N_INSIDE]) - before)
+    assert walked[0] > 0
+    assert walked[1:] == [0, 0]  # the parser states are new, what their lexer states say is known
+
+
+def test_many_lexemes_in_progress_that_change_nothing():
+    """More lexemes at once than a walk keeps: what ends then is left to the parser."""
+    source = constrain.grammar("start: (A | B)*\nA: /a(a{20}b)?/\nB: /b/", lexer="greedy")
+    vocabulary = small_vocabulary("ab", ["bb" + "a" * n + "b" * k for n in range(30) for k in range(3)])
+    assert check_masks(source, vocabulary, random.Random(5), 6, 12) > 40
