@@ -119,6 +119,24 @@ def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
     return state & (configurations.WATCH - 1)
 
 
+def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[np.bool_]:
+    """The bytes that lead where this one does, which was read from the configuration before: those that its lexers do
+    not tell apart. bool[256]"""
+    A = automaton.A
+    classes = _classes(A, configuration)
+    row = int(A[configuration + configurations.ROW_OF])
+    if A[row + int(classes[byte])] == configurations.ASK_WHOLE:
+        classes = _classes(A, int(A[configuration + configurations.WHOLE]))
+    found: NDArray[np.bool_] = classes == classes[byte]
+    return found
+
+
+def _classes(A: NDArray[np.int32], configuration: int) -> NDArray[np.uint8]:
+    """The class of each byte in a configuration from which some byte was read. uint8[256]"""
+    at = int(A[configuration + configurations.PART_OF]) + arena.KEY
+    return A[at : at + 64].view(np.uint8)
+
+
 def symbols(automaton: TokenAutomaton, rules: Rules) -> dict[int, Symbol]:
     """What the records stand for: every symbol of a grammar that was reached so far."""
     start: Symbol = rules.grammar.start

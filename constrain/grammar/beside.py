@@ -122,6 +122,7 @@ class _Product:
         self.classes = _classes(iter([each for each in sets if each != ANYWHERE]))
         self.moves: dict[tuple[Terminal, State], list[tuple[Terminal, State]]] = {}
         self.outs: dict[tuple[Nonterminal, State], dict[State, None]] = {}
+        self.made: dict[tuple[Nonterminal, State, State], Nonterminal] = {}
 
     def grammar(self) -> Grammar:
         """The product."""
@@ -182,8 +183,12 @@ class _Product:
             yield i, node if len(met) == 1 else syntax.intersect(node, ending)
 
     def _made(self, old: Nonterminal, begin: State, end: State) -> Nonterminal:
-        key = ("beside", old, begin, end)
-        return Nonterminal(old.name, lambda: self._alternatives(old, begin, end), key, old.right_recursive)
+        if (old, begin, end) not in self.made:
+            key = None if old.key is None else ("beside", old.key, begin, end)
+            self.made[old, begin, end] = Nonterminal(
+                old.name, lambda: self._alternatives(old, begin, end), key, old.right_recursive
+            )
+        return self.made[old, begin, end]
 
     def _alternatives(self, old: Nonterminal, begin: State, end: State) -> Sequence[Sequence[Symbol]]:
         paths = [path for each in alternatives_of(old) for path in self._paths(tuple(each), begin, end)]

@@ -47,7 +47,7 @@ class Between(Source):
     def _build(self) -> Grammar:
         if self.node is not None and not empty_node(self.node):
             return super()._build()
-        rest = self.inner.to_grammar()  # also for a regular language that is empty: to name the place
+        rest = self.inner.as_dynamic()  # also for a regular language that is empty: to name the place
         rest = left_quotient(rest, self.prefix) if self.prefix else rest
         return right_quotient(rest, self.suffix) if self.suffix else rest
 
