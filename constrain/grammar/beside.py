@@ -83,6 +83,12 @@ def _one(ranges: Ranges) -> str:
     return chr(ranges[0][0])
 
 
+def representatives(node: Node, of: Ranges) -> list[str]:
+    """One of these characters from each class of characters that a tree does not tell apart, if the class has any."""
+    met = (intervals.common(each, of) for each in _classes(_character_sets(node)))
+    return [_one(each) for each in met if each]
+
+
 def _character_sets(node: Node) -> Iterator[Ranges]:
     """Every set of characters that a tree tells apart."""
     if isinstance(node, syntax.Chars):
@@ -118,7 +124,7 @@ def settled(grammar: Grammar) -> Grammar:
 class _Product:
     def __init__(self, grammar: Grammar) -> None:
         self.start = grammar.start
-        sets = (row.before for terminal in _terminals(grammar.start) for row in terminal.beside)
+        sets = (row.before for terminal in terminals_of(grammar.start) for row in terminal.beside)
         self.classes = _classes(iter([each for each in sets if each != ANYWHERE]))
         self.moves: dict[tuple[Terminal, State], list[tuple[Terminal, State]]] = {}
         self.outs: dict[tuple[Nonterminal, State], dict[State, None]] = {}
@@ -219,8 +225,8 @@ def _beginning(node: Node, wanted: Ranges) -> Node:
     return node if inside else syntax.intersect(node, syntax.concat(syntax.chars(wanted), ANY_TEXT))
 
 
-def _terminals(start: Nonterminal) -> Iterator[Terminal]:
-    """Every terminal that the start leads to. Raises LimitError for a grammar without end."""
+def terminals_of(start: Nonterminal) -> Iterator[Terminal]:
+    """Every terminal that a symbol leads to. Raises LimitError for a grammar without end."""
     seen: set[Symbol] = {start}
     stack: list[Symbol] = [start]
     while stack:

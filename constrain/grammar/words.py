@@ -24,11 +24,12 @@ from functools import cached_property, lru_cache
 
 from constrain.automata import intervals, syntax
 from constrain.automata.python import parse_python
+from constrain.automata.quotient import right_quotient
 from constrain.automata.shape import mirror
 from constrain.automata.syntax import Node
 from constrain.errors import GrammarError, LimitError
 from constrain.grammar.analysis import empty_node, first_characters
-from constrain.grammar.beside import settled
+from constrain.grammar.beside import representatives, settled, terminals_of
 from constrain.grammar.rules import Beside, Grammar, Nonterminal, Symbol, Terminal
 from constrain.grammar.source import GrammarText, Source
 
@@ -100,22 +101,38 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
 def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
     """The dynamic grammar in which no word character follows a lexeme that ends in one.
 
-    It has all texts of the greedy grammar with whole words, whose lexemes are such. What the last character was and
+    And an ignored lexeme that any character makes longer is the last. It has all texts of the greedy grammar with whole
+    words, whose lexemes are such. What the last character was and
     what the next one may be are states of the rules (`beside.py`). Nothing is ignored in it. Raises LimitError.
     """
     others = intervals.negate(_ranges(characters))
+    begins = [first_characters(each.node) for each in (*terminals_of(grammar.start), *grammar.ignore)]
+    endless = syntax.alternate(*(_endless(each.node, _ranges(syntax.alternate(*begins))) for each in grammar.ignore))
 
     def terminal(old: Terminal) -> Terminal:
-        words = syntax.EMPTY if _is_kept(old, before_words) else _words(old, characters)
+        node = syntax.difference(old.node, endless) if old in grammar.ignore else old.node
+        words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
         if empty_node(words):
-            return replace(old, after=None)
+            return replace(old, node=node, after=None)
         rows = [Beside(intervals.ANY, True, others, True, words)]
-        rest = syntax.difference(old.node, words)
+        rest = syntax.difference(node, words)
         if not empty_node(rest):
             rows.append(Beside(intervals.ANY, True, intervals.ANY, True, rest))
-        return replace(old, after=None, beside=tuple(rows))
+        return replace(old, node=node, after=None, beside=tuple(rows))
 
-    return settled(_with_terminals(replace(grammar, lexer="dynamic"), terminal, None))
+    changed = _with_terminals(replace(grammar, lexer="dynamic"), terminal, None)
+    if not empty_node(endless):
+        last = Terminal(endless, "ignored to the end", beside=(Beside(intervals.ANY, True, (), True, endless),))
+        changed = replace(changed, start=Nonterminal("start", lambda start=changed.start: [[start], [start, last]]))
+    return settled(changed)
+
+
+def _endless(node: Node, begins: syntax.Ranges) -> Node:
+    """The texts that any character behind them makes longer, such as a comment without its end. begins: the characters
+    that lexemes begin with; others need not be thought of."""
+    others = syntax.complement(node)
+    stopped = (right_quotient(others, one) for one in representatives(node, begins))
+    return syntax.difference(node, syntax.alternate(*stopped))
 
 
 def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:
