@@ -42,12 +42,14 @@ class WholeWords(Source):
 
     text: the grammar. characters: the characters of words, as a class in Python's regex syntax (`[0-9A-Za-z_]`).
     before_words: names of terminals that a word may follow directly, as in Python's `1if x else y`.
+    ascii_keywords: a string under the flag `i` has no letters beyond ASCII: `"like"i` is no `LİKE`.
     Raises GrammarError where the lexer is not greedy or `characters` is not a class.
     """
 
     text: GrammarText
     characters: str
     before_words: tuple[str, ...] = ()
+    ascii_keywords: bool = False
 
     def __post_init__(self) -> None:
         if self.text.lexer != "greedy":
@@ -62,9 +64,14 @@ class WholeWords(Source):
     def _class(self) -> Node:
         return parse_python(self.characters)
 
+    @cached_property
+    def _read(self) -> Grammar:
+        grammar = self.text.to_grammar()
+        return ascii_keywords(grammar) if self.ascii_keywords else grammar
+
     def as_dynamic(self) -> Grammar:
         """See `Source.as_dynamic`: words are whole here too, the longest match is not sought otherwise."""
-        grammar = self.text.to_grammar()
+        grammar = self._read
         if grammar.closing:  # its terminals depend on columns
             return super().as_dynamic()
         try:
@@ -78,10 +85,30 @@ class WholeWords(Source):
         return self.text.findings
 
     def _build(self) -> Grammar:
-        return whole_words(self.text.to_grammar(), self._class, self.before_words)
+        return whole_words(self._read, self._class, self.before_words)
 
     def __repr__(self) -> str:
         return f"{self.text!r} with whole words of {self.characters}"
+
+
+@lru_cache(maxsize=64)
+def ascii_keywords(grammar: Grammar) -> Grammar:
+    """The grammar with strings whose letters have no other cases than in ASCII (Python's flag `i` knows some).
+
+    Remembered, as `whole_words`.
+    """
+
+    def terminal(old: Terminal) -> Terminal:
+        return replace(old, node=_ascii(old.node)) if old.literal else old
+
+    return _with_terminals(grammar, terminal, "ASCII keywords")
+
+
+def _ascii(node: Node) -> Node:
+    if isinstance(node, syntax.Concat):
+        return syntax.concat(*map(_ascii, node.args))
+    plain = intervals.common(node.ranges, ((0, 0x7F),)) if isinstance(node, syntax.Chars) else ()
+    return syntax.chars(plain) if plain else node
 
 
 @lru_cache(maxsize=64)
@@ -121,10 +148,11 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
         return replace(old, node=node, after=None, beside=tuple(rows))
 
     changed = _with_terminals(replace(grammar, lexer="dynamic"), terminal, None)
+    whole = changed.start
     if not empty_node(endless):
         last = Terminal(endless, "ignored to the end", beside=(Beside(intervals.ANY, True, (), True, endless),))
-        changed = replace(changed, start=Nonterminal("start", lambda start=changed.start: [[start], [start, last]]))
-    return settled(changed)
+        whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
+    return settled(replace(changed, start=whole))
 
 
 def _endless(node: Node, begins: syntax.Ranges) -> Node:

@@ -40,6 +40,7 @@ LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # states of a lexer that one search for the end of a lexeme may visit
 
 Text = bytes | None
+Tails = dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]]
 
 
 def _least(one: Text, two: Text) -> Text:
@@ -307,10 +308,27 @@ class _Ways:
         """The least text that follows a rule that was begun in `origin`."""
         if (rule, origin) in self.follows:
             return self.follows[rule, origin]
+        tails = self._tails(rule, origin)
+        found: dict[tuple[int, int], Text] = dict.fromkeys(tails)
+        changed = True
+        while changed:  # relaxation, inner rules last
+            changed = False
+            for key in reversed(tails):
+                best = found[key]
+                for text, after in tails[key]:
+                    following = b"" if after is None else found[after] if after in found else self.follows[after]
+                    best = _least(best, None if following is None else text + following)
+                if best != found[key]:
+                    found[key], changed = best, True
+        self.follows |= found
+        return self.follows[rule, origin]
+
+    def _tails(self, rule: int, origin: int) -> Tails:
+        """What can be asked for on the way: of each rule with its origin, (a text, what follows after it)."""
         waiters = self.owner.waiters
-        tails: dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]] = {}
+        tails: Tails = {}
         pending = [(rule, origin)]
-        while pending:  # what can be asked for on the way
+        while pending:
             key = pending.pop()
             if key in tails or key in self.follows:
                 continue
@@ -319,19 +337,7 @@ class _Ways:
                 after = (outer, begun) if begun else None
                 tails[key].append((self._text(rest), after))
                 pending += [after] if after else []
-        changed = True
-        found: dict[tuple[int, int], Text] = dict.fromkeys(tails)
-        while changed:  # relaxation, inner rules last
-            changed = False
-            for key in reversed(tails):
-                best = found[key]
-                for text, after in tails[key]:
-                    rest = b"" if after is None else found[after] if after in found else self.follows[after]
-                    best = _least(best, None if rest is None else text + rest)
-                if best != found[key]:
-                    found[key], changed = best, True
-        self.follows |= found
-        return self.follows[rule, origin]
+        return tails
 
 
 class _Search:
