@@ -68,7 +68,7 @@ def work_of_a_cut(source, vocabulary) -> dict[str, int]:
 
 def test_work_of_a_cut(sql):
     """The bounds leave half as much again as is needed. With rules of a suffix that lead from the junction outwards
-    there would be thousands of items at the start; with words that may be cut anywhere, ten times as many steps."""
+    there would be thousands of items at the start; with words that may be cut anywhere, eight times as many steps."""
     vocabulary = vocabularies.sentencepiece32k()
     work = work_of_a_cut(constrain.between(sql, prefix=PREFIX, suffix=SUFFIX), vocabulary)
     assert {name: count for name, count in work.items() if count > MOST[name]} == {}
