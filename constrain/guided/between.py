@@ -6,10 +6,10 @@
 The idea: the two texts are taken off the language (quotient.py), and what is left is a source like any other: masks
 are exact, lexemes may run over both junctions, and the length of the texts does not enter its cost.
 
-The guard of the source (repeated keys and items) reads the prefix first, and then vetoes as it does elsewhere. What is
-left is checked on the whole text before a result is returned: residues of a schema, what the suffix repeats, and
-maximal munch (`lexer="greedy"`): the masks then allow what some way to cut the text into terminals allows, where words
-are whole if the source says so (grammar/words.py).
+The guard of the source (repeated keys and items) reads the prefix first, and then vetoes as it does elsewhere. What
+masks do not tell is checked on the whole text before a result is returned: residues of a schema, what the suffix
+repeats, and maximal munch (`lexer="greedy"`): masks then allow what some way to cut the text into terminals allows,
+where words are whole if the source says so (grammar/words.py).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Between(Source):
     @property
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
-        return self.inner.residual or (self.inner.guarded and bool(self.suffix)) or self._is_greedy
+        return self.inner.residual or self.inner.guarded or self._is_greedy
 
     @property
     def guarded(self) -> bool:
@@ -91,7 +91,7 @@ class Between(Source):
         found = list(self.inner.report)
         if self._is_greedy:
             found.append(Note("(lexer)", "$", "residual", "longest terminals are checked on the whole text"))
-        if self.inner.guarded and self.suffix:
+        if self.inner.guarded:
             found.append(Note("(guard)", "$", "residual", "what the suffix repeats is checked on the whole text"))
         return found
 
