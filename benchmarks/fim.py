@@ -1,6 +1,6 @@
 """Filling in the middle: does every completion make a whole that parses, and what does a cut cost?
 
-    python benchmarks/fim.py [--cuts 200] [--sql-cuts 4] [--model reference|uniform] [--record DIR]
+    python benchmarks/fim.py [--cuts 200] [--sql-cuts 120] [--model reference|uniform] [--record DIR]
 
 Whole texts: JSON instances of MaskBench files (under the JSON grammar, and under the file's own schema), and the texts
 that `languages/corpora/` has of arithmetic and SQL (statements of files found on this machine, then written ones). From
@@ -198,7 +198,7 @@ def main() -> None:
     parser.add_argument("--cuts", type=int, default=200)
     parser.add_argument("--model", choices=["uniform", "reference"], default="uniform")
     parser.add_argument("--arithmetic-cuts", type=int, default=40)
-    parser.add_argument("--sql-cuts", type=int, default=4, help="each takes half a minute (default: 4)")
+    parser.add_argument("--sql-cuts", type=int, default=120)
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     rng = random.Random(0)

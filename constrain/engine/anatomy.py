@@ -15,7 +15,6 @@ The caller holds the automaton's lock and runs under `attempt`: numbers are good
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +44,9 @@ class Item(NamedTuple):
     origin: int
 
 
+Waiter = tuple[int, int, int]  # (rule, the symbols behind the one that it waits for as a SUFFIX list, origin)
+
+
 def lexemes(automaton: TokenAutomaton, configuration: int) -> list[Lexeme]:
     """The pairs of a configuration, in its order (under the greedy lexer: the longest first)."""
     A = automaton.A
@@ -56,9 +58,15 @@ def lexemes(automaton: TokenAutomaton, configuration: int) -> list[Lexeme]:
 
 def kernel(automaton: TokenAutomaton, parser: int) -> list[Item]:
     """The items of a parser state that were not predicted in it."""
+    return [Item(rule, suffix(automaton, rest), origin) for rule, rest, origin in kernel_rows(automaton, parser)]
+
+
+def kernel_rows(automaton: TokenAutomaton, parser: int) -> list[list[int]]:
+    """The same as [rule, what is still to come as a SUFFIX list, origin]."""
     A = automaton.A
     stop = parser + arena.KEY + (int(A[parser]) >> arena.KIND_BITS)
-    return _items(automaton, A[parser + arena.KEY + 2 : stop].reshape(-1, 3))
+    rows: list[list[int]] = A[parser + arena.KEY + 2 : stop].reshape(-1, 3).tolist()
+    return rows
 
 
 def is_final(automaton: TokenAutomaton, parser: int) -> bool:
@@ -66,15 +74,9 @@ def is_final(automaton: TokenAutomaton, parser: int) -> bool:
     return bool(automaton.A[parser + arena.KEY + 1])
 
 
-def scanning(automaton: TokenAutomaton, parser: int, tags: Collection[int] | None = None) -> list[Item]:
-    """The items that wait for a terminal, the first of their rest; predicted ones before the others.
-
-    tags: only those of terminals with these tags (the first word of a terminal's record).
-    """
-    rows = _closed(automaton, parser, 1)
-    if tags is not None:
-        rows = rows[np.isin(automaton.A[_firsts(automaton, rows) + arena.KEY], list(tags))]
-    return _items(automaton, rows)
+def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
+    """The items that wait for a terminal, the first of their rest; predicted ones before the others."""
+    return _items(automaton, _closed(automaton, parser, 1))
 
 
 def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -> list[Item]:
@@ -83,6 +85,50 @@ def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -
     if symbol is not None:
         rows = rows[_firsts(automaton, rows) == symbol]
     return _items(automaton, rows)
+
+
+class Waiters:
+    """Who waits for a symbol in a parser state, looked up; good for one epoch.
+
+    PERF: of thousands of items few are asked for. What a state predicts is shared with other states, and read once.
+    """
+
+    def __init__(self, automaton: TokenAutomaton) -> None:
+        self.automaton = automaton
+        self._own: dict[int, dict[int, list[Waiter]]] = {}  # by parser state, by symbol
+        self._predicted: dict[int, dict[int, list[Waiter]]] = {}  # by where the predictions are, by symbol
+
+    def of(self, parser: int, symbol: int) -> list[Waiter]:
+        """The items that wait for the symbol."""
+        own, predicted = self._tables(parser)
+        found = [(rule, rest, parser) for rule, rest, _ in predicted.get(symbol, ())]
+        return found + own.get(symbol, [])
+
+    def symbols(self, parser: int) -> set[int]:
+        """The symbols that some item waits for."""
+        own, predicted = self._tables(parser)
+        return own.keys() | predicted.keys()
+
+    def _tables(self, parser: int) -> tuple[dict[int, list[Waiter]], dict[int, list[Waiter]]]:
+        A = self.automaton.A
+        if parser not in self._own:
+            at = int(A[parser + earley.CLOSURE])
+            start, items = at + 2, int(A[at]) + int(A[at + 1])
+            self._own[parser] = self._table(A[start : start + 3 * items].reshape(-1, 3))
+        at = int(A[parser + earley.PREDICTED])
+        if at not in self._predicted:
+            start, items = at + 3, int(A[at + 1]) + int(A[at + 2]) if at else 0
+            pairs = A[start : start + 2 * items].reshape(-1, 2)
+            self._predicted[at] = self._table(np.insert(pairs, 2, 0, axis=1))
+        return self._own[parser], self._predicted[at]
+
+    def _table(self, rows: NDArray[np.int32]) -> dict[int, list[Waiter]]:
+        A = self.automaton.A
+        symbols, rests = A[rows[:, 1] + arena.KEY].tolist(), A[rows[:, 1] + arena.KEY + 1].tolist()
+        found: dict[int, list[Waiter]] = {}
+        for symbol, rule, rest, origin in zip(symbols, rows[:, 0].tolist(), rests, rows[:, 2].tolist(), strict=True):
+            found.setdefault(symbol, []).append((rule, rest, origin))
+        return found
 
 
 def _closed(automaton: TokenAutomaton, parser: int, which: int) -> NDArray[np.int32]:
@@ -119,6 +165,24 @@ def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
     return state & (configurations.WATCH - 1)
 
 
+def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[np.bool_]:
+    """The bytes that lead where this one does, which was read from the configuration before: those that its lexers do
+    not tell apart. bool[256]"""
+    A = automaton.A
+    classes = _classes(A, configuration)
+    row = int(A[configuration + configurations.ROW_OF])
+    if A[row + int(classes[byte])] == configurations.ASK_WHOLE:
+        classes = _classes(A, int(A[configuration + configurations.WHOLE]))
+    found: NDArray[np.bool_] = classes == classes[byte]
+    return found
+
+
+def _classes(A: NDArray[np.int32], configuration: int) -> NDArray[np.uint8]:
+    """The class of each byte in a configuration from which some byte was read. uint8[256]"""
+    at = int(A[configuration + configurations.PART_OF]) + arena.KEY
+    return A[at : at + 64].view(np.uint8)
+
+
 def symbols(automaton: TokenAutomaton, rules: Rules) -> dict[int, Symbol]:
     """What the records stand for: every symbol of a grammar that was reached so far."""
     start: Symbol = rules.grammar.start
@@ -139,7 +203,7 @@ def symbols(automaton: TokenAutomaton, rules: Rules) -> dict[int, Symbol]:
 
 
 def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:
-    return [Item(rule, _rest(automaton, suffix), origin) for rule, suffix, origin in rows.tolist()]
+    return [Item(rule, suffix(automaton, rest), origin) for rule, rest, origin in rows.tolist()]
 
 
 def _firsts(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -148,10 +212,10 @@ def _firsts(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.in
     return firsts
 
 
-def _rest(automaton: TokenAutomaton, suffix: int) -> tuple[int, ...]:
+def suffix(automaton: TokenAutomaton, record: int) -> tuple[int, ...]:
     """The symbols of a SUFFIX list."""
     found = []
-    while suffix:
-        symbol, suffix = automaton.A[suffix + arena.KEY : suffix + arena.KEY + 2].tolist()
+    while record:
+        symbol, record = automaton.A[record + arena.KEY : record + arena.KEY + 2].tolist()
         found.append(symbol)
     return tuple(found)

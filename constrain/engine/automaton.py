@@ -78,6 +78,7 @@ class TokenAutomaton(Store):
         super().reset()
         self._settings: dict[Hashable, int] = {}  # records of grammars
         self._terminals: dict[Terminal, int] = {}
+        self._optionals: dict[int, int] = {}  # records of terminals -> of what may be one or nothing
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
         self._owners: list[weakref.ref[Rules]] = []  # likewise
@@ -173,7 +174,11 @@ class TokenAutomaton(Store):
         while queue:  # what the kernel will ask for: each time that it stops to ask costs more than making it
             queue += self._expand(queue.pop(), [], [])
         suffix = self.call(_suffix_of, start, 0)
-        return self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
+        first = self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
+        if rules.grammar.watched:  # and with the parser state that the whole text begins in, all that come after it
+            self.A[first + configurations.WATCHING] = 2
+            self.A[(self.A[first + arena.KEY + 1] >> 1) + earley.WATCHED] = 2
+        return first
 
     def _grammar(self, grammar: Grammar) -> int:
         """Grammars with the same ignored terminals, lexer and closing share one record."""
@@ -201,14 +206,21 @@ class TokenAutomaton(Store):
             known = self._terminal(symbol)
             expression = lower(self, symbol.node)
             if self.is_nullable(expression):
-                lexeme = [0] if expression == arena.EPS else [1, known, 0]
-                known = self._new(symbol.name, self._shared, False, False)
-                self.call(_set_alternatives, known, np.array(lexeme, np.int32))
-                self._nullable.add(known)
+                known = self._optional(symbol.name, 0 if expression == arena.EPS else known)
             if len(self._terminals) >= MAX_TERMINALS:
                 self._terminals.clear()
             self._terminals[symbol] = known
         return self._hold(symbol, known) if symbol.literal else known
+
+    def _optional(self, name: str, terminal: int) -> int:
+        """The record of a nonterminal that is a terminal or nothing (terminal = 0: nothing at all)."""
+        known = self._optionals.get(terminal)
+        if known is None:
+            known = self._optionals[terminal] = self._new(name, self._shared, False, False)
+            lexeme = [1, terminal, 0] if terminal else [0]
+            self.call(_set_alternatives, known, np.array(lexeme, np.int32))
+            self._nullable.add(known)
+        return known
 
     def _hold(self, symbol: Symbol, record: int) -> int:
         """Keep a symbol at hand that stands in many rules. Returns its record."""

@@ -10,7 +10,7 @@ A matcher belongs to one thread at a time; any number of matchers may run in par
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -156,6 +156,33 @@ class Matcher:
         if found < 0:
             found = self._ask(masks.fill_mask, row)
         if found > 0 or self._always_guarded:
+            self._narrow(row, found)
+
+    def write_mask(self, row: Row, find: Callable[[int], Row]) -> None:
+        """Write a mask as `fill_mask` does, of tokens that are found otherwise: EOS, guard and check are seen to.
+
+        find: (configuration) -> the tokens that may come next, uint32[ceil(V / 32)]; called under the automaton's lock.
+        Raises ConstrainError for a row of another shape or dtype.
+        """
+        automaton = self._automaton
+        row = _row(row, automaton.size)
+        row[:] = 0
+        if self._finished:
+            return
+
+        def operation() -> int:
+            self._follow()
+            here = self._states[-1]
+            words = find(here)
+            row[: len(words)] = words
+            found = masks.IS_WATCHED if automaton.A[here + configurations.WATCHING] == 2 else 0
+            return found + (masks.IS_ACCEPTING if automaton.call(configurations.accepts, here) else 0)
+
+        found = automaton.attempt(operation)
+        if found & masks.IS_ACCEPTING:
+            for token in self._eos_ids:
+                row[token >> 5] |= np.uint32(1 << (token & 31))
+        if found or self._always_guarded:
             self._narrow(row, found)
 
     def mask(self) -> Row:

@@ -83,6 +83,12 @@ def _one(ranges: Ranges) -> str:
     return chr(ranges[0][0])
 
 
+def representatives(node: Node, of: Ranges) -> list[str]:
+    """One of these characters from each class of characters that a tree does not tell apart, if the class has any."""
+    met = (intervals.common(each, of) for each in _classes(_character_sets(node)))
+    return [_one(each) for each in met if each]
+
+
 def _character_sets(node: Node) -> Iterator[Ranges]:
     """Every set of characters that a tree tells apart."""
     if isinstance(node, syntax.Chars):
@@ -118,10 +124,11 @@ def settled(grammar: Grammar) -> Grammar:
 class _Product:
     def __init__(self, grammar: Grammar) -> None:
         self.start = grammar.start
-        sets = (row.before for terminal in _terminals(grammar.start) for row in terminal.beside)
+        sets = (row.before for terminal in terminals_of(grammar.start) for row in terminal.beside)
         self.classes = _classes(iter([each for each in sets if each != ANYWHERE]))
         self.moves: dict[tuple[Terminal, State], list[tuple[Terminal, State]]] = {}
         self.outs: dict[tuple[Nonterminal, State], dict[State, None]] = {}
+        self.made: dict[tuple[Nonterminal, State, State], Nonterminal] = {}
 
     def grammar(self) -> Grammar:
         """The product."""
@@ -182,8 +189,12 @@ class _Product:
             yield i, node if len(met) == 1 else syntax.intersect(node, ending)
 
     def _made(self, old: Nonterminal, begin: State, end: State) -> Nonterminal:
-        key = ("beside", old, begin, end)
-        return Nonterminal(old.name, lambda: self._alternatives(old, begin, end), key, old.right_recursive)
+        if (old, begin, end) not in self.made:
+            key = None if old.key is None else ("beside", old.key, begin, end)
+            self.made[old, begin, end] = Nonterminal(
+                old.name, lambda: self._alternatives(old, begin, end), key, old.right_recursive
+            )
+        return self.made[old, begin, end]
 
     def _alternatives(self, old: Nonterminal, begin: State, end: State) -> Sequence[Sequence[Symbol]]:
         paths = [path for each in alternatives_of(old) for path in self._paths(tuple(each), begin, end)]
@@ -214,8 +225,8 @@ def _beginning(node: Node, wanted: Ranges) -> Node:
     return node if inside else syntax.intersect(node, syntax.concat(syntax.chars(wanted), ANY_TEXT))
 
 
-def _terminals(start: Nonterminal) -> Iterator[Terminal]:
-    """Every terminal that the start leads to. Raises LimitError for a grammar without end."""
+def terminals_of(start: Nonterminal) -> Iterator[Terminal]:
+    """Every terminal that a symbol leads to. Raises LimitError for a grammar without end."""
     seen: set[Symbol] = {start}
     stack: list[Symbol] = [start]
     while stack:

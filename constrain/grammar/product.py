@@ -50,7 +50,8 @@ def product(grammar: Grammar, node: Node) -> Grammar:
             fix="relax one of its parts",
         )
     start = made.symbol(plain.start, 0, accepted)
-    return Grammar(start if isinstance(start, Nonterminal) else Nonterminal("start", lambda: [[start]]))
+    whole = start if isinstance(start, Nonterminal) else Nonterminal("start", lambda: [[start]])
+    return Grammar(whole, watched=grammar.watched)
 
 
 class _Product:

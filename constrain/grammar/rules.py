@@ -169,9 +169,11 @@ class Grammar:
     ignore: terminals that may stand between any two lexemes, before the first and after the last (Lark's `%ignore`).
     lexer: "dynamic" — every segmentation into lexemes counts; "greedy" — the longest lexeme that the parser admits.
     closing: at most one byte; a text is a member too if it is one with this byte at its end.
+    watched: the source's guard has to be asked from beginning to end, whatever nonterminals say.
     """
 
     start: Nonterminal
     ignore: tuple[Terminal, ...] = ()
     lexer: Lexer = "dynamic"
     closing: bytes = b""
+    watched: bool = False

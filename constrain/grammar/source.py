@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -71,6 +71,10 @@ class Source:
             raise UnsatisfiableError(f"no text fulfils {self._shown()}", fix="relax one of its parts")
         terminal = Terminal(self.node, self._shown())
         return Grammar(Nonterminal("start", lambda: [[terminal]], key=("regular", terminal), shared=True))
+
+    def as_dynamic(self) -> Grammar:
+        """A grammar for `lexer="dynamic"` with the texts of this source; of a greedy one it may have more."""
+        return replace(self.to_grammar(), lexer="dynamic")
 
     @property
     def node(self) -> Node | None:

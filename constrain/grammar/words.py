@@ -18,17 +18,19 @@ Cost: one emptiness decision for each terminal that is not a literal; the lexer'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 
 from constrain.automata import intervals, syntax
 from constrain.automata.python import parse_python
+from constrain.automata.quotient import right_quotient
 from constrain.automata.shape import mirror
 from constrain.automata.syntax import Node
-from constrain.errors import GrammarError
+from constrain.errors import GrammarError, LimitError
 from constrain.grammar.analysis import empty_node, first_characters
-from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.grammar.beside import representatives, settled, terminals_of
+from constrain.grammar.rules import Beside, Grammar, Nonterminal, Symbol, Terminal
 from constrain.grammar.source import GrammarText, Source
 
 BEYOND_ASCII: syntax.Ranges = ((0x80, syntax.MAX_CODE_POINT),)
@@ -40,12 +42,14 @@ class WholeWords(Source):
 
     text: the grammar. characters: the characters of words, as a class in Python's regex syntax (`[0-9A-Za-z_]`).
     before_words: names of terminals that a word may follow directly, as in Python's `1if x else y`.
+    ascii_keywords: a string under the flag `i` has no letters beyond ASCII: `"like"i` is no `LİKE`.
     Raises GrammarError where the lexer is not greedy or `characters` is not a class.
     """
 
     text: GrammarText
     characters: str
     before_words: tuple[str, ...] = ()
+    ascii_keywords: bool = False
 
     def __post_init__(self) -> None:
         if self.text.lexer != "greedy":
@@ -60,16 +64,51 @@ class WholeWords(Source):
     def _class(self) -> Node:
         return parse_python(self.characters)
 
+    @cached_property
+    def _read(self) -> Grammar:
+        grammar = self.text.to_grammar()
+        return ascii_keywords(grammar) if self.ascii_keywords else grammar
+
+    def as_dynamic(self) -> Grammar:
+        """See `Source.as_dynamic`: words are whole here too, the longest match is not sought otherwise."""
+        grammar = self._read
+        if grammar.closing:  # its terminals depend on columns
+            return super().as_dynamic()
+        try:
+            return apart(grammar, self._class, self.before_words)
+        except LimitError:
+            return super().as_dynamic()  # the same texts, and more
+
     @property
     def findings(self) -> tuple[str, ...]:
         """What the analysis of the grammar found."""
         return self.text.findings
 
     def _build(self) -> Grammar:
-        return whole_words(self.text.to_grammar(), self._class, self.before_words)
+        return whole_words(self._read, self._class, self.before_words)
 
     def __repr__(self) -> str:
         return f"{self.text!r} with whole words of {self.characters}"
+
+
+@lru_cache(maxsize=64)
+def ascii_keywords(grammar: Grammar) -> Grammar:
+    """The grammar with strings whose letters have no other cases than in ASCII (Python's flag `i` knows some).
+
+    Remembered, as `whole_words`.
+    """
+
+    def terminal(old: Terminal) -> Terminal:
+        return replace(old, node=_ascii(old.node)) if old.literal else old
+
+    return _with_terminals(grammar, terminal, "ASCII keywords")
+
+
+def _ascii(node: Node) -> Node:
+    if isinstance(node, syntax.Concat):
+        return syntax.concat(*map(_ascii, node.args))
+    plain = intervals.common(node.ranges, ((0, 0x7F),)) if isinstance(node, syntax.Chars) else ()
+    return syntax.chars(plain) if plain else node
 
 
 @lru_cache(maxsize=64)
@@ -78,20 +117,72 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
 
     Remembered, so that equal grammars have the same nonterminals and share the engine's states.
     """
+
+    def terminal(old: Terminal) -> Terminal:
+        return old if _is_kept(old, before_words) else _with_competitor(old, characters)
+
+    return _with_terminals(grammar, terminal, ("whole words", characters, before_words))
+
+
+@lru_cache(maxsize=64)
+def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
+    """The dynamic grammar in which no word character follows a lexeme that ends in one.
+
+    And an ignored lexeme that any character makes longer is the last. It has all texts of the greedy grammar with whole
+    words, whose lexemes are such. What the last character was and
+    what the next one may be are states of the rules (`beside.py`). Nothing is ignored in it. Raises LimitError.
+    """
+    others = intervals.negate(_ranges(characters))
+    begins = [first_characters(each.node) for each in (*terminals_of(grammar.start), *grammar.ignore)]
+    endless = syntax.alternate(*(_endless(each.node, _ranges(syntax.alternate(*begins))) for each in grammar.ignore))
+
+    def terminal(old: Terminal) -> Terminal:
+        node = syntax.difference(old.node, endless) if old in grammar.ignore else old.node
+        words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
+        if empty_node(words):
+            return replace(old, node=node, after=None)
+        rows = [Beside(intervals.ANY, True, others, True, words)]
+        rest = syntax.difference(node, words)
+        if not empty_node(rest):
+            rows.append(Beside(intervals.ANY, True, intervals.ANY, True, rest))
+        return replace(old, node=node, after=None, beside=tuple(rows))
+
+    changed = _with_terminals(replace(grammar, lexer="dynamic"), terminal, None)
+    whole = changed.start
+    if not empty_node(endless):
+        last = Terminal(endless, "ignored to the end", beside=(Beside(intervals.ANY, True, (), True, endless),))
+        whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
+    return settled(replace(changed, start=whole))
+
+
+def _endless(node: Node, begins: syntax.Ranges) -> Node:
+    """The texts that any character behind them makes longer, such as a comment without its end. begins: the characters
+    that lexemes begin with; others need not be thought of."""
+    others = syntax.complement(node)
+    stopped = (right_quotient(others, one) for one in representatives(node, begins))
+    return syntax.difference(node, syntax.alternate(*stopped))
+
+
+def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:
+    """Whether a word may follow the terminal directly."""
+    return terminal.name in before_words or terminal.after == ()  # nothing is ignored after it: it stands at words
+
+
+def _with_terminals(grammar: Grammar, change: Callable[[Terminal], Terminal], name: Hashable) -> Grammar:
+    """The grammar with other terminals. name: of the change, for the keys of nonterminals; None: for one use."""
     terminals: dict[Terminal, Terminal] = {}
     nonterminals: dict[Nonterminal, Nonterminal] = {}
 
     def terminal(old: Terminal) -> Terminal:
         if old not in terminals:
-            kept = old.name in before_words or old.after == ()  # nothing is ignored after it: it stands at words
-            terminals[old] = old if kept else _with_competitor(old, characters)
+            terminals[old] = change(old)
         return terminals[old]
 
     def symbol(old: Symbol) -> Symbol:
         if isinstance(old, Terminal):
             return terminal(old)
         if old not in nonterminals:
-            key = None if old.key is None else ("whole words", characters, before_words, old.key)
+            key = None if old.key is None or name is None else (name, old.key)
             nonterminals[old] = Nonterminal(old.name, partial(alternatives, old), key, old.right_recursive, old.watched)
         return nonterminals[old]
 
@@ -103,12 +194,16 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
     return replace(grammar, start=start, ignore=tuple(map(terminal, grammar.ignore)))
 
 
-def _with_competitor(terminal: Terminal, characters: Node) -> Terminal:
+def _words(terminal: Terminal, characters: Node) -> Node:
+    """The texts of a terminal that end in a word character."""
     words = syntax.intersect(terminal.node, syntax.concat(syntax.repeat(syntax.ANY_CHAR), characters))
-    if terminal.literal:  # one word, or none
-        if empty_node(words):
-            return terminal
-        words = terminal.node
+    return terminal.node if terminal.literal and not empty_node(words) else words  # one word, or none
+
+
+def _with_competitor(terminal: Terminal, characters: Node) -> Terminal:
+    words = _words(terminal, characters)
+    if empty_node(words):
+        return terminal
     last = _ranges(first_characters(mirror(terminal.node)))  # other characters end no text of the terminal
     never = intervals.common(intervals.common(_ranges(characters), BEYOND_ASCII), intervals.negate(last))
     others = syntax.chars(intervals.common(_ranges(characters), intervals.negate(never)))

@@ -29,6 +29,7 @@ KEYS = {
     "lexer": "dynamic (the default) or greedy",
     "words": "the characters of words, as a regex class; given, no lexeme ends inside a word (grammar/words.py)",
     "before_words": "terminals that a word may follow directly, like the number in 1if",
+    "ascii_keywords": "true: letters beyond ASCII are no other cases of letters in keywords; needs words",
     "layout": "what lines and columns mean, where they mean something",
     "oracle": "the parser that verdicts are compared with (benchmarks/languages/oracles); null: there is none",
     "agreement": "share of changed texts on which grammar and oracle have to agree in the tests; by default all",
@@ -71,7 +72,8 @@ class GrammarFolder:
         given = {key: value for key, value in options.items() if value is not None}
         source = grammar(self.text, **{"format": FORMATS[self.file.name], **settings, **given})
         if "words" in self.settings and isinstance(source, GrammarText) and source.lexer == "greedy":
-            return WholeWords(source, self.settings["words"], tuple(self.settings.get("before_words", ())))
+            before_words = tuple(self.settings.get("before_words", ()))
+            return WholeWords(source, self.settings["words"], before_words, self.settings.get("ascii_keywords", False))
         return source
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.errors import UnsatisfiableError
 from constrain.guards import Guard
 from constrain.guards.repeats import Tables
 from constrain.vocab.vocabulary import Vocabulary
@@ -70,3 +71,27 @@ class Prefixed:
             for token in self.tables.doubles.within(row):
                 if self.step(here, self.tables.tokens[token] or b"") is None:
                     row[token >> 5] &= ~np.uint32(1 << (token & 31))
+
+
+class Begun:
+    """A guard that has read the beginning of the text. Raises UnsatisfiableError if it vetoes that."""
+
+    def __init__(self, guard: Guard, text: bytes) -> None:
+        self.guard = guard
+        self.always = guard.always
+        state = guard.step(guard.start(), text)
+        if state is None:
+            raise UnsatisfiableError("a key or an item occurs twice before the text begins", fix="correct the prefix")
+        self.state = state
+
+    def start(self) -> Hashable:
+        """The state after the beginning."""
+        return self.state
+
+    def step(self, state: Hashable, text: bytes) -> Hashable | None:
+        """See `Guard`."""
+        return self.guard.step(state, text)
+
+    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        """See `Guard`."""
+        self.guard.veto(state, row)

@@ -6,9 +6,10 @@
 The idea: the two texts are taken off the language (quotient.py), and what is left is a source like any other: masks
 are exact, lexemes may run over both junctions, and the length of the texts does not enter its cost.
 
-What the grammar alone cannot tell is checked on the whole text before a result is returned: residues of a schema,
-repeated keys and items (their guard reads from the beginning of a text, and this one begins in the middle), and
-maximal munch (`lexer="greedy"`): the masks then allow what some way to cut the text into terminals allows.
+The guard of the source (repeated keys and items) reads the prefix first, and then vetoes as it does elsewhere. What
+masks do not tell is checked on the whole text before a result is returned: residues of a schema, what the suffix
+repeats, and maximal munch (`lexer="greedy"`): masks then allow what some way to cut the text into terminals allows,
+where words are whole if the source says so (grammar/words.py).
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from constrain.automata import quotient as regular
 from constrain.automata.syntax import Node
 from constrain.errors import ConstrainError
 from constrain.grammar.analysis import empty_node
-from constrain.grammar.rules import Grammar
+from constrain.grammar.rules import Grammar, Nonterminal
 from constrain.grammar.source import Source
+from constrain.guards import Guard
+from constrain.guards.prefixed import Begun
 from constrain.guided.members import is_member
 from constrain.guided.notes import Note
 from constrain.guided.quotient import left_quotient, right_quotient
+from constrain.vocab.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,13 @@ class Between(Source):
     def _build(self) -> Grammar:
         if self.node is not None and not empty_node(self.node):
             return super()._build()
-        rest = self.inner.to_grammar()  # also for a regular language that is empty: to name the place
+        rest = self.inner.as_dynamic()  # also for a regular language that is empty: to name the place
         rest = left_quotient(rest, self.prefix) if self.prefix else rest
-        return right_quotient(rest, self.suffix) if self.suffix else rest
+        rest = right_quotient(rest, self.suffix) if self.suffix else rest
+        if not self.inner.guarded:
+            return rest
+        # What is left of a rule does not say where it is watched. The start is not right-recursive: it is begun once.
+        return Grammar(Nonterminal("start", lambda: [[rest.start]]), watched=True)
 
     @property
     def _is_greedy(self) -> bool:
@@ -59,6 +67,16 @@ class Between(Source):
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
         return self.inner.residual or self.inner.guarded or self._is_greedy
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the inner source has a guard."""
+        return self.inner.guarded
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guard of the inner source, which has read the prefix."""
+        guard = self.inner.guard(vocabulary)
+        return guard if guard is None or not self.prefix else Begun(guard, self.prefix.encode())
 
     def check(self, text: str) -> str | None:
         """What is wrong with the whole, the two texts included."""
@@ -74,7 +92,7 @@ class Between(Source):
         if self._is_greedy:
             found.append(Note("(lexer)", "$", "residual", "longest terminals are checked on the whole text"))
         if self.inner.guarded:
-            found.append(Note("(guard)", "$", "residual", "repeated keys and items are checked on the whole text"))
+            found.append(Note("(guard)", "$", "residual", "what the suffix repeats is checked on the whole text"))
         return found
 
     def __getattr__(self, name: str) -> Any:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from constrain.engine.compiled import CompiledConstraint
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError
-from constrain.guided.horizon import NEVER, Horizon
+from constrain.guided.horizon import NEVER, Counts, Horizon
 
 
 class Closing:
@@ -101,17 +101,21 @@ class LimitedMatcher:
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
         """See `Matcher.fill_mask`."""
-        self.inner.fill_mask(row)
-        words = row.view(np.uint32)[: len(self.closing.eos)]
         horizon = self.closing.horizon
-        if horizon is not None:
-            counts = self._ask(horizon.after)
-            bits = np.packbits(counts < self.left, bitorder="little")
-            in_time = np.zeros(len(words) * 4, np.uint8)
-            in_time[: len(bits)] = bits
-            words &= in_time.view(np.uint32) | self.closing.eos
+        if horizon is None:
+            self.inner.fill_mask(row)
+        else:
+            self.inner.write_mask(row, lambda configuration: self._in_time(horizon.after(configuration)))
+        words = row.view(np.uint32)[: len(self.closing.eos)]
         if self.taken + 1 < self.least and (words & ~self.closing.eos).any():
             words &= ~self.closing.eos
+
+    def _in_time(self, counts: Counts) -> NDArray[np.uint32]:
+        """The mask of the tokens after which the text can still be completed. uint32[ceil(V / 32)]"""
+        words = np.zeros(len(self.closing.eos), np.uint32)
+        bits = np.packbits(counts < self.left, bitorder="little")
+        words.view(np.uint8)[: len(bits)] = bits
+        return words
 
     def allows(self, token_id: int) -> bool:
         """Whether the token may come next."""

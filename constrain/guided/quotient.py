@@ -11,7 +11,11 @@ parser's stack:
 
 and all others are the grammar's own. The lexeme in progress is the terminal's left quotient by what was read of it
 (automata/quotient.py), so a lexeme may run over the junction. For a right quotient the text is read backwards by the
-backward grammar, and the new rules are written down in reverse.
+backward grammar; the new rules are then turned around, so that they begin with the whole text and predict what fits:
+
+    Beginning(rule, origin) → symbols before  Beginning(rule', origin')     for each rule that is begun inside `rule`
+
+Places with equal rules are one place: a long text leaves few.
 
 Exact for `lexer="dynamic"`. Cost: the engine's, which is linear in the text for most grammars; then some µs for each
 place on the stack. The length of the text does not enter the grammar that results.
@@ -39,6 +43,8 @@ from constrain.kernels import arena
 
 Follow = tuple[int, int]  # (rule, the parser state where it was begun)
 Tail = tuple[tuple[Symbol, ...], Follow | None]  # symbols to come, then what follows; None: the end of the text
+Places = dict[Follow, list[Tail]]  # rules: some symbols, then by the rules of another place
+START: Follow = (0, 0)  # in `Places`: the whole
 
 
 def left_quotient(grammar: Grammar, text: str) -> Grammar:
@@ -167,28 +173,71 @@ class _Reading:
             if follow is None or follow in self.tails:
                 continue
             rule, origin = follow
-            items = (item for item in anatomy.waiting(self.automaton, origin) if item.rest[0] == rule)
+            items = anatomy.waiting(self.automaton, origin, rule)
             self.tails[follow] = [self._tail(item._replace(rest=item.rest[1:])) for item in items]
             pending += [each for _, each in self.tails[follow]]
 
     def grammar(self, *, backwards: bool) -> Grammar:
         """What may follow (or, read backwards, come before)."""
-        tails, names = self.tails, self.names
+        rules = _merged(self._before() if backwards else self._behind())
+        part = "beginning of" if backwards else "after"
         made: dict[Follow, Nonterminal] = {}
 
-        def follow_of(follow: Follow) -> Nonterminal:
-            if follow not in made:
-                made[follow] = Nonterminal(
-                    f"after {names[follow[0]].name}" if not backwards else f"before {names[follow[0]].name}",
-                    lambda: [sequence(None, tail) for tail in tails[follow]],
-                    right_recursive=not backwards,
-                )
-            return made[follow]
+        def nonterminal(place: Follow) -> Nonterminal:
+            if place not in made:
+                name = "start" if place == START else f"{part} {self.names[place[0]].name}"
+                made[place] = Nonterminal(name, lambda: alternatives(place), right_recursive=True)
+            return made[place]
 
-        def sequence(first: Terminal | None, tail: Tail) -> list[Symbol]:
-            symbols, follow = tail
-            forward = [*([first] if first else []), *symbols, *([follow_of(follow)] if follow else [])]
-            return forward[::-1] if backwards else forward
+        def alternatives(place: Follow) -> list[list[Symbol]]:
+            return [[*symbols, *([] if after is None else [nonterminal(after)])] for symbols, after in rules[place]]
 
-        starts = [sequence(first, tail) for first, tail in self.starts]
-        return Grammar(Nonterminal("start", lambda: starts))
+        return Grammar(nonterminal(START))
+
+    def _behind(self) -> Places:
+        """Rules for what is still to come: what misses of a rule, then what follows it."""
+        starts: list[Tail] = [
+            ((*([first] if first else []), *symbols), follow) for first, (symbols, follow) in self.starts
+        ]
+        return {START: starts, **self.tails}
+
+    def _before(self) -> Places:
+        """Rules for what came before, of rules whose ends were read: from the whole text down to where the text begins.
+
+        Read backwards, a rule leads to the one around it. Written so, a parser would have to keep every place in mind
+        where the text could begin; turned around, it is in those that fit to what it has read.
+        """
+        rules: Places = {START: [], **{follow: [] for follow in self.tails}}
+        for follow, tails in self.tails.items():
+            for symbols, around in tails:
+                rules[around or START].append((symbols[::-1], follow))
+        for first, (symbols, around) in self.starts:
+            rules[around or START].append(((*symbols[::-1], *([first] if first else [])), None))
+        return rules
+
+
+def _merged(rules: Places) -> Places:
+    """The same with one place for all that have equal rules, up to the names of places: the coarsest such partition."""
+    number: dict[tuple[Symbol, ...], int] = {}
+    numbered = {
+        place: [(number.setdefault(symbols, len(number)), after) for symbols, after in alternatives]
+        for place, alternatives in rules.items()
+    }
+    classes: dict[Follow | None, int] = {None: -1, **dict.fromkeys(rules, 0)}
+    count = 1
+    while True:
+        shapes: dict[object, int] = {}
+        finer: dict[Follow | None, int] = {None: -1}
+        for place, alternatives in numbered.items():
+            shape = classes[place], frozenset((symbols, classes[after]) for symbols, after in alternatives)
+            finer[place] = shapes.setdefault(shape, len(shapes))
+        if len(shapes) == count:
+            break
+        classes, count = finer, len(shapes)
+    first: dict[int, Follow] = {}
+    for place in rules:  # START is the first
+        first.setdefault(classes[place], place)
+    return {
+        place: list(dict.fromkeys((symbols, after and first[classes[after]]) for symbols, after in rules[place]))
+        for place in first.values()
+    }

@@ -29,7 +29,6 @@ from constrain.automata.quotient import spelled
 from constrain.automata.shape import nullable
 from constrain.automata.syntax import alternate, difference
 from constrain.engine import anatomy
-from constrain.engine.anatomy import Item
 from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.errors import LimitError
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
@@ -41,12 +40,15 @@ LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # states of a lexer that one search for the end of a lexeme may visit
 
 Text = bytes | None
+Tails = dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]]
 
 
 def _least(one: Text, two: Text) -> Text:
     if one is None or two is None:
         return two if one is None else one
-    return min(one, two, key=lambda text: (len(text), text))
+    if len(one) != len(two):  # PERF: half a million times for a mask in SQL
+        return one if len(one) < len(two) else two
+    return min(one, two)
 
 
 def least_texts(table: dict[Nonterminal, Alternatives], glue: bytes = b"") -> dict[Symbol, bytes]:
@@ -124,6 +126,8 @@ class Shortest:
         self._known: dict[int, Text] = {}
         self._lexers: dict[int, _Search] = {}
         self._alive: dict[int, frozenset[int]] = {}
+        self._terminals: dict[int, list[tuple[int, int]]] = {}
+        self.waiters = anatomy.Waiters(self.automaton)
         for way in self.ways:
             way.forget()
 
@@ -156,6 +160,14 @@ class Shortest:
             self.names |= {self.automaton._terminal(each): each for each in self.grammar.ignore}
         return self.names[record]
 
+    def terminals(self, parser: int) -> list[tuple[int, int]]:
+        """(record, tag) of the terminals that a lexeme may be that begins in a parser state."""
+        if parser not in self._terminals:
+            A = self.automaton.A
+            found = [each for each in self.waiters.symbols(parser) if A[each] & arena.KIND_MASK == arena.TERMINAL]
+            self._terminals[parser] = [(each, int(A[each + arena.KEY])) for each in found]
+        return self._terminals[parser]
+
     def alive(self, lexer: int) -> frozenset[int]:
         """The tags of the terminals that a lexeme in this state of the lexer may still be."""
         if lexer not in self._alive:
@@ -184,6 +196,8 @@ class _Ways:
         self._ended: dict[tuple[int, int], Text] = {}  # (state of the lexer, terminal): the rest of the lexeme
         self._closed: dict[int, Text] = {}  # parser state: what follows between two lexemes
         self._left: dict[tuple[int, int], Text] = {}  # (parser state, state of the lexer): what follows in a lexeme
+        self._scanned: dict[tuple[int, int], Text] = {}  # (parser state, terminal): what follows it there
+        self._texts: dict[int, bytes] = {0: b""}  # of SUFFIX lists
 
     def completion(self, configuration: int) -> Text:
         best: Text = None
@@ -201,8 +215,8 @@ class _Ways:
         """The least text that follows where no lexeme is in progress."""
         if parser not in self._closed:
             best: Text = None
-            for item in anatomy.kernel(self.owner.automaton, parser):
-                best = _least(best, self._after(item))
+            for rule, rest, origin in anatomy.kernel_rows(self.owner.automaton, parser):
+                best = _least(best, self._after(rule, rest, origin))
             self._closed[parser] = best
         return self._closed[parser]
 
@@ -215,17 +229,26 @@ class _Ways:
             return self._left[parser, lexer]
         automaton = self.owner.automaton
         best: Text = None
-        tags = self.owner.alive(lexer)
-        for item in anatomy.scanning(automaton, parser, tags):
-            end = self._end(lexer, item.rest[0])
-            after = self._after(item._replace(rest=item.rest[1:])) if end is not None else None
+        alive = self.owner.alive(lexer)
+        for terminal, tag in self.owner.terminals(parser):
+            end = self._end(lexer, terminal) if tag in alive else None
+            after = None if end is None else self._behind(parser, terminal)
             best = _least(best, end + after if end is not None and after is not None else None)
         for blank in anatomy.ignored(automaton, parser):
-            end = self._end(lexer, blank) if int(automaton.A[blank + arena.KEY]) in tags else None
+            end = self._end(lexer, blank) if int(automaton.A[blank + arena.KEY]) in alive else None
             after = b"" if anatomy.is_final(automaton, parser) else self._between(parser)
             best = _least(best, end + after if end is not None and after is not None else None)
         self._left[parser, lexer] = best
         return best
+
+    def _behind(self, parser: int, terminal: int) -> Text:
+        """The least text that follows a lexeme of a terminal that began in a parser state."""
+        if (parser, terminal) not in self._scanned:
+            best: Text = None
+            for waiter in self.owner.waiters.of(parser, terminal):
+                best = _least(best, self._after(*waiter))
+            self._scanned[parser, terminal] = best
+        return self._scanned[parser, terminal]
 
     def learn(self, symbol: Symbol) -> None:
         """Find the least text of a symbol, and of what it leads to. Raises LimitError."""
@@ -270,40 +293,51 @@ class _Ways:
                 return text + self.glue
         return None
 
-    def _after(self, item: Item) -> Text:
-        """What an item still needs, and then its rule's followers."""
-        following = self._follow(item.rule, item.origin) if item.origin else b""
-        return None if following is None else b"".join(map(self.text_of, item.rest)) + following
+    def _after(self, rule: int, rest: int, origin: int) -> Text:
+        """What a rule that was begun in `origin` still needs, a SUFFIX list, and then its followers."""
+        following = self._follow(rule, origin) if origin else b""
+        return None if following is None else self._text(rest) + following
+
+    def _text(self, rest: int) -> bytes:
+        """The least text of a SUFFIX list."""
+        if rest not in self._texts:
+            self._texts[rest] = b"".join(map(self.text_of, anatomy.suffix(self.owner.automaton, rest)))
+        return self._texts[rest]
 
     def _follow(self, rule: int, origin: int) -> Text:
         """The least text that follows a rule that was begun in `origin`."""
         if (rule, origin) in self.follows:
             return self.follows[rule, origin]
-        automaton = self.owner.automaton
-        tails: dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]] = {}
-        pending = [(rule, origin)]
-        while pending:  # what can be asked for on the way
-            key = pending.pop()
-            if key in tails or key in self.follows:
-                continue
-            tails[key] = []
-            for item in anatomy.waiting(automaton, key[1], key[0]):
-                after = (item.rule, item.origin) if item.origin else None
-                tails[key].append((b"".join(map(self.text_of, item.rest[1:])), after))
-                pending += [after] if after else []
-        changed = True
+        tails = self._tails(rule, origin)
         found: dict[tuple[int, int], Text] = dict.fromkeys(tails)
+        changed = True
         while changed:  # relaxation, inner rules last
             changed = False
             for key in reversed(tails):
                 best = found[key]
                 for text, after in tails[key]:
-                    rest = b"" if after is None else found[after] if after in found else self.follows[after]
-                    best = _least(best, None if rest is None else text + rest)
+                    following = b"" if after is None else found[after] if after in found else self.follows[after]
+                    best = _least(best, None if following is None else text + following)
                 if best != found[key]:
                     found[key], changed = best, True
         self.follows |= found
         return self.follows[rule, origin]
+
+    def _tails(self, rule: int, origin: int) -> Tails:
+        """What can be asked for on the way: of each rule with its origin, (a text, what follows after it)."""
+        waiters = self.owner.waiters
+        tails: Tails = {}
+        pending = [(rule, origin)]
+        while pending:
+            key = pending.pop()
+            if key in tails or key in self.follows:
+                continue
+            tails[key] = []
+            for outer, rest, begun in waiters.of(key[1], key[0]):
+                after = (outer, begun) if begun else None
+                tails[key].append((self._text(rest), after))
+                pending += [after] if after else []
+        return tails
 
 
 class _Search:

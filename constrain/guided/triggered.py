@@ -11,9 +11,9 @@ complements, so the whole is a grammar like any other:
 An inner text may hold the stop (a JSON string with `</tool>` in it): every way to cut the text counts, as everywhere
 under `lexer="dynamic"`. Free text cannot hold a trigger, so the pieces' beginnings are where they seem to be.
 
-What an inner source checks on its finished text (residues, repeated keys) is checked here when the whole text is
-finished, piece by piece; `report` says so. Cost: that of the inner sources; in free text one automaton with a state
-for each beginning of a trigger.
+Guards of inner sources (repeated keys and items) veto inside the pieces. What an inner source checks on its finished
+text is checked here when the whole text is finished, piece by piece; `report` says so. Cost: that of the inner sources;
+in free text one automaton with a state for each beginning of a trigger.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ from constrain.grammar.ebnf import counted
 from constrain.grammar.regular import spaced_out
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.grammar.source import Regular, Source
+from constrain.guards import Guard, pieces
 from constrain.guided.members import byte_matcher
 from constrain.guided.notes import Note
+from constrain.vocab.vocabulary import Vocabulary
 
 
 class Piece(NamedTuple):
@@ -77,6 +79,22 @@ class Triggered(Source):
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
         return any(piece.inner.residual or piece.inner.guarded for piece in self.pieces)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a piece has a guard."""
+        return any(piece.inner.guarded for piece in self.pieces)
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guards of the pieces, each where its piece is."""
+        guards = [piece.inner.guard(vocabulary) for piece in self.pieces]
+        if all(guard is None for guard in guards):
+            return None
+        read = [
+            pieces.Piece(piece.start.encode(), guard, piece.stop.encode())
+            for piece, guard in zip(self.pieces, guards, strict=True)
+        ]
+        return pieces.Pieces(read, vocabulary)
 
     def check(self, text: str) -> str | None:
         """What is wrong with the first piece that does not pass its source's check."""
@@ -124,7 +142,7 @@ class Triggered(Source):
         found = [entry for piece in self.pieces for entry in piece.inner.report]
         for piece in self.pieces:
             if piece.inner.guarded:
-                note = f"after {piece.start!r} repeated keys and items are checked on the finished text"
+                note = f"after {piece.start!r} repeated keys and items are vetoed, and checked on the finished text"
                 found.append(Note("(guard)", "$", "residual", note))
         return found
 

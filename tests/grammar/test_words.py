@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import product
 from random import Random
 
@@ -13,7 +14,8 @@ import constrain
 from constrain.automata import decide, syntax
 from constrain.automata.python import parse_python
 from constrain.errors import GrammarError
-from constrain.grammar.source import GrammarText
+from constrain.grammar.rules import Grammar
+from constrain.grammar.source import GrammarText, Source
 from constrain.grammar.words import WholeWords
 from naive_grammar import member
 
@@ -27,10 +29,24 @@ WORD = "[int1e]"
 BYTES = constrain.Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256])
 
 
-def whole(text: str = GRAMMAR, characters: str = WORD) -> WholeWords:
+def greedy_text(text: str) -> GrammarText:
     source = constrain.grammar(text, lexer="greedy")
     assert isinstance(source, GrammarText)
-    return WholeWords(source, characters)
+    return source
+
+
+def whole(text: str = GRAMMAR, characters: str = WORD) -> WholeWords:
+    return WholeWords(greedy_text(text), characters)
+
+
+@dataclass(frozen=True)
+class Dynamic(Source):
+    """A source for a grammar."""
+
+    made: Grammar
+
+    def to_grammar(self) -> Grammar:
+        return self.made
 
 
 def by_hand(text: str) -> bool:
@@ -80,6 +96,51 @@ def test_without_whole_words_they_fall_apart(text: str) -> None:
     for source, expected in ((constrain.grammar(GRAMMAR, lexer="greedy"), True), (whole(), False)):
         matcher = constrain.compile(source, BYTES).matcher()
         assert (matcher.advance_bytes(text.encode()) and matcher.is_accepting()) == expected
+
+
+def test_where_every_cut_counts_words_are_whole_too() -> None:
+    """`as_dynamic` has the same members here: only words could be cut in another way."""
+    compiled = constrain.compile(Dynamic(whole().as_dynamic()), BYTES)
+    for text in [*TEXTS, *LONGER]:
+        matcher = compiled.matcher()
+        assert (matcher.advance_bytes(text.encode()) and matcher.is_accepting()) == by_hand(text), text
+
+
+COMMENTS = r"""
+start: NAME+
+NAME: /[a-z]+/ | /'[a-z]*'/
+%ignore /[ ]+/
+%ignore /#([^!]*!)?|#[^!]*/
+"""
+
+
+def test_what_is_ignored_without_end_is_the_last() -> None:
+    """A comment from # to ! and one that misses its !: the greedy lexer never ends that before the end of the text."""
+    source = WholeWords(greedy_text(COMMENTS), "[a-z]")
+    compiled = constrain.compile(Dynamic(source.as_dynamic()), BYTES)
+    twin = source.to_grammar()
+    for length in range(6):
+        for text in map("".join, product("a' #!", repeat=length)):
+            words, cut, comment = text.partition("#")
+            expected = member(twin, text)
+            matcher = compiled.matcher()
+            found = matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+            assert found or not expected, text
+            if cut and "!" not in comment:
+                closed = compiled.matcher()
+                assert found == (closed.advance_bytes(words.encode()) and closed.is_accepting()), text
+
+
+def test_letters_beyond_ascii() -> None:
+    """To Python's flag i the Kelvin sign is a k, and the dotted capital I an i."""
+    text = greedy_text('start: "kin"i | "\u212a" "a"')
+    for ascii_keywords, expected in ((False, [True] * 4), (True, [True, False, False, True])):
+        compiled = constrain.compile(WholeWords(text, "[a-z]", (), ascii_keywords), BYTES)
+        found = []
+        for word in ("KiN", "\u212ain", "k\u0130n", "\u212aa"):
+            matcher = compiled.matcher()
+            found.append(matcher.advance_bytes(word.encode()) and matcher.is_accepting())
+        assert found == expected
 
 
 def test_masks_do_not_lead_into_the_middle_of_a_word() -> None:

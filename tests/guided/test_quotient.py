@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from itertools import product
 
+import numpy as np
 import pytest
 from guided_cases import Made
 
+import vocabularies
 from constrain.automata import quotient, syntax
 from constrain.automata.decide import matches
 from constrain.automata.python import parse_python
+from constrain.engine import compile as compile_source
 from constrain.errors import ConstrainError, LimitError, UnsatisfiableError
 from constrain.grammar.source import choices, grammar, regex
 from constrain.guided.between import between
@@ -186,6 +190,14 @@ def test_every_cut_of_an_instance(text):
                     assert is_member(rest, middle) == is_member(source, whole), (start, end, middle)
 
 
+def test_terminals_that_are_found_again(monkeypatch):
+    """The engine keeps few terminals at hand; one that may be empty, as the rest of a lexeme, stays the same symbol."""
+    monkeypatch.setattr("constrain.engine.automaton.MAX_TERMINALS", 1)
+    source = grammar(STATEMENTS)
+    for prefix, middle in (("let a", "b=c;b(c+"), ("let a=b;c", "d(c+"), ("if a the", "n b(c+")):
+        assert is_member(between(source, prefix=prefix, suffix="c+de);f(g);"), middle)
+
+
 def test_the_value_is_that_of_the_whole():
     rest = between(json_schema({"type": "array", "items": {"type": "integer"}}), prefix="[1,", suffix="3]")
     assert rest.parse("2,1") == [1, 2, 13]
@@ -200,6 +212,68 @@ def test_repeated_keys_are_checked_on_the_whole():
     assert not is_member(rest, '"a": 0')
     assert not is_member(rest, '"b": 0')
     assert any(entry.status == "residual" for entry in rest.report)
+
+
+TRIED = ["", ' "', ' "a', ' "c": 1, "', ' "c": 1, "c', ', "red', ', "a": "a', ', "red"', ", 1, 1", ', ["red']
+TRIED += ['": 0, "a', '": 0, "bc": ["b', '": 0, "bc": ["b", "b']
+
+
+@pytest.mark.parametrize("suffix", ["", "}", ', "z": 0}', "]}"])
+@pytest.mark.parametrize("prefix", ['{"a": 1, "b', '{"a": 1,', '{"a": {"b": 0}, "tags": ["red"', '{"a": {"b": 0},'])
+def test_masks_veto_what_repeats(prefix, suffix):
+    """Keys and items that the prefix has, and those of the middle; masks and single tokens agree."""
+    source = json_schema({"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}})
+    try:
+        rest = between(source, prefix=prefix, suffix=suffix)
+    except UnsatisfiableError:
+        return
+    vocabulary = vocabularies.tiny()
+    compiled = compile_source(rest, vocabulary)
+    plain = compile_source(Made(rest.to_grammar()), vocabulary)
+    vetoed = []
+    for text in TRIED:
+        matcher, free = compiled.matcher(), plain.matcher()
+        if not matcher.advance_bytes(text.encode()):
+            continue
+        assert free.advance_bytes(text.encode())
+        rows = np.zeros((2, vocabulary.words), np.uint32)
+        matcher.fill_mask(rows[0])
+        free.fill_mask(rows[1])
+        bits = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little")[:, : vocabulary.size]
+        assert [matcher.allows(token) for token in range(vocabulary.size)] == bits[0].astype(bool).tolist()
+        for token in np.flatnonzero(bits[1] > bits[0]).tolist():
+            after = free.fork()
+            assert token in vocabulary.eos_ids or after.advance(token)
+            whole = prefix + after.text.decode(errors="replace")
+            vetoed.append(whole)
+            assert "�" in whole or token in vocabulary.eos_ids or repeats_inside(whole), whole
+    assert vetoed
+
+
+def repeats_inside(text: str) -> bool:
+    """Whether a text that may miss its end has an object with two equal keys, or an array with two equal items."""
+    found = []
+
+    def pairs(members):
+        keys = [key for key, _ in members]
+        found.extend(key for key in keys if keys.count(key) > 1)
+        return dict(members)
+
+    for end in ("", "0", '"', '":0', ":0"):
+        for brackets in ("", "}", "]}", "}}", "]]}", "}]}"):
+            try:
+                value = json.loads(text + end + brackets, object_pairs_hook=pairs)
+            except ValueError:
+                continue
+            tags = [json.dumps(each) for each in value.get("tags", ())]
+            return bool(found) or len(tags) > len(set(tags))
+    return False
+
+
+def test_a_prefix_that_repeats():
+    rest = between(json_schema({"type": "object"}), prefix='{"a": 1, "a": ')
+    with pytest.raises(UnsatisfiableError, match="occurs twice"):
+        compile_source(rest, vocabularies.tiny())
 
 
 def test_what_cannot_be_cut_and_what_does_not_fit():

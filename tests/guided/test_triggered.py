@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from guided_cases import reads
+from guided_cases import Made, reads
 
 import constrain
 import vocabularies
@@ -99,6 +99,58 @@ def test_tool_calls():
     assert "no key comes twice" in str(source.report)
     assert "checked on the finished text" in str(source.report)
     assert "'x'" in str(source.check('<tool>{"city": "a", "x": 1, "x": 2}</tool> text'))
+
+
+TAGS = constrain.json_schema({"type": "object", "properties": {"t": {"type": "array", "uniqueItems": True}}})
+WITH_PIECES = [  # (text, tokens that are refused though the grammar allows them)
+    ('{"a": 1, "a', []),  # free text
+    ('<tool>{"a": 1, "a', ['"']),
+    ('<tool>{"a": 1, "b', []),
+    ('<tool>{"a": 1, "\\u0061', ['"']),
+    ('<tool>{"t": ["x", "x', ['"']),
+    ('<tool>{"t": [1, 1', [",", "]", " "]),
+    ('<tool>{"a": {"b": 1}, "b', []),
+    ('<tool>{"a": "</tool> <tool>{", "a', ['"']),
+    ('<tool>{"a": 1}</tool> and "a" <tool>{"a', []),
+    ('<tool>{"a": 1}</tool><tool>{"b": 1, "b', ['"']),
+    ('x ```json\n[1, {"k": 0, "k', ['"']),
+    ('x ```json\n[1, {"k": 0}]\n```\n<tool>{"k": 0, "k', ['"']),
+    ('x ```json\n"k"\n```\n<tool>{"k": 0, "k', ['"']),
+    ('x ```json\n12\n```\n<tool>{"k": 0, "k', []),  # where the number ends is not told
+    ("<<tool>{", []),
+]
+
+
+@pytest.mark.parametrize("text, refused", WITH_PIECES)
+def test_masks_veto_what_repeats_in_a_piece(text, refused):
+    """In masks and token by token, against the same grammar without its guard."""
+    source = triggered([("<tool>", TAGS, "</tool>"), ("```json\n", constrain.json_schema(True), "\n```")])
+    vocabulary = vocabularies.tiny()
+    compiled = constrain.compile(source, vocabulary)
+    matcher, free = compiled.matcher(), constrain.compile(Made(source.to_grammar()), vocabulary).matcher()
+    rows = np.zeros((2, vocabulary.words), np.uint32)
+    for row, each in zip(rows, (matcher, free), strict=True):
+        assert each.advance_bytes(text.encode())
+        each.fill_mask(row)
+    bits = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little")[:, : vocabulary.size].astype(bool)
+    assert [matcher.allows(token) for token in range(vocabulary.size)] == bits[0].tolist()
+    lost = [vocabulary.tokens[token] for token in np.flatnonzero(bits[1] & ~bits[0]) if vocabulary.tokens[token]]
+    assert {token[:1].decode(errors="replace") for token in lost} >= set(refused)
+    assert bool(lost) == bool(refused)
+
+
+@pytest.mark.parametrize("cuts", [[], [7], [8, 9, 16], [3, 14, 15, 30, 31, 40]])
+def test_the_guard_reads_pieces_of_any_length(cuts):
+    """However a text is cut into steps, the guard stands in an equal place: it vetoes the same next."""
+    text = b'ab <tool>{"a": [1, {"c": 2}]}  </tool> <tool>{"b": 0, "b'
+    source = triggered("<tool>", TAGS, "</tool>")
+    guard = source.guard(vocabularies.tiny())
+    state = guard.start()
+    for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        state = guard.step(state, text[start:stop])
+    assert guard.step(state, b'"') is None
+    assert guard.step(state, b'c"') is not None
+    assert guard.step(guard.start(), text + b'"') is None
 
 
 def test_several_kinds_of_pieces():

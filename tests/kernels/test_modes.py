@@ -69,9 +69,7 @@ def test_every_kernel_has_one_signature(compiled):
 def test_every_kernel_stands_before_its_callers():
     """Else compiling the caller compiles it too, for the types at hand (seen only when the cache is empty)."""
     order = {dispatcher: number for number, (dispatcher, _) in enumerate(kernels._kernels)}
-    named = [
-        (d, d.py_func.__globals__.get(name)) for d, _ in kernels._kernels for name in d.py_func.__code__.co_names
-    ]
+    named = [(d, d.py_func.__globals__.get(name)) for d, _ in kernels._kernels for name in d.py_func.__code__.co_names]
     calls = [(d, called) for d, called in named if isinstance(called, type(d)) and called in order]
     assert len(calls) > 100
     assert [(d.__name__, called.__name__) for d, called in calls if order[called] >= order[d]] == []
@@ -80,7 +78,6 @@ def test_every_kernel_stands_before_its_callers():
 def test_kernels_of_another_type_are_refused():
     """Nothing compiles after `load`: an argument of another type is an error, not a second kernel."""
     import numpy as np
-
 
     kernels.load()
     wrong = np.zeros(3, np.int64)
