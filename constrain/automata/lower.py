@@ -45,10 +45,13 @@ Sequence = tuple[tuple[int, int], ...]  # byte ranges, one after the other
 
 def lower(store: Store, node: Node) -> int:
     """The pruned expression of a tree; `arena.NONE` if its language is empty. Raises LimitError."""
-    key = ("terminal", node)
-    known = store.lowered.get(key)
+    known = store.lowered.get(node)
     if known is None:
-        known = store.remember(key, store.prune(_lower(store, node, utf8)))
+        if type(node) is JsonString and _is_fixed(node.args[0]):  # a key: nothing of it is empty
+            known = _json_string(store, node, utf8)
+        else:
+            known = store.prune(_lower(store, node, utf8))
+        store.remember(node, known)
     return known
 
 
@@ -142,9 +145,15 @@ def _complement(store: Store, node: Node, spell: Spelling) -> int:
 def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     quote = _character(store, '"', utf8)
     part = node.args[0]
-    if isinstance(part, Literals) and len(part.texts) == 1:  # one flat chain, whose ends are the states of its reading
-        return store.concat([quote, *(_character(store, c, json) for c in part.texts[0]), quote])
+    if _is_fixed(part):  # one flat chain, whose ends are the states of its reading
+        known = store.characters[json]
+        return store.concat([quote, *[known.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
     return store.concat([quote, _lower(store, part, json), quote])
+
+
+def _is_fixed(node: Node) -> bool:
+    """Whether a language has one text, and is written so."""
+    return type(node) is Literals and len(node.texts) == 1
 
 
 def _remainder(store: Store, node: Node, spell: Spelling) -> int:

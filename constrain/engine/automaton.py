@@ -26,7 +26,7 @@ from constrain.automata.syntax import Ranges
 from constrain.engine.layout import layout, whole_class
 from constrain.engine.readers import Readers
 from constrain.errors import LimitError
-from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.grammar.rules import Chain, Grammar, Nonterminal, Symbol, Terminal
 from constrain.grammar.source import Source
 from constrain.kernels import arena, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
@@ -71,7 +71,8 @@ class TokenAutomaton(Store):
         slots = 1 << (budget // 4 // 16).bit_length() - 1
         super().__init__(words=budget // 4, slots=slots, budget=budget, at_once=min(budget // 4, size + size // 2))
         # PERF: without a look at the types of its arguments, which are always the same: 0.1 µs a token
-        self.advance = _compiled(configurations.advance)
+        self.step = _compiled(configurations.advance)
+        self.known_step = _compiled(configurations.known_step)
 
     def reset(self) -> None:
         super().reset()
@@ -230,7 +231,7 @@ class TokenAutomaton(Store):
         if terminal.after is not None:
             after = self._grammar(Grammar(_WHOLE, terminal.after, "greedy"))
         rank = 2 * terminal.priority + terminal.literal
-        return self._with_stack([expression, excluded, rank, after], _intern_list, arena.TERMINAL, 8)
+        return self.call(_intern_terminal, expression, excluded, rank, after)
 
     def _nonterminal(self, nonterminal: Nonterminal, rules: Rules) -> int:
         """The record of a nonterminal."""
@@ -238,6 +239,8 @@ class TokenAutomaton(Store):
             rules = self._shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
         known = rules.records.get(identity)
+        if known is None and nonterminal.chained:
+            known = rules.place(nonterminal)
         if known is None:
             known = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
             rules.records[identity] = known
@@ -246,10 +249,13 @@ class TokenAutomaton(Store):
 
     def _new(self, name: str, rules: Rules, right_recursive: bool, watched: bool) -> int:
         """A record for a nonterminal."""
-        known = self.call(_new_nonterminal, len(self._names), right_recursive, watched)
+        return self.call(_new_nonterminal, self._number(name, rules), right_recursive, watched)
+
+    def _number(self, name: str, rules: Rules) -> int:
+        """A number for nonterminals of this name, of these rules."""
         self._names.append(name)
         self._owners.append(rules.reference)
-        return known
+        return len(self._names) - 1
 
     def _list(self, items: Sequence[int]) -> int:
         """A region [n, items...]."""
@@ -279,16 +285,14 @@ class TokenAutomaton(Store):
         nonterminal = rules.waiting.get(record)
         if nonterminal is None:
             return []
+        if nonterminal.chained:
+            chain = nonterminal.chain()
+            if chain is not None:
+                return self._link(record, chain, rules)
         words: list[int] = []
         begins: list[int] = []
-        at_hand, terminals = self._at_hand, self._terminals  # PERF: most symbols are known
         for alternative in nonterminal.expand():
-            records = [
-                held[0]
-                if (held := at_hand.get(id(each)))
-                else (type(each) is Terminal and terminals.get(each)) or self.symbol(each, rules)
-                for each in alternative
-            ]
+            records = self._records(alternative, rules)
             if 0 in records:
                 continue  # a terminal without any text: the alternative derives nothing
             words.append(len(records))
@@ -312,16 +316,41 @@ class TokenAutomaton(Store):
         del rules.waiting[record]
         return begins
 
+    def _link(self, record: int, chain: Chain, rules: Rules) -> list[int]:
+        """Make the places of a chain, with one call; as `_expand`, which would make each when it is reached."""
+        beyond = 0 if chain.beyond is None else self._nonterminal(chain.beyond, rules)
+        words = [beyond, not chain.open, len(chain.keys)]
+        for symbols in (chain.separator, chain.close, chain.between, chain.behind):
+            words.append(len(symbols))
+            words += self._records(symbols, rules)
+        words += chain.must
+        words += self._records(chain.keys, rules)
+        words += self._records(chain.values, rules)
+        number = self._number(chain.name, rules)
+        rules.chains[chain.key] = self.call(_chain, record, number, np.array(words, np.int32))
+        del rules.waiting[record]
+        return [beyond] if beyond in rules.waiting and not any(chain.must) else []
+
+    def _records(self, symbols: Sequence[Symbol], rules: Rules) -> list[int]:
+        """PERF: most symbols are known."""
+        at_hand, terminals = self._at_hand, self._terminals
+        return [
+            held[0]
+            if (held := at_hand.get(id(each)))
+            else (type(each) is Terminal and terminals.get(each)) or self.symbol(each, rules)
+            for each in symbols
+        ]
+
 
 class Rules:
     """A grammar with the records of its nonterminals, as far as a text has reached them.
 
     records: by key, or by themselves where they have none. waiting: those whose alternatives were not asked for yet.
-    Both go with the grammar, so that what nobody compiles any more is freed; the arena keeps its records till the next
-    flush.
+    chains: the first record of each chain, by key. All go with the grammar, so that what nobody compiles any more is
+    freed; the arena keeps its records till the next flush.
     """
 
-    __slots__ = ("__weakref__", "epoch", "grammar", "records", "reference", "waiting")
+    __slots__ = ("__weakref__", "chains", "epoch", "grammar", "records", "reference", "waiting")
 
     def __init__(self, grammar: Grammar, epoch: int) -> None:
         self.grammar = grammar
@@ -329,11 +358,18 @@ class Rules:
         self.epoch = epoch
         self.records: dict[Hashable, int] = {}
         self.waiting: dict[int, Nonterminal] = {}
+        self.chains: dict[Hashable, int] = {}
+
+    def place(self, nonterminal: Nonterminal) -> int | None:
+        """The record of a nonterminal that was made as a place of a chain, if it was."""
+        place = nonterminal.place
+        first = self.chains.get(place[0]) if place else None
+        return first + place[1] * earley.PLACE if first and place else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they are those of another epoch."""
         if self.epoch != epoch:
-            self.records, self.waiting, self.epoch = {}, {}, epoch
+            self.records, self.waiting, self.chains, self.epoch = {}, {}, {}, epoch
 
 
 _WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol
@@ -355,12 +391,20 @@ def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:
     return arena.intern_list(A, H, S, kind, start)
 
 
+def _intern_terminal(A: Int32, H: Int32, S: Int32, expression: int, excluded: int, rank: int, after: int) -> int:
+    return earley.terminal_of(A, H, expression, excluded, rank, after)
+
+
 def _new_nonterminal(A: Int32, H: Int32, S: Int32, number: int, right_recursive: bool, watched: bool) -> int:
     return earley.nonterminal(A, number, right_recursive, watched)
 
 
 def _suffix_of(A: Int32, H: Int32, S: Int32, symbol: int, following: int) -> int:
     return earley.suffix_of(A, H, symbol, following)
+
+
+def _chain(A: Int32, H: Int32, S: Int32, member: int, number: int, words: Int32) -> int:
+    return earley.make_chain(A, H, member, number, words)
 
 
 def _set_alternatives(A: Int32, H: Int32, S: Int32, symbol: int, words: Int32) -> int:

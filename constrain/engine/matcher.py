@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.errors import ConstrainError
 from constrain.kernels import arena, configurations, masks
-from constrain.kernels.masks import fill_mask
+from constrain.kernels.masks import fill_mask, known_mask
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
@@ -71,13 +71,15 @@ class Matcher:
         else:
             automaton = self._automaton
             state = 0
-            with automaton.lock:  # PERF: `_ask`, written out; half of the call otherwise
+            with automaton.lock:  # PERF: `_ask`, written out, for what is known and what is not
                 if self._epoch == automaton.epoch:
-                    automaton.S[0] = BOTTOM
-                    try:
-                        state = automaton.advance(automaton.A, automaton.H, automaton.S, self._states[-1], token)
-                    except STOPS as stop:
-                        automaton.satisfy(stop)
+                    state = automaton.known_step(automaton.A, self._states[-1], token)
+                    if not state:
+                        automaton.S[0] = BOTTOM
+                        try:
+                            state = automaton.step(automaton.A, automaton.H, automaton.S, self._states[-1], token)
+                        except STOPS as stop:
+                            automaton.satisfy(stop)
             state = state or self._ask(configurations.advance, token)
             if state >= WATCH:
                 if not self._is_clear(token, keep=True):
@@ -142,9 +144,11 @@ class Matcher:
         found = -1
         with automaton.lock:  # PERF: as in `advance`
             if self._epoch == automaton.epoch:
-                automaton.S[0] = BOTTOM
                 try:
-                    found = fill_mask(automaton.A, automaton.H, automaton.S, self._states[-1], row)
+                    found = known_mask(automaton.A, self._states[-1], row)
+                    if found < 0:
+                        automaton.S[0] = BOTTOM
+                        found = fill_mask(automaton.A, automaton.H, automaton.S, self._states[-1], row)
                 except STOPS as stop:
                     automaton.satisfy(stop)
                 except TypeError:  # no kernel takes the row: its flags or shape have changed since it was checked

@@ -30,9 +30,9 @@ class Beside(NamedTuple):
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Terminal:
-    """A lexeme: a regular language of texts (UTF-8 when spelled).
+    """A lexeme: a regular language of texts (UTF-8 when spelled). Not to be changed.
 
     node: the language; may contain the empty text.
     name: for messages only; not part of its identity.
@@ -61,10 +61,33 @@ class Terminal:
 
     def __post_init__(self) -> None:
         identity = self.node, self.priority, self.literal, self.excluding, self.after, self.beside
-        object.__setattr__(self, "_hash", hash(identity))
+        self._hash = hash(identity)  # PERF: of a frozen class, `__init__` takes three times as long
 
     def __hash__(self) -> int:
         return self._hash
+
+
+class Chain(NamedTuple):
+    """Nonterminals of a list of pairs in a fixed order, many at once: for each place i of it
+
+        member(i) -> keys[i] between values[i] behind next(i + 1) | member(i + 1)   (the latter unless must[i])
+        next(i)   -> close | separator member(i)                                    (the former if none of must[i:])
+
+    key: says which (`Nonterminal.place`). name: of next(i), for messages. beyond: member(len(keys)), None if nothing
+      can come there. open: beyond it something must come, so that no place closes the list.
+    """
+
+    key: Hashable
+    name: str
+    keys: Sequence[Symbol]
+    values: Sequence[Symbol]
+    must: Sequence[bool]
+    between: Sequence[Symbol]
+    behind: Sequence[Symbol]
+    separator: Sequence[Symbol]
+    close: Sequence[Symbol]
+    beyond: Nonterminal | None
+    open: bool
 
 
 class Nonterminal:
@@ -80,6 +103,10 @@ class Nonterminal:
       (`finished`).
     shared: other grammars may have it too, so that the engine keeps what it knows of it when this one is gone.
     expansion: the alternatives, once somebody outside the engine asked for them (`walk`).
+    chain: the same as `expand`, together with those of the places behind it, for an engine that makes them at once;
+      None: there is no such chain.
+    place: (key of a chain, number) if it is one of its places: next(i + 1) has number i, member(i) has number
+      len(keys) + i - 1, and member(0) is the nonterminal whose chain it is. Asked of nonterminals that are `chained`.
     """
 
     __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")
@@ -107,6 +134,17 @@ class Nonterminal:
         """The alternatives."""
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
+
+    chained = False  # whether there may be a chain or a place
+
+    def chain(self) -> Chain | None:
+        """See above."""
+        return None
+
+    @property
+    def place(self) -> tuple[Hashable, int] | None:
+        """See above."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -64,6 +64,7 @@ REMAINDER = 20  # expressions again
 TERMINALS = 24  # what parser states wait for (earley.py)
 LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (greedy.py)
 PREDICTION, AWAITED = 25, 26  # what parser states share (earley.py)
+FRONTS = 28  # the byte sets with which an expression can begin (expressions.py)
 
 # records at fixed places, made by `init`
 NONE = HEADER  # the expression without any text; also "dead" for configurations

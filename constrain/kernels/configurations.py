@@ -367,6 +367,22 @@ def advance(A, H, S, c, token):
     return c + WATCH if watch else c
 
 
+@kernel("i(arena, i, i)", entry=True)
+def known_step(A, c, token):
+    """`advance` where every state on the way is known, else 0. PERF: an array less costs 60 ns less in a call."""
+    start = np.int64(A[A[TOKEN_AT] + token])
+    stop = np.int64(A[A[TOKEN_AT] + token + 1])
+    if start == stop:
+        return NONE
+    watch = A[c + WATCHING] == 2
+    for i in range(start, stop):
+        c = peek_configuration(A, c, token_byte(A, i))
+        if c <= NONE:
+            return c
+        watch = watch or A[c + WATCHING] == 2
+    return c + WATCH if watch else c
+
+
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
 def advance_bytes(A, H, S, c, text):
     """The configuration after the bytes (one a word) of `text`, and WATCH, or NONE; S[1] = bytes that were read before

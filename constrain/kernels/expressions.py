@@ -37,7 +37,9 @@ from constrain.kernels.arena import (
     EMPTY,
     EPS,
     EPSILON,
+    FRONTS,
     KEY,
+    NO_TAGS,
     NONE,
     NOT,
     PARTITION,
@@ -64,6 +66,7 @@ from constrain.kernels.arena import (
 
 # memo words of expressions (offsets from the record)
 FLAGS, PART, ROW, TAGS, INSIDE, LIFE, CLAMPED, RAW = 1, 2, 3, 4, 5, 6, 7, 8
+TAIL = INSIDE  # of TAG(t), in which no lexeme goes on: t from its second byte on, and this tag
 NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # FLAGS; those of the next line are set by automata/lower.py
 CHARACTER, ANY_CHARACTER, UNIVERSAL = 16, 32, 64  # one character of a set; of all; every text of characters and more
 FIRST_SLICE = 8  # bit FIRST_SLICE + j of FLAGS: every character of the vocabulary's slice j is in e (`engine` says so)
@@ -491,10 +494,9 @@ def class_of(A, p, b):
 
 
 @kernel("i(arena, arena, arena, i)")
-def partition_of_fronts(A, H, S, start):
-    """The coarsest partition that no byte set S[start : S[0]] cuts; pops them."""
-    sort_groups(S, start, S[0], 1)
-    stop = unique_groups(S, start, S[0], 1)
+def cut_by_fronts(A, H, S, start):
+    """The coarsest partition that no byte set S[start : S[0]] cuts."""
+    stop = np.int64(S[0])
     room(S, 2048)
     classes = stop
     cleared = S[classes : classes + 1025]
@@ -519,7 +521,6 @@ def partition_of_fronts(A, H, S, start):
                 n += 1
             word |= np.int64(S[number + c]) << (8 * k)
         A[top + KEY + w] = np.int32(np.uint32(word))
-    S[0] = start
     p = intern(A, H, PARTITION, 64)
     if A[p + REPRESENTATIVES] == 0:
         r = region(A, n)
@@ -528,6 +529,25 @@ def partition_of_fronts(A, H, S, start):
         A[p + CLASSES] = n
         A[p + REPRESENTATIVES] = r
     return p
+
+
+@kernel("i(arena, arena, arena, i)")
+def partition_of_fronts(A, H, S, start):
+    """The coarsest partition that no byte set S[start : S[0]] cuts; pops them.
+
+    PERF: most states begin with one byte set, and others with the same sets as some state before.
+    """
+    sort_groups(S, start, S[0], 1)
+    S[0] = unique_groups(S, start, S[0], 1)
+    fronts = np.int64(S[start])
+    if S[0] - start != 1:
+        for i in range(start, S[0]):
+            push(S, S[i])
+        fronts = intern_list(A, H, S, FRONTS, start + ((S[0] - start) >> 1))
+    if A[fronts + PART] == 0:
+        A[fronts + PART] = cut_by_fronts(A, H, S, start)
+    S[0] = start
+    return np.int64(A[fronts + PART])
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -736,6 +756,9 @@ def tags(A, H, S, e):
     known = np.int64(A[e + TAGS])
     if known != 0:
         return known
+    if not is_nullable(A, e):
+        A[e + TAGS] = NO_TAGS
+        return NO_TAGS
     start = np.int64(S[0])
     push_tags(A, S, e)
     sort_groups(S, start, S[0], 1)
@@ -754,6 +777,20 @@ def continues(A, e):
 # --- lexer states -----------------------------------------------------------------------------------------------------
 
 
+@kernel("i(arena, arena, arena, i, i)")
+def followed(A, H, S, e, rest):
+    """CAT(e, rest), with what stands last in e beside `rest`: then the ends of a literal are its derivatives."""
+    parts = np.int64(S[0])
+    while kind(A, e) == CAT:
+        push(S, A[e + KEY])
+        e = np.int64(A[e + KEY + 1])
+    rest = cat(A, H, e, rest)
+    for i in range(S[0] - 1, parts - 1, -1):
+        rest = cat(A, H, S[i], rest)
+    S[0] = parts
+    return rest
+
+
 @kernel("i(arena, arena, arena, i)")
 def lexer_state(A, H, S, start):
     """The union of CAT(t, TAG(t)) for the terminals S[start : S[0]] (expressions); pops them.
@@ -763,15 +800,12 @@ def lexer_state(A, H, S, start):
     stop = np.int64(S[0])
     for i in range(start, stop):  # (head, what follows it)
         e = np.int64(S[i])
-        rest = tag(A, H, e)
-        if kind(A, e) == CAT and kind(A, A[e + KEY]) == BYTES:
-            head = np.int64(A[e + KEY])
-            rest = cat(A, H, A[e + KEY + 1], rest)
-        else:
-            head = EPS
-            rest = cat(A, H, e, rest)
-        push(S, head)
-        push(S, rest)
+        has_head = kind(A, e) == CAT and kind(A, A[e + KEY]) == BYTES
+        end = tag(A, H, e)
+        if A[end + TAIL] == 0:
+            A[end + TAIL] = followed(A, H, S, A[e + KEY + 1] if has_head else e, end)
+        push(S, A[e + KEY] if has_head else EPS)
+        push(S, A[end + TAIL])
     sort_groups(S, stop, S[0], 2)
     end = np.int64(S[0])
     i = stop

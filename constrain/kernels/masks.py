@@ -36,7 +36,7 @@ from constrain.kernels.arena import (
     room,
     size,
 )
-from constrain.kernels.configurations import MASK_OF, WATCHING, accepts
+from constrain.kernels.configurations import ACCEPTING, MASK_OF, WATCHING, accepts
 from constrain.kernels.crossing import FRAME, cross, walk_configuration
 from constrain.kernels.earley import GREEDY
 from constrain.kernels.greedy import greedy_mask
@@ -181,6 +181,15 @@ def fill_mask(A, H, S, c, row):
     """Write the mask of a configuration; IS_WATCHED and IS_ACCEPTING, added up, as they apply to it."""
     write_mask(A, mask(A, H, S, c), row)
     return (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
+
+
+@kernel("i(arena, i, row)", entry=True)
+def known_mask(A, c, row):
+    """`fill_mask` if the mask is known, else -1."""
+    if A[c + MASK_OF] == 0 or A[c + ACCEPTING] == 0:
+        return -1
+    write_mask(A, A[c + MASK_OF], row)
+    return (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if A[c + ACCEPTING] == 2 else 0)
 
 
 @kernel("i(arena, i, i, i)")

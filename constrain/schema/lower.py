@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 
-from constrain.automata.syntax import ANY_TEXT, alternate
+from constrain.automata.syntax import ANY_TEXT, EMPTY, alternate
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
 from constrain.schema.compute import Computation
@@ -77,8 +77,10 @@ class Lowering:
         if numbers:
             node = alternate(*map(number_node, numbers))
             found.append(ANY_NUMBER if node == NUMBER else Terminal(node, name="number"))
-        if not is_void(normal.strings):
-            found.append(ANY_STRING if normal.strings == ANY_TEXT else string_terminal(normal.strings))
+        if normal.strings == ANY_TEXT:
+            found.append(ANY_STRING)
+        elif normal.strings is not EMPTY and not is_void(normal.strings):
+            found.append(string_terminal(normal.strings))
         return found
 
     def alternatives(self, conj: Conj) -> Alternatives:

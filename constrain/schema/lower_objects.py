@@ -15,18 +15,20 @@ watches (`guards`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.grammar.rules import Nonterminal, Symbol, Terminal
+from constrain.grammar.rules import Chain, Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import Conj, ObjectBox
 from constrain.schema.formats_bounds import at_most
 from constrain.schema.shapes_objects import ObjectShape, Pending
-from constrain.schema.terminals import CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
+from constrain.schema.terminals import ANY_STRING, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
 
 if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
+
+CHAIN = 32  # declared properties whose rules the engine makes at once
 
 
 class Situation(NamedTuple):
@@ -93,10 +95,10 @@ class _ObjectRules:
             return True
         return self.shape.viable(self.required_left(at), self.available(at), at.size, at.pending)
 
-    def pair(self, key: Terminal, conj: Conj, then: Situation) -> list[Symbol]:
-        """One member and what follows it."""
+    def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
+        """One member."""
         gap = self.lowering.space
-        return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap, _Members(self, then)]
+        return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap]
 
     def after(self, at: Situation, done: int, pending: Pending, is_open: bool = False) -> Situation:
         """The situation after one more property."""
@@ -110,21 +112,31 @@ class _ObjectRules:
         for language, conj, left in self.shape.entries(at.pending):
             then = self.after(at, done, left, is_open=True)
             if self.viable(then):
-                yield self.pair(self.open_key(language), conj, then)
+                yield [*self.pair(self.open_key(language), conj), _Members(self, then)]
 
     def open_key(self, language: Node) -> Terminal:
         """The terminal of open keys: any string but the declared names, or a language of its own."""
         known = self._open_keys.get(language)
         if known is None:
-            excluding = frozenset(map(key_terminal, self.shape.declared)) if language == ANY_TEXT else frozenset()
-            known = self._open_keys[language] = Terminal(
-                json_string(at_most(language)), name="key", excluding=excluding
-            )
+            if language == ANY_TEXT:
+                declared = frozenset(map(key_terminal, self.shape.declared))
+                known = Terminal(ANY_STRING.node, name="key", excluding=declared)
+            else:
+                known = Terminal(json_string(at_most(language)), name="key")
+            self._open_keys[language] = known
         return known
 
     def open_goes_on(self, at: Situation, done: int) -> bool:
         """May a member with an open key come next?"""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.entries(at.pending))
+
+    def chain(self, at: Situation) -> Chain | None:
+        """The members from here on, as far as they are made at once."""
+        return None
+
+    def place(self, at: Situation, is_member: bool) -> tuple[Hashable, int] | None:
+        """Where in a chain a situation is; is_member: that of its members, else of what may come."""
+        return None
 
     def goes_on(self, at: Situation) -> bool:
         """May a member come next?"""
@@ -147,6 +159,7 @@ class _Members(Nonterminal):
     """What may come in a situation. A class, not a closure: there are many, and each object costs the collector."""
 
     __slots__ = ("at", "rules")
+    chained = True
 
     def __init__(self, rules: _ObjectRules, at: Situation) -> None:
         super().__init__("members", None, (*rules.key, "members", *at.key), True, at.open_yet)
@@ -155,11 +168,16 @@ class _Members(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
+    @property
+    def place(self) -> tuple[Hashable, int] | None:
+        return self.rules.place(self.at, is_member=False)
+
 
 class _Member(Nonterminal):
     """One of the members that may come next."""
 
     __slots__ = ("at", "rules")
+    chained = True
 
     def __init__(self, rules: _ObjectRules, at: Situation) -> None:
         super().__init__("member", None, (*rules.key, "member", *at.key), True, at.open_yet)
@@ -167,6 +185,13 @@ class _Member(Nonterminal):
 
     def expand(self) -> Alternatives:
         return self.rules.members(self.at)
+
+    def chain(self) -> Chain | None:
+        return self.rules.chain(self.at)
+
+    @property
+    def place(self) -> tuple[Hashable, int] | None:
+        return self.rules.place(self.at, is_member=True)
 
 
 class _InOrder(_ObjectRules):
@@ -195,12 +220,49 @@ class _InOrder(_ObjectRules):
         name, conj = self.shape.members[at.done]
         then = self.after(at, at.done + 1, at.pending)
         if self.viable(then):
-            alternatives.append(self.pair(key_terminal(name), conj, then))
+            alternatives.append([*self.pair(key_terminal(name), conj), _Members(self, then)])
         if not self.shape.must[at.done]:
             skipped = Situation(at.done + 1, at.size, at.pending, True, at.open_yet)
             if self.goes_on(skipped):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
+
+
+    def chain(self, at: Situation) -> Chain | None:
+        """See above. A chain begins at every CHAIN-th property."""
+        shape, first, n = self.shape, at.done, len(self.shape.members)
+        if not self._is_plain(at) or first == n or first % CHAIN:
+            return None
+        stop = min(first + CHAIN, n)
+        return Chain(
+            key=(*self.key, "chain", first),
+            name="members",
+            keys=[key_terminal(name) for name, _ in shape.members[first:stop]],
+            values=[self.lowering.value(conj) for _, conj in shape.members[first:stop]],
+            must=shape.must[first:stop],
+            between=(*self.lowering.space, COLON, *self.lowering.space),
+            behind=self.lowering.space,
+            separator=(COMMA, *self.lowering.space),
+            close=(CLOSE_OBJECT,),
+            beyond=_Member(self, at._replace(done=stop)) if stop < n or shape.classes else None,
+            open=shape.required_after[stop] > 0,
+        )
+
+    def place(self, at: Situation, is_member: bool) -> tuple[Hashable, int] | None:
+        """See above."""
+        n = len(self.shape.members)
+        if not self._is_plain(at) or (is_member and at.done == n):
+            return None
+        behind = at.done if is_member else at.done - 1
+        number = behind % CHAIN
+        first = behind - number
+        if is_member:
+            number += min(CHAIN, n - first) - 1
+        return ((*self.key, "chain", first), number) if not is_member or behind > first else None
+
+    def _is_plain(self, at: Situation) -> bool:
+        """Whether only the place in the order matters."""
+        return at.any_yet and not (self.shape.counts or at.pending or at.open_yet)
 
 
 class _AnyOrder(_ObjectRules):
@@ -224,6 +286,6 @@ class _AnyOrder(_ObjectRules):
             if not at.done >> i & 1:
                 then = self.after(at, at.done | 1 << i, at.pending)
                 if self.viable(then):
-                    alternatives.append(self.pair(key_terminal(name), conj, then))
+                    alternatives.append([*self.pair(key_terminal(name), conj), _Members(self, then)])
         alternatives += self.open_pairs(at, at.done)
         return alternatives

@@ -88,6 +88,8 @@ class ObjectShape:
 
     def entries(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
         """Ways to add an open key: (its language, what its value fulfils, what is pending afterwards)."""
+        if not self.needs:
+            return [(language, conj, NONE) for language, conj in self.classes]
         found = self._entries.get(pending)
         if found is None:
             found = self._entries[pending] = []
@@ -120,7 +122,7 @@ class ObjectShape:
     @property
     def all_pending(self) -> Pending:
         """Every need."""
-        return frozenset(range(len(self.needs)))
+        return frozenset(range(len(self.needs))) if self.needs else NONE
 
 
 def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj], Node]) -> Iterator[ObjectShape]:
