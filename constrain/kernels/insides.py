@@ -20,7 +20,7 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.arena import ALT, CAT, DEPTH, KEY, NONE, kind, push, region, room, size
 from constrain.kernels.differences import inside_by_difference, inside_by_exceptions, reference_of
-from constrain.kernels.expressions import INSIDE, alt, clamp, is_negative, is_nullable, push_fronts, tags
+from constrain.kernels.expressions import INSIDE, alt, clamp, continues, is_negative, is_nullable, push_fronts, tags
 from constrain.kernels.slices import MIN_ALIKE, alike, closed, most_covered, text_part
 from constrain.kernels.walks import inside_by_walk, tag_of, untagged
 
@@ -158,7 +158,7 @@ def find_pieces(A, H, S, lexer):
         rest = alt(A, H, S, apart)
     for k in range(start, apart):
         push_pieces(A, S, inside_of_one(A, H, S, S[k]))
-    if others > 0:
+    if continues(A, rest):  # it may be a lone tag: another memo word has the place of INSIDE there
         push_pieces(A, S, inside_of_one(A, H, S, rest))
     n = np.int64(S[0]) - apart
     pieces = region(A, 1 + n)
