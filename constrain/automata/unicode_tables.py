@@ -92,7 +92,8 @@ SCRIPTS: dict[str, str] = {
         "1fc6-1fd3 1fd6-1fdb 1fdd-1fef 1ff2-1ff4 1ff6-1ffe 2126 ab65 10140-1018e 101a0 1d200-1d245 1dff3-1dff4 "
     ),
     "gujarati": (
-        "a81-a83 a85-a8d a8f-a91 a93-aa8 aaa-ab0 ab2-ab3 ab5-ab9 abc-ac5 ac7-ac9 acb-acd ad0 ae0-ae3 ae6-af1 af9-aff "
+        "a81-a83 a85-a8d a8f-a91 a93-aa8 aaa-ab0 ab2-ab3 ab5-ab9 abc-ac5 ac7-ac9 acb-acd ad0 ae0-ae3 ae6-af1 "
+        "af9-aff "
     ),
     "gunjalagondi": "11d60-11d65 11d67-11d68 11d6a-11d8e 11d90-11d91 11d93-11d98 11da0-11da9",
     "gurmukhi": (
@@ -134,7 +135,9 @@ SCRIPTS: dict[str, str] = {
     ),
     "kawi": "11f00-11f10 11f12-11f3a 11f3e-11f5a",
     "kayahli": "a900-a92d a92f",
-    "kharoshthi": ("10a00-10a03 10a05-10a06 10a0c-10a13 10a15-10a17 10a19-10a35 10a38-10a3a 10a3f-10a48 10a50-10a58 "),
+    "kharoshthi": (
+        "10a00-10a03 10a05-10a06 10a0c-10a13 10a15-10a17 10a19-10a35 10a38-10a3a 10a3f-10a48 10a50-10a58 "
+    ),
     "khitansmallscript": "16fe4 18b00-18cda 18cff",
     "khmer": "1780-17dd 17e0-17e9 17f0-17f9 19e0-19ff",
     "khojki": "11200-11211 11213-11241",
@@ -215,7 +218,9 @@ SCRIPTS: dict[str, str] = {
     "siddham": "11580-115b5 115b8-115dd",
     "sidetic": "10940-10959",
     "signwriting": "1d800-1da8b 1da9b-1da9f 1daa1-1daaf",
-    "sinhala": ("d81-d83 d85-d96 d9a-db1 db3-dbb dbd dc0-dc6 dca dcf-dd4 dd6 dd8-ddf de6-def df2-df4 111e1-111f4 "),
+    "sinhala": (
+        "d81-d83 d85-d96 d9a-db1 db3-dbb dbd dc0-dc6 dca dcf-dd4 dd6 dd8-ddf de6-def df2-df4 111e1-111f4 "
+    ),
     "sogdian": "10f30-10f59",
     "sorasompeng": "110d0-110e8 110f0-110f9",
     "soyombo": "11a50-11aa2",
@@ -248,11 +253,14 @@ SCRIPTS: dict[str, str] = {
     "tolongsiki": "11db0-11ddb 11de0-11de9",
     "toto": "1e290-1e2ae",
     "tulutigalari": (
-        "11380-11389 1138b 1138e 11390-113b5 113b7-113c0 113c2 113c5 113c7-113ca 113cc-113d5 113d7-113d8 113e1-113e2 "
+        "11380-11389 1138b 1138e 11390-113b5 113b7-113c0 113c2 113c5 113c7-113ca 113cc-113d5 113d7-113d8 "
+        "113e1-113e2 "
     ),
     "ugaritic": "10380-1039d 1039f",
     "vai": "a500-a62b",
-    "vithkuqi": ("10570-1057a 1057c-1058a 1058c-10592 10594-10595 10597-105a1 105a3-105b1 105b3-105b9 105bb-105bc "),
+    "vithkuqi": (
+        "10570-1057a 1057c-1058a 1058c-10592 10594-10595 10597-105a1 105a3-105b1 105b3-105b9 105bb-105bc "
+    ),
     "wancho": "1e2c0-1e2f9 1e2ff",
     "warangciti": "118a0-118f2 118ff",
     "yezidi": "10e80-10ea9 10eab-10ead 10eb0-10eb1",
@@ -404,7 +412,9 @@ SCRIPT_EXTENSIONS: dict[str, str] = {
     "lycian": "205a 10280-1029c",
     "lydian": "b7 2e31 10920-10939 1093f",
     "mahajani": "b7 964-96f a830-a839 11150-11176",
-    "malayalam": ("951-952 964-965 b83 d00-d0c d0e-d10 d12-d44 d46-d48 d4a-d4f d54-d63 d66-d7f 1cda 1cf2 a830-a832 "),
+    "malayalam": (
+        "951-952 964-965 b83 d00-d0c d0e-d10 d12-d44 d46-d48 d4a-d4f d54-d63 d66-d7f 1cda 1cf2 a830-a832 "
+    ),
     "mandaic": "640 840-85b 85e",
     "manichaean": "640 10ac0-10ae6 10aeb-10af6",
     "masaramgondi": "964-965 11d00-11d06 11d08-11d09 11d0b-11d36 11d3a 11d3c-11d3d 11d3f-11d47 11d50-11d59",
@@ -434,7 +444,8 @@ SCRIPT_EXTENSIONS: dict[str, str] = {
     "sharada": "951 1cd7 1cd9 1cdc-1cdd 1ce0 1cea 1ced a830-a835 a838 11180-111df 11b60-11b67",
     "shavian": "b7 10450-1047f",
     "sinhala": (
-        "964-965 d81-d83 d85-d96 d9a-db1 db3-dbb dbd dc0-dc6 dca dcf-dd4 dd6 dd8-ddf de6-def df2-df4 1cf2 111e1-111f4 "
+        "964-965 d81-d83 d85-d96 d9a-db1 db3-dbb dbd dc0-dc6 dca dcf-dd4 dd6 dd8-ddf de6-def df2-df4 1cf2 "
+        "111e1-111f4 "
     ),
     "sogdian": "640 10f30-10f59",
     "sunuwar": "300-301 303 30d 310 32d 331 11bc0-11be1 11bf0-11bf9",
