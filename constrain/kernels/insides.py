@@ -158,7 +158,7 @@ def find_pieces(A, H, S, lexer):
         rest = alt(A, H, S, apart)
     for k in range(start, apart):
         push_pieces(A, S, inside_of_one(A, H, S, S[k]))
-    if continues(A, rest):  # it may be a lone tag: another memo word has the place of INSIDE there
+    if continues(A, rest):  # it may be a lone tag, in which nothing goes on
         push_pieces(A, S, inside_of_one(A, H, S, rest))
     n = np.int64(S[0]) - apart
     pieces = region(A, 1 + n)
