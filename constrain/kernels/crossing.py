@@ -138,12 +138,16 @@ def walk_frames(A, H, S, frames, states, first, stop):
             if next_e != NONE:
                 p = np.int64(S[above + NEXT])
                 e = next_e
-        if e == NONE or not lives(A, H, S, p, e):
+        is_same = p == S[above + STATE] and e == S[above + LEXER]  # PERF: as behind letters that are lexemes
+        if e == NONE or (not is_same and not lives(A, H, S, p, e)):
             i = end
             continue
         push_tokens(A, S, A[trie + 3 * i + 2])
         if end > i + 1:
-            if A[e + TAGS] == NO_TAGS:  # PERF: as in most cases; what is next is not read then
+            if is_same:
+                for w in range(FRAME):
+                    S[here + w] = S[above + w]
+            elif A[e + TAGS] == NO_TAGS:  # PERF: as in most cases; what is next is not read then
                 S[here + STATE], S[here + LEXER], S[here + NEXT] = p, e, 0
             else:
                 set_frame(A, H, S, here, p, e)
