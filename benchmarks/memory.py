@@ -9,7 +9,7 @@ process keep what it does not need, and does an automaton stay within its budget
 * `matchers`: 100,000 matchers are made, stepped, forked and dropped on one constraint; the resident set grows by less
   than 8 MB.
 * `threads`: 24 threads at once on one fresh constraint; every mask equals that of one thread alone.
-* `budget`: schema after schema in an automaton of 64 MB; it never holds more, forgets, and its masks equal those of a
+* `budget`: schema after schema in an automaton of 32 MB; it never holds more, forgets, and its masks equal those of a
   large one.
 * `requests`: MaskBench schemas and their instances, drawn at random for `--minutes`; over the last third the resident
   set grows by less than 5 %, and less than 64 MB.
@@ -190,8 +190,8 @@ def follow(compiled: Any, tokens: list[int], row: np.ndarray) -> str:
 
 
 def budget(run: Run) -> tuple[bool, str]:
-    """200 requests in an automaton of 64 MB, beside one that may hold 1 GB."""
-    small = run.constrain.TokenAutomaton(run.vocabulary, budget=64 * MEGABYTE)
+    """200 requests in an automaton of 32 MB, beside one that may hold 1 GB."""
+    small = run.constrain.TokenAutomaton(run.vocabulary, budget=32 * MEGABYTE)
     large = run.constrain.TokenAutomaton(run.vocabulary, budget=1024 * MEGABYTE)
     row = np.zeros(run.vocabulary.words, np.uint32)
     most = same = done = 0
@@ -210,7 +210,7 @@ def budget(run: Run) -> tuple[bool, str]:
             run.sample("budget", requests=done, arena_mb=round(int(small.A[0]) * 4 / MEGABYTE, 1), epoch=small.epoch)
         if done == 200:
             break
-    good = same == done and most <= 64 * MEGABYTE and small.epoch > 0
+    good = same == done and most <= 32 * MEGABYTE and small.epoch > 0
     return good, f"at most {most / MEGABYTE:.1f} MB, forgot {small.epoch} times, {same} of {done} requests alike"
 
 
