@@ -243,7 +243,7 @@ class TokenAutomaton(Store):
         if terminal.after is not None:
             after = self._grammar(Grammar(_WHOLE, terminal.after, "greedy"))
         rank = 2 * terminal.priority + terminal.literal
-        return self.call(_intern_terminal, expression, excluded, rank, after)
+        return self.call(_intern4, arena.TERMINAL, expression, excluded, rank, after)
 
     def _nonterminal(self, nonterminal: Nonterminal, rules: Rules) -> int:
         """The record of a nonterminal."""
@@ -405,8 +405,8 @@ def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:
     return arena.intern_list(A, H, S, kind, start)
 
 
-def _intern_terminal(A: Int32, H: Int32, S: Int32, expression: int, excluded: int, rank: int, after: int) -> int:
-    return earley.terminal_of(A, H, expression, excluded, rank, after)
+def _intern4(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int, c: int, d: int) -> int:
+    return arena.intern4(A, H, kind, a, b, c, d)
 
 
 def _new_nonterminal(A: Int32, H: Int32, S: Int32, number: int, right_recursive: bool, watched: bool) -> int:

@@ -110,6 +110,7 @@ class Nonterminal:
     """
 
     __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")
+    chained = False  # whether there may be a chain or a place
 
     def __init__(
         self,
@@ -134,8 +135,6 @@ class Nonterminal:
         """The alternatives."""
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
-
-    chained = False  # whether there may be a chain or a place
 
     def chain(self) -> Chain | None:
         """See above."""

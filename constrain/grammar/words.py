@@ -129,8 +129,8 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
     """The dynamic grammar in which no word character follows a lexeme that ends in one.
 
     And an ignored lexeme that any character makes longer is the last. It has all texts of the greedy grammar with whole
-    words, whose lexemes are such. What the last character was and
-    what the next one may be are states of the rules (`beside.py`). Nothing is ignored in it. Raises LimitError.
+    words, whose lexemes are such. What the last character was and what the next one may be are states of the rules
+    (`beside.py`). Nothing is ignored in it. Raises LimitError.
     """
     others = intervals.negate(_ranges(characters))
     begins = [first_characters(each.node) for each in (*terminals_of(grammar.start), *grammar.ignore)]

@@ -14,7 +14,6 @@ tried. Tokens that close the same brackets are tried together.
 from __future__ import annotations
 
 import re
-import weakref
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.guards.json_reader import SCALAR, TEXT, VALUE, WORDS, Frame, Place, Repeated, State, decode, read
+from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
 Row = NDArray[np.uint32]
@@ -179,7 +179,6 @@ class Closing(Tokens):
         self.short = short
 
 
-_known: weakref.WeakKeyDictionary[Vocabulary, Tables] = weakref.WeakKeyDictionary()
 _QUOTE = re.compile(rb'(?:[^"\\]|\\.)*"', re.DOTALL)  # up to the first quote that no backslash escapes
 _AFTER_QUOTE = re.compile(rb'".*["\],}]', re.DOTALL)
 _STRUCTURAL = re.compile(rb'".*"|[\],}]', re.DOTALL)
@@ -198,7 +197,7 @@ _DOUBLE = re.compile(rb'"\s*:.*,\s*".*"|\[\s*["\d\-tfn\[{].*,.*[,\]]', re.DOTALL
 _ENDING = re.compile(rb"[\s,\]}]")
 
 
-class Tables:
+class Tables(PerVocabulary):
     """What guards ask about the tokens of a vocabulary.
 
     heads: for each text, the tokens that spell it and then a closing quote. between: for each text, those that have it
@@ -209,14 +208,6 @@ class Tables:
     those around them. ending: that begin with what ends a number. words: that begin `true`, `false` or `null`. doubles:
     that may hold a repetition of their own.
     """
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Tables:
-        """The tables of a vocabulary, made once."""
-        known = _known.get(vocabulary)
-        if known is None:
-            known = _known[vocabulary] = cls(vocabulary)
-        return known
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.tokens: Sequence[bytes | None] = vocabulary.tokens

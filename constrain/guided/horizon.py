@@ -24,27 +24,19 @@ from numpy.typing import NDArray
 from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.guided.levels import Walk
 from constrain.guided.shortest import Shortest
+from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
 Counts = NDArray[np.int32]
 NEVER = 1 << 30  # tokens: no completion was found, or the vocabulary cannot spell it
 REMEMBERED = 128  # configurations whose `after` is kept: half a megabyte each for 128k tokens
 
-_tables: weakref.WeakKeyDictionary[Vocabulary, Spellings] = weakref.WeakKeyDictionary()
 _horizons: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[Rules, Horizon]] = weakref.WeakKeyDictionary()
 KEPT = 8  # grammars of an automaton whose horizons are kept for the next request
 
 
-class Spellings:
+class Spellings(PerVocabulary):
     """The tokens of a vocabulary, for counting."""
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Spellings:
-        """The tables of a vocabulary, made once."""
-        known = _tables.get(vocabulary)
-        if known is None:
-            known = _tables[vocabulary] = cls(vocabulary)
-        return known
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.texts = {token for token in vocabulary.tokens if token}

@@ -17,38 +17,27 @@ engine that are new. Memory: 1 KB a configuration, `MOST` of them; 20 bytes a no
 
 from __future__ import annotations
 
-import weakref
-
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.engine import anatomy
 from constrain.engine.automaton import TokenAutomaton
 from constrain.kernels import arena, configurations
+from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
 Ints = NDArray[np.int32]
 MOST = 1 << 14  # configurations; beyond, a walk begins with an empty table
 BYTES = [np.array([byte], np.int32) for byte in range(256)]
 
-_tables: weakref.WeakKeyDictionary[Vocabulary, Levels] = weakref.WeakKeyDictionary()
 
-
-class Levels:
+class Levels(PerVocabulary):
     """A vocabulary's trie, level after level; the children of a node are neighbours.
 
     byte: int32[n]. token: int32[n], the lowest token that ends here, or -1. child: int32[n], the first child.
     children: int32[n], how many. first: int32[k], the nodes of the first level. twins: int32[m, 2], (token, the lowest
     token of the same bytes).
     """
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Levels:
-        """The levels of a vocabulary, made once."""
-        known = _tables.get(vocabulary)
-        if known is None:
-            known = _tables[vocabulary] = cls(vocabulary)
-        return known
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         trie = vocabulary.trie

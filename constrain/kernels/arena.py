@@ -187,6 +187,16 @@ def intern3(A, H, what, a, b, c):
     return intern(A, H, what, 3)
 
 
+@kernel("i(arena, arena, i, i, i, i, i)", entry=True)
+def intern4(A, H, what, a, b, c, d):
+    top = reserve(A, KEY + 4)
+    A[top + KEY] = a
+    A[top + KEY + 1] = b
+    A[top + KEY + 2] = c
+    A[top + KEY + 3] = d
+    return intern(A, H, what, 4)
+
+
 @kernel("i(arena, arena, arena, i, i)", entry=True)
 def intern_list(A, H, S, what, start):
     """The record whose key is S[start : S[0]]; pops those words."""

@@ -34,7 +34,6 @@ from constrain.kernels.expressions import INSIDE, continues, step, tags
 from constrain.kernels.slices import MIN_ALIKE, alike, loops
 from constrain.kernels.walks import (
     BITMAP,
-    BITS,
     BLOCK,
     BLOCKS,
     ENDS,
@@ -47,6 +46,7 @@ from constrain.kernels.walks import (
     TOKENS,
     T,
     count_tagsets,
+    note_byte,
     number_tagset,
     root_children,
     store_triples,
@@ -70,18 +70,11 @@ def walk_difference(A, H, S, states, bitmap, first, stop, tagsets):
         word = A[trie + 3 * i]
         b = word & 255
         here = states + 3 * (word >> 8)
-        before = np.int64(S[here - 1])
         e = step(A, H, S, S[here - 3], b)
         t = step(A, H, S, S[here - 2], b) if S[here - 2] != NONE else NONE
         A[N_VISITED] += 1
         A[seen + i] = mark + 1
-        if before != NO_TAGS:
-            if e == NONE:
-                push(S, A[before + NUMBER])
-                push(S, b)
-                push(S, i)
-            else:
-                A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
+        note_byte(A, S, S[here - 1], e, b, i)
         if e == t:
             i = np.int64(A[trie + 3 * i + 1])
             continue
@@ -134,18 +127,11 @@ def walk_exceptions(A, H, S, states, bitmap, first, stop, tagsets):
         word = A[trie + 3 * i]
         b = word & 255
         here = states + 3 * (word >> 8)
-        before = np.int64(S[here - 1])
         e = step(A, H, S, S[here - 3], b)
         r = step(A, H, S, S[here - 2], b) if S[here - 2] != NONE else NONE
         A[N_VISITED] += 1
         A[A[NODE_SEEN] + i] = mark + 1
-        if before != NO_TAGS:
-            if e == NONE:
-                push(S, A[before + NUMBER])
-                push(S, b)
-                push(S, i)
-            else:
-                A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
+        note_byte(A, S, S[here - 1], e, b, i)
         if e == r:
             i = np.int64(A[trie + 3 * i + 1])
             continue

@@ -47,7 +47,6 @@ from constrain.kernels.arena import (
     PREDICTION,
     SCAN,
     SUFFIX,
-    TERMINAL,
     TERMINALS,
     UNEXPANDED,
     ScratchFull,
@@ -83,17 +82,6 @@ class Unexpanded(Exception):
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
-
-
-@kernel("i(arena, arena, i, i, i, i)", entry=True)
-def terminal_of(A, H, expression, excluded, rank, after):
-    """The TERMINAL with this key."""
-    top = reserve(A, KEY + 4)
-    A[top + KEY] = expression
-    A[top + KEY + 1] = excluded
-    A[top + KEY + 2] = rank
-    A[top + KEY + 3] = after
-    return intern(A, H, TERMINAL, 4)
 
 
 @kernel("i(arena, i, i, i)", entry=True)

@@ -81,6 +81,20 @@ def number_tagset(A, S, t, n):
     return n
 
 
+@kernel("void(arena, arena, i, i, i, i)")
+def note_byte(A, S, before, e, b, node):
+    """Note what byte b, of this node, does where a lexeme may end as the tagset `before`: an exit if no lexeme goes on
+    (e is NONE), else a survivor."""
+    if before == NO_TAGS:
+        return
+    if e == NONE:
+        push(S, A[before + NUMBER])
+        push(S, b)
+        push(S, node)
+    else:
+        A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
+
+
 @kernel("i(arena, arena, i, i, i)")
 def store_block(A, S, block, start, stop):
     """Write the block for the sorted triples S[start:stop] of one tagset; the first names it."""
@@ -177,17 +191,11 @@ def walk_lexer(A, H, S, own, bitmap, piece, first, stop, tagsets):
         e = peek(A, S[here - 2], b)
         if e == 0:
             e = step(A, H, S, S[here - 2], b)
-        before = np.int64(S[here - 1])
         visited += 1
+        note_byte(A, S, S[here - 1], e, b, A[main + i] if main else i)
         if e == NONE:
-            if before != NO_TAGS:
-                push(S, A[before + NUMBER])
-                push(S, b)
-                push(S, A[main + i] if main else i)
             i = np.int64(A[trie + 3 * i + 1])
             continue
-        if before != NO_TAGS:
-            A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
         t = np.int64(NO_TAGS)
         if own == 0:
             t = np.int64(A[e + TAGS])

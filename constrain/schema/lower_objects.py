@@ -227,7 +227,6 @@ class _InOrder(_ObjectRules):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-
     def chain(self, at: Situation) -> Chain | None:
         """See above. A chain begins at every CHAIN-th property."""
         shape, first, n = self.shape, at.done, len(self.shape.members)
