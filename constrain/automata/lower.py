@@ -100,6 +100,11 @@ def _character(store: Store, c: str, spell: Spelling) -> int:
     return known
 
 
+def spelled(store: Store) -> list[int]:
+    """The expressions of ASCII characters inside a JSON string, and that of a quote around one (kernels/chains.py)."""
+    return [*(_character(store, chr(c), json) for c in range(128)), _character(store, '"', utf8)]
+
+
 def _acyclic(store: Store, node: Node, spell: Spelling) -> int:
     """From the last state back: a state is a trie of its edges' characters, each label followed by its target."""
     assert isinstance(node, Acyclic)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
-from constrain.kernels import arena, batch, earley, expressions, logits, masks  # noqa: F401  (all are declared for `load`)
+from constrain.kernels import arena, batch, chains, earley, expressions, logits, masks  # noqa: F401  (all are declared for `load`)
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from array import array
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,15 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.automata.lower import lower
+from constrain.automata.lower import lower, spelled
 from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
-from constrain.automata.syntax import Ranges
+from constrain.automata.syntax import Ranges, json_string, literal
 from constrain.engine.layout import layout, whole_class
 from constrain.engine.readers import Readers
 from constrain.errors import LimitError
-from constrain.grammar.rules import Chain, Grammar, Nonterminal, Symbol, Terminal
+from constrain.grammar.rules import Chain, Grammar, Nonterminal, Punctuation, Symbol, Terminal
 from constrain.grammar.source import Source
-from constrain.kernels import arena, configurations, earley, expressions
+from constrain.kernels import arena, chains, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
@@ -82,6 +83,7 @@ class TokenAutomaton(Store):
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
         self._owners: list[weakref.ref[Rules]] = []  # likewise
+        self._punctuation: dict[Punctuation, list[int]] = {}  # words, as chains begin with
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
         self._shared = Rules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
@@ -97,6 +99,7 @@ class TokenAutomaton(Store):
         self.A[arena.N_NODES], self.A[arena.DEPTH] = self._layout.nodes, self._layout.depth
         self.A[arena.N_TOKENS], self.A[arena.N_EOS] = self.size, len(self.eos_ids)
         self.A[arena.N_SLICES] = len(self._slices)
+        self.A[arena.SPELLED] = self.region(spelled(self))
 
     def covered_slices(self, ranges: Ranges) -> int:
         flags = 0
@@ -332,18 +335,55 @@ class TokenAutomaton(Store):
 
     def _link(self, record: int, chain: Chain, rules: Rules) -> list[int]:
         """Make the places of a chain, with one call; as `_expand`, which would make each when it is reached."""
+        fresh: dict[Hashable, Nonterminal] = {}
+        values = [self._value(chain, i, fresh, rules) for i in range(len(chain.values))]
         beyond = 0 if chain.beyond is None else self._nonterminal(chain.beyond, rules)
-        words = [beyond, not chain.open, len(chain.keys)]
-        for symbols in (chain.separator, chain.close, chain.between, chain.behind):
-            words.append(len(symbols))
-            words += self._records(symbols, rules)
+        words = [beyond, not chain.open, chain.begins, len(chain.must), chain.rest, len(chain.texts), len(fresh)]
+        words += [self._number(chain.name, rules), self._number("value", rules), *self._marks(chain.punctuation)]
         words += chain.must
-        words += self._records(chain.keys, rules)
-        words += self._records(chain.values, rules)
-        number = self._number(chain.name, rules)
-        rules.chains[chain.key] = self.call(_chain, record, number, np.array(words, np.int32))
+        words += values
+        text = "".join(chain.texts)
+        if text.isascii():
+            words += map(len, chain.texts)
+        else:
+            words += [len(t) if t.isascii() else -lower(self, json_string(literal(t))) for t in chain.texts]
+            text = "".join(filter(str.isascii, chain.texts))
+        packed = array("i", words)
+        packed.frombytes(text.encode("utf-32-le"))
+        places = self.call(chains.make_chain, record, np.frombuffer(packed, np.int32))
+        rules.chains[chain.key] = places
+        for made, (key, value) in enumerate(fresh.items(), start=2 * len(chain.must) + 3 * chain.rest):
+            rules.records[key] = each = places + made * chains.PLACE
+            rules.waiting[each] = value
         del rules.waiting[record]
         return [beyond] if beyond in rules.waiting and not any(chain.must) else []
+
+    def _value(self, chain: Chain, i: int, fresh: dict[Hashable, Nonterminal], rules: Rules) -> int:
+        """The record of a value in a chain, or -1 - k: it is new, and the k-th of those."""
+        key = chain.values[i]
+        known = rules.records.get(key)
+        if known is not None:
+            return known
+        value = fresh.get(key)
+        if value is None:
+            symbol = chain.value(i)
+            if isinstance(symbol, Terminal) or symbol.shared:
+                known = rules.records[key] = self._records([symbol], rules)[0]
+                return known
+            fresh[key] = symbol
+            return -len(fresh)
+        return -1 - list(fresh).index(key)
+
+    def _marks(self, punctuation: Punctuation) -> list[int]:
+        """The words of a chain that say what its punctuation is."""
+        known = self._punctuation.get(punctuation)
+        if known is None:
+            known = [lower(self, punctuation.any_key.node)]
+            for symbols in punctuation.lists:
+                known.append(len(symbols))
+                known += self._records(symbols, self._shared)
+            self._punctuation[punctuation] = known
+        return known
 
     def _records(self, symbols: Sequence[Symbol], rules: Rules) -> list[int]:
         """PERF: most symbols are known."""
@@ -378,7 +418,7 @@ class Rules:
         """The record of a nonterminal that was made as a place of a chain, if it was."""
         place = nonterminal.place
         first = self.chains.get(place[0]) if place else None
-        return first + place[1] * earley.PLACE if first and place else None
+        return first + place[1] * chains.PLACE if first and place else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they are those of another epoch."""
@@ -415,10 +455,6 @@ def _new_nonterminal(A: Int32, H: Int32, S: Int32, number: int, right_recursive:
 
 def _suffix_of(A: Int32, H: Int32, S: Int32, symbol: int, following: int) -> int:
     return earley.suffix_of(A, H, symbol, following)
-
-
-def _chain(A: Int32, H: Int32, S: Int32, member: int, number: int, words: Int32) -> int:
-    return earley.make_chain(A, H, member, number, words)
 
 
 def _set_alternatives(A: Int32, H: Int32, S: Int32, symbol: int, words: Int32) -> int:

@@ -67,27 +67,51 @@ class Terminal:
         return self._hash
 
 
+class Punctuation:
+    """What stands in every list of pairs; compared by identity.
+
+    any_key: any key at all. separator, close, between, behind: see `Chain`; each literal or nullable.
+    """
+
+    def __init__(
+        self,
+        any_key: Terminal,
+        separator: Sequence[Symbol],
+        close: Sequence[Symbol],
+        between: Sequence[Symbol],
+        behind: Sequence[Symbol],
+    ) -> None:
+        self.any_key = any_key
+        self.lists = separator, close, between, behind
+
+
 class Chain(NamedTuple):
-    """Nonterminals of a list of pairs in a fixed order, many at once: for each place i of it
+    """Nonterminals of a list of n pairs in a fixed order, and of others behind them, many at once:
 
-        member(i) -> keys[i] between values[i] behind next(i + 1) | member(i + 1)   (the latter unless must[i])
-        next(i)   -> close | separator member(i)                                    (the former if none of must[i:])
+        first      -> close | member(0)
+        member(i)  -> key(i) between value(i) behind next(i + 1) | member(i + 1)    (the latter unless must[i])
+        next(i)    -> close | separator member(i)                                    (the former if none of must[i:])
+        member(n)  -> any other key between value(n) behind next(n + 1)
+        next(n + 1) -> close | separator member'(n)        member'(n): the same as member(n); both are watched
 
-    key: says which (`Nonterminal.place`). name: of next(i), for messages. beyond: member(len(keys)), None if nothing
-      can come there. open: beyond it something must come, so that no place closes the list.
+    key: says which chain it is (`Nonterminal.place`). texts: key(i) is the JSON string of texts[i], in every spelling;
+      those behind the n are of keys that must not come.
+    values: what makes two values the same, as `Nonterminal.key`; one more if there are other keys (`rest`). value: the
+      symbol with values[i]. begins: the nonterminal whose chain it is is `first`; else it is member(0).
+    beyond: member(n) if it is no place of this chain; None: nothing else comes there. open: something must come there.
     """
 
     key: Hashable
     name: str
-    keys: Sequence[Symbol]
-    values: Sequence[Symbol]
+    begins: bool
+    texts: Sequence[str]
+    values: Sequence[Hashable]
+    value: Callable[[int], Symbol]
     must: Sequence[bool]
-    between: Sequence[Symbol]
-    behind: Sequence[Symbol]
-    separator: Sequence[Symbol]
-    close: Sequence[Symbol]
+    rest: bool
     beyond: Nonterminal | None
     open: bool
+    punctuation: Punctuation
 
 
 class Nonterminal:
@@ -105,8 +129,8 @@ class Nonterminal:
     expansion: the alternatives, once somebody outside the engine asked for them (`walk`).
     chain: the same as `expand`, together with those of the places behind it, for an engine that makes them at once;
       None: there is no such chain.
-    place: (key of a chain, number) if it is one of its places: next(i + 1) has number i, member(i) has number
-      len(keys) + i - 1, and member(0) is the nonterminal whose chain it is. Asked of nonterminals that are `chained`.
+    place: (key of a chain, number) if it is one of its places: next(i + 1) has number i, member(i) n + i, next(n + 1)
+      2 n + 1 and member'(n) 2 n + 2. Asked of nonterminals that are `chained`.
     """
 
     __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")

@@ -73,7 +73,6 @@ TARGET = 1  # of SCAN records; 1 = dead
 LEXER_OF = 1  # of TERMINALS and AWAITED
 TOGETHER = 1  # of PREDICTION
 HERE = 1  # the origin of predicted items: the state in which they are predicted
-PLACE = KEY + 1  # words of a NONTERMINAL
 MAX_UNEXPANDED = 1024
 
 
@@ -86,7 +85,7 @@ class Unexpanded(Exception):
 
 @kernel("i(arena, i, i, i)", entry=True)
 def nonterminal(A, number, right_recursive, is_watched):
-    """A new nonterminal without alternatives. Its number must be new."""
+    """A new nonterminal without alternatives. number: for its owner (`anatomy`)."""
     r = region(A, KEY + 1)
     A[r] = NONTERMINAL | (1 << KIND_BITS)
     A[r + RIGHT_RECURSIVE] = right_recursive
@@ -126,67 +125,6 @@ def set_alternatives(A, H, symbol, words):
         i += 1 + words[i]
     A[symbol + ALTERNATIVES] = out
     return n
-
-
-@kernel("i(arena, arena, arena, i, i, i)")
-def suffix_of_words(A, H, words, start, stop, following):
-    """The SUFFIX of the symbols words[start:stop] and what follows them."""
-    for k in range(stop, start, -1):
-        following = suffix_of(A, H, words[k - 1], following)
-    return following
-
-
-@kernel("i(arena, i, i)")
-def store_alternatives(A, first, second):
-    """The region of at most two alternatives; 0: none."""
-    out = region(A, 3)
-    for suffix in (first, second):
-        if suffix != 0:
-            A[out] += 1
-            A[out + A[out]] = suffix
-    return out
-
-
-@kernel("i(arena, arena, i, i, arena)", entry=True)
-def make_chain(A, H, member, number, words):
-    """Make the places of a chain (grammar/rules.py); `member` is its first. Returns the first of their records.
-
-    words: beyond (0: nothing), whether a place may close at all, n; the separator, the close, what is between a key and
-    its value, and what is behind them, each with its length before it; n times whether the member must be there; n
-    keys; n values. Without a key or a value (0) no text is such a member. number: of each next(i); each member(i) has
-    that of `member`.
-    """
-    beyond, closes, n = np.int64(words[0]), np.int64(words[1]), np.int64(words[2])
-    separator = 4
-    close = separator + words[3] + 1
-    between = close + words[close - 1] + 1
-    behind = between + words[between - 1] + 1
-    must = behind + words[behind - 1]
-    keys = must + n
-    values = keys + n
-    places = region(A, (2 * n - 1) * PLACE)
-    for r in range(places, places + (2 * n - 1) * PLACE, PLACE):
-        A[r] = NONTERMINAL | (1 << KIND_BITS)
-        A[r + RIGHT_RECURSIVE] = 1
-        A[r + KEY] = number if r < places + n * PLACE else A[member + KEY]
-    later = beyond  # member(i + 1), 0: nothing can come there
-    for i in range(n - 1, -1, -1):
-        following = places + i * PLACE
-        ended = suffix_of_words(A, H, words, close, between - 1, 0) if closes else 0
-        goes_on = suffix_of_words(A, H, words, separator, close - 1, suffix_of(A, H, later, 0)) if later != 0 else 0
-        A[following + ALTERNATIVES] = store_alternatives(A, ended, goes_on)
-        written = 0
-        if words[keys + i] != 0 and words[values + i] != 0:
-            written = suffix_of_words(A, H, words, behind, must, suffix_of(A, H, following, 0))
-            written = suffix_of(A, H, words[values + i], written)
-            written = suffix_of_words(A, H, words, between, behind - 1, written)
-            written = suffix_of(A, H, words[keys + i], written)
-        skipped = suffix_of(A, H, later, 0) if words[must + i] == 0 and later != 0 else 0
-        closes = closes and words[must + i] == 0
-        here = places + (n + i - 1) * PLACE if i else member
-        A[here + ALTERNATIVES] = store_alternatives(A, written, skipped)
-        later = here if written != 0 or skipped != 0 else 0
-    return places
 
 
 # --- a set of items on the scratch stack ------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ class Lowering:
         self.in_order = property_order == "schema"
         self.space = space(whitespace)
         self.number = next(_numbers)  # stands for the schema in keys of nonterminals, which outlive it
+        self.prefix: tuple[int | str, ...] = (self.number, "value")  # of the keys of values
         self._terminals: dict[Conj, Terminal | None] = {}  # None: not one terminal
         self._numbers_of_boxes: dict[ArrayBox | ObjectBox, int] = {}
 
@@ -100,7 +101,7 @@ class _Value(Nonterminal):
     __slots__ = ("conj", "lowering")
 
     def __init__(self, lowering: Lowering, conj: Conj) -> None:
-        super().__init__("value", key=(lowering.number, "value", *conj))
+        super().__init__("value", key=lowering.prefix + conj)
         self.lowering, self.conj = lowering, conj
 
     def expand(self) -> Alternatives:

@@ -16,14 +16,16 @@ watches (`guards`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.grammar.rules import Chain, Nonterminal, Symbol, Terminal
+from constrain.grammar.rules import Chain, Nonterminal, Punctuation, Symbol, Terminal
 from constrain.schema.algebra import Conj, ObjectBox
 from constrain.schema.formats_bounds import at_most
 from constrain.schema.shapes_objects import ObjectShape, Pending
 from constrain.schema.terminals import ANY_STRING, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
+from constrain.schema.whitespace import space
 
 if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
@@ -61,6 +63,12 @@ def object_alternatives(lowering: Lowering, box: ObjectBox) -> Alternatives:
         start = Situation(0, 0, shape.all_pending, False)
         alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
     return alternatives
+
+
+@lru_cache(maxsize=8)
+def _punctuation(whitespace: str) -> Punctuation:
+    gap = space(whitespace)
+    return Punctuation(ANY_STRING, (COMMA, *gap), (CLOSE_OBJECT,), (*gap, COLON, *gap), gap)
 
 
 class _ObjectRules:
@@ -168,6 +176,9 @@ class _Members(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
+    def chain(self) -> Chain | None:
+        return None if self.at.any_yet else self.rules.chain(self.at)
+
     @property
     def place(self) -> tuple[Hashable, int] | None:
         return self.rules.place(self.at, is_member=False)
@@ -230,38 +241,55 @@ class _InOrder(_ObjectRules):
     def chain(self, at: Situation) -> Chain | None:
         """See above. A chain begins at every CHAIN-th property."""
         shape, first, n = self.shape, at.done, len(self.shape.members)
-        if not self._is_plain(at) or first == n or first % CHAIN:
+        if not self._is_plain(at) or first % CHAIN or (first == n and at.any_yet):
             return None
-        stop = min(first + CHAIN, n)
+        stop, rest = min(first + CHAIN, n), self._rest
+        pairs = shape.members if n <= CHAIN else shape.members[first:stop]
+        texts = [name for name, _ in pairs]
+        if rest:
+            if len(shape.box.named) > n:
+                texts += [name for name, _ in shape.box.named if name not in texts]
+            pairs = (*pairs, ("", shape.classes[0][1]))
+        goes_on = stop < n or (shape.classes and not rest)
+        value, prefix = self.lowering.value, self.lowering.prefix
         return Chain(
             key=(*self.key, "chain", first),
             name="members",
-            keys=[key_terminal(name) for name, _ in shape.members[first:stop]],
-            values=[self.lowering.value(conj) for _, conj in shape.members[first:stop]],
+            begins=not at.any_yet,
+            texts=texts,
+            values=[prefix + conj for _, conj in pairs],
+            value=lambda i: value(pairs[i][1]),
             must=shape.must[first:stop],
-            between=(*self.lowering.space, COLON, *self.lowering.space),
-            behind=self.lowering.space,
-            separator=(COMMA, *self.lowering.space),
-            close=(CLOSE_OBJECT,),
-            beyond=_Member(self, at._replace(done=stop)) if stop < n or shape.classes else None,
+            rest=rest,
+            beyond=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
             open=shape.required_after[stop] > 0,
+            punctuation=_punctuation(self.lowering.whitespace),
         )
 
     def place(self, at: Situation, is_member: bool) -> tuple[Hashable, int] | None:
         """See above."""
         n = len(self.shape.members)
-        if not self._is_plain(at) or (is_member and at.done == n):
+        if self.shape.counts or at.pending or not at.any_yet:
             return None
+        if at.open_yet or (is_member and at.done == n):
+            number = 2 * n + at.open_yet + (at.open_yet and is_member)
+            return ((*self.key, "chain", 0), number) if self._rest else None
         behind = at.done if is_member else at.done - 1
         number = behind % CHAIN
         first = behind - number
         if is_member:
-            number += min(CHAIN, n - first) - 1
-        return ((*self.key, "chain", first), number) if not is_member or behind > first else None
+            number += min(CHAIN, n - first)
+        return ((*self.key, "chain", first), number) if not is_member or first == 0 or behind > first else None
 
     def _is_plain(self, at: Situation) -> bool:
         """Whether only the place in the order matters."""
-        return at.any_yet and not (self.shape.counts or at.pending or at.open_yet)
+        return not (self.shape.counts or at.pending or at.open_yet)
+
+    @cached_property
+    def _rest(self) -> bool:
+        """Whether keys that are not declared may come, any at all, in a chain with all that are."""
+        classes = self.shape.classes
+        return len(classes) == 1 and classes[0][0] is ANY_TEXT and len(self.shape.members) <= CHAIN
 
 
 class _AnyOrder(_ObjectRules):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,43 +13,61 @@ from constrain.engine import anatomy
 from constrain.engine.automaton import TokenAutomaton
 from constrain.grammar.rules import Nonterminal
 from constrain.grammar.walk import alternatives_of
-from constrain.kernels import arena, earley
+from constrain.kernels import arena, chains, earley
 from constrain.schema.lower_objects import CHAIN
 
-SIZES = [1, 2, 3, CHAIN - 1, CHAIN, CHAIN + 1, 2 * CHAIN, 2 * CHAIN + 1]
+SIZES = [0, 1, 2, 3, CHAIN - 1, CHAIN, CHAIN + 1, 2 * CHAIN, 2 * CHAIN + 1]
 REQUIRED = {
     "none": lambda n: [],
     "all": lambda n: range(n),
-    "first": lambda n: [0],
-    "last": lambda n: [n - 1],
+    "first": lambda n: range(min(n, 1)),
+    "last": lambda n: range(max(n - 1, 0), n),
     "every third": lambda n: range(1, n, 3),
 }
 
 
-@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+OPEN = {"closed": False, "any": True, "integers": {"type": "integer"}, "declared alike": {"type": ["integer", "null"]}}
+ODD = ["", '"', "\\", "/", "\x00", "é", "日本", "😀", "a\nb", " ", "\x7f", "aé"]
+
+
+@pytest.mark.parametrize("more", OPEN)
 @pytest.mark.parametrize("required", REQUIRED)
 @pytest.mark.parametrize("n", SIZES)
-def test_places_have_the_alternatives_of_their_rules(n: int, required: str, is_open: bool) -> None:
-    must = list(REQUIRED[required](n))
+def test_places_have_the_alternatives_of_their_rules(n: int, required: str, more: str) -> None:
+    check([f"k{i}" for i in range(n)], list(REQUIRED[required](n)), OPEN[more], {})
+
+
+@pytest.mark.parametrize("more", OPEN)
+@pytest.mark.parametrize("never", [(), ("never",), ("k", "é", "")], ids=str)
+def test_keys_of_any_letters(more: str, never: tuple[str, ...]) -> None:
+    check([name for name in ODD if name not in never], [1], OPEN[more], dict.fromkeys(never, False))
+
+
+def check(names: list[str], must: list[int], more: bool | dict[str, Any], never: dict[str, bool]) -> None:
+    n, chained = len(names), len(names) <= CHAIN and more is not False
     schema = {
         "type": "object",
-        "properties": {f"k{i}": {"type": ["integer", "null"]} for i in range(n)},
-        "required": [f"k{i}" for i in must],
-        "additionalProperties": is_open,
+        "properties": {name: {"type": ["integer", "null"]} for name in names} | never,
+        "required": [names[i] for i in must],
+        "additionalProperties": more,
     }
     automaton = TokenAutomaton(vocabularies.tiny())
     matcher = constrain.compile(constrain.json_schema(schema), vocabularies.tiny(), automaton=automaton).matcher()
-    matcher.advance_bytes(json.dumps({f"k{i}": i for i in range(n)}).encode())
+    others = {"other": 1, "another": 2} if more is not False else {}
+    matcher.advance_bytes(json.dumps({name: i for i, name in enumerate(names)} | others).encode())
     assert matcher.is_accepting()
     rules = matcher.compiled.rules
-    assert len(rules.chains) == -(-n // CHAIN)
+    assert len(rules.chains) == max(1, -(-n // CHAIN))
     places = 0
     for record, symbol in anatomy.symbols(automaton, rules).items():
         if isinstance(symbol, Nonterminal) and automaton.A[record + earley.ALTERNATIVES]:
             expected = {tuple(automaton.symbol(s, rules) for s in each) for each in alternatives_of(symbol)}
             assert written(automaton, record) == expected, symbol
-            places += symbol.place is not None
-    assert places == 2 * n - len(rules.chains)  # all but the first of each chain
+            place = symbol.place
+            if place is not None:
+                places += 1
+                assert record == rules.chains[place[0]] + place[1] * chains.PLACE
+    assert places == 2 * n - (len(rules.chains) - 1) + 3 * chained  # all but the first of each later chain
 
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:

@@ -1,0 +1,184 @@
+"""The rules of a list of pairs, an object, made at once from a list of words (`Chain` in grammar/rules.py).
+
+Python says which symbols stand in them, by their records, and which texts the keys have; the keys are spelled here.
+
+Cost: some microseconds and thirty words a pair, and the letters of its key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels import kernel
+from constrain.kernels.arena import (
+    KEY,
+    KIND_BITS,
+    NONTERMINAL,
+    SPELLED,
+    TAGSET,
+    TERMINAL,
+    intern4,
+    intern_list,
+    push,
+    region,
+    sort_groups,
+    unique_groups,
+)
+from constrain.kernels.earley import ALTERNATIVES, IS_WATCHED, RIGHT_RECURSIVE, suffix_of
+from constrain.kernels.expressions import cat
+
+PLACE = KEY + 1  # words of a NONTERMINAL
+QUOTE = 128  # in A[SPELLED]: the expression of a quote, behind those of ASCII characters inside a string
+
+# The words of a chain. BEYOND: the record of member(n), 0: there is none here. CLOSES: may any place close the list?
+# BEGINS: is the head `first`, not member(0)? PAIRS: n. REST: 1 if there are keys that are not listed. TEXTS: how many
+# texts there are, at least n; the others belong to keys that must not come. FRESH: how many values are new.
+# NUMBER, VALUE_NUMBER: of the places and of new values.
+BEYOND, CLOSES, BEGINS, PAIRS, REST, TEXTS, FRESH, NUMBER, VALUE_NUMBER = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# Then the punctuation: the expression of any key, and four lists, each with its length before it: the separator, the
+# close, what is between a key and its value, what is behind them. Then n times whether the member must be there; the
+# values, those of the rest last, -1 - k being the new value k; of each text its length, or -e if its expression is e;
+# and the characters of all others.
+PUNCTUATION = 9
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def suffix_of_words(A, H, words, start, stop, following):
+    """The SUFFIX of the symbols words[start:stop] and what follows them."""
+    for k in range(stop, start, -1):
+        following = suffix_of(A, H, words[k - 1], following)
+    return following
+
+
+@kernel("i(arena, i, i)")
+def store_alternatives(A, first, second):
+    """The region of at most two alternatives; 0: none."""
+    out = region(A, 3)
+    for suffix in (first, second):
+        if suffix != 0:
+            A[out] += 1
+            A[out + A[out]] = suffix
+    return out
+
+
+@kernel("void(arena, arena, arena, arena, i)")
+def push_keys(A, H, S, words, lengths):
+    """Push the expressions of the keys whose texts are in the words."""
+    spelled = np.int64(A[SPELLED])
+    quote = np.int64(A[spelled + QUOTE])
+    n = np.int64(words[TEXTS])
+    at = lengths + n
+    for i in range(n):
+        length = np.int64(words[lengths + i])
+        if length < 0:
+            push(S, -length)
+            continue
+        e = quote
+        for k in range(at + length, at, -1):
+            e = cat(A, H, A[spelled + words[k - 1]], e)
+        at += length
+        push(S, cat(A, H, quote, e))
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def other_key(A, H, S, any_key, start, stop):
+    """The TERMINAL of any key but those with the expressions S[start:stop]."""
+    excluded = 0
+    if stop > start:
+        top = np.int64(S[0])
+        for i in range(start, stop):
+            push(S, S[i])
+        sort_groups(S, top, S[0], 1)
+        S[0] = unique_groups(S, top, S[0], 1)
+        excluded = intern_list(A, H, S, TAGSET, top)
+    return intern4(A, H, TERMINAL, any_key, excluded, 0, 0)
+
+
+@kernel("i(arena, arena, arena, i, i, i, i, i)")
+def pair(A, H, words, between, behind, key, value, following):
+    """The SUFFIX of a pair and what follows it; 0 if no text is such a value."""
+    if value == 0:
+        return 0
+    rest = suffix_of_words(A, H, words, behind, behind + words[behind - 1], suffix_of(A, H, following, 0))
+    rest = suffix_of(A, H, value, rest)
+    return suffix_of(A, H, key, suffix_of_words(A, H, words, between, between + words[between - 1], rest))
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def after_separator(A, H, words, separator, member):
+    """The SUFFIX of the separator and a member; 0 if there is no such member."""
+    if member == 0:
+        return 0
+    return suffix_of_words(A, H, words, separator, separator + words[separator - 1], suffix_of(A, H, member, 0))
+
+
+@kernel("i(arena, arena)")
+def new_places(A, words):
+    """Records for the nonterminals of a chain, without alternatives: next(1) to next(n), member(0) to member(n - 1),
+    the three of the rest (member(n), next(n + 1), member(n) again), new values."""
+    others = 2 * np.int64(words[PAIRS]) + 3 * words[REST]
+    places = region(A, (others + words[FRESH]) * PLACE)
+    for i in range(others + words[FRESH]):
+        r = places + i * PLACE
+        A[r] = NONTERMINAL | (1 << KIND_BITS)
+        A[r + RIGHT_RECURSIVE] = i < others
+        A[r + KEY] = words[NUMBER] if i < others else words[VALUE_NUMBER]
+    return places
+
+
+@kernel("i(arena, i, i)")
+def value_of(words, value, places):
+    """The record of a value, from its word."""
+    record = np.int64(words[value])
+    if record >= 0:
+        return record
+    return places + (2 * words[PAIRS] + 3 * words[REST] - 1 - record) * PLACE
+
+
+@kernel("i(arena, arena, arena, i, arena)", entry=True)
+def make_chain(A, H, S, head, words):
+    """Make the places of a chain whose first nonterminal is `head`. Returns the first of their records (`new_places`).
+
+    words: see above.
+    """
+    n, closes = np.int64(words[PAIRS]), np.int64(words[CLOSES])
+    separator = PUNCTUATION + 2
+    close = separator + words[separator - 1] + 1
+    between = close + words[close - 1] + 1
+    behind = between + words[between - 1] + 1
+    must = behind + words[behind - 1]
+    values = must + n
+    keys = np.int64(S[0])
+    push_keys(A, H, S, words, values + n + words[REST])
+    places = new_places(A, words)
+    members = places + n * PLACE
+    ended = suffix_of_words(A, H, words, close, close + words[close - 1], 0)
+    later = np.int64(words[BEYOND])  # member(i + 1), 0: nothing can come there
+    if words[REST] != 0:
+        other = members + n * PLACE
+        following = other + PLACE
+        again = following + PLACE
+        A[following + IS_WATCHED] = 1
+        A[again + IS_WATCHED] = 1
+        key = other_key(A, H, S, words[PUNCTUATION], keys, S[0])
+        written = pair(A, H, words, between, behind, key, value_of(words, values + n, places), following)
+        A[other + ALTERNATIVES] = store_alternatives(A, written, 0)
+        A[again + ALTERNATIVES] = A[other + ALTERNATIVES]
+        A[following + ALTERNATIVES] = store_alternatives(A, ended, after_separator(A, H, words, separator, again))
+        later = other if written != 0 else 0
+    for i in range(n - 1, -1, -1):
+        following = places + i * PLACE
+        goes_on = after_separator(A, H, words, separator, later)
+        A[following + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, goes_on)
+        key = intern4(A, H, TERMINAL, S[keys + i], 0, 0, 0)
+        written = pair(A, H, words, between, behind, key, value_of(words, values + i, places), following)
+        skipped = suffix_of(A, H, later, 0) if words[must + i] == 0 and later != 0 else 0
+        closes = closes and words[must + i] == 0
+        here = members + i * PLACE if i != 0 or words[BEGINS] else head
+        A[here + ALTERNATIVES] = store_alternatives(A, written, skipped)
+        later = here if written != 0 or skipped != 0 else 0
+    if words[BEGINS]:
+        first = suffix_of(A, H, later, 0) if later != 0 else 0
+        A[head + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, first)
+    S[0] = keys
+    return places
