@@ -27,7 +27,7 @@ from constrain.automata.syntax import Ranges, json_string, literal
 from constrain.engine.layout import layout, whole_class
 from constrain.engine.readers import Readers
 from constrain.errors import LimitError
-from constrain.grammar.rules import Chain, Grammar, Nonterminal, Punctuation, Symbol, Terminal
+from constrain.grammar.rules import Chain, Grammar, Nonterminal, Part, Punctuation, Repetition, Symbol, Terminal, Values
 from constrain.grammar.source import Source
 from constrain.kernels import arena, chains, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
@@ -303,9 +303,12 @@ class TokenAutomaton(Store):
         if nonterminal.chained:
             chain = nonterminal.chain()
             if chain is not None:
-                return self._link(record, chain, rules)
+                link = self._repeat if isinstance(chain, Repetition) else self._link
+                begins = link(record, chain, rules)
+                del rules.waiting[record]
+                return begins
         words: list[int] = []
-        begins: list[int] = []
+        begins = []
         greedy = rules.grammar.lexer == "greedy"
         for alternative in nonterminal.expand():
             records = self._records(alternative, rules)
@@ -336,7 +339,7 @@ class TokenAutomaton(Store):
     def _link(self, record: int, chain: Chain, rules: Rules) -> list[int]:
         """Make the places of a chain, with one call; as `_expand`, which would make each when it is reached."""
         fresh: dict[Hashable, Nonterminal] = {}
-        values = [self._value(chain, i, fresh, rules) for i in range(len(chain.values))]
+        values = [self._value(part, chain.values, fresh, rules) for part in chain.parts]
         beyond = 0 if chain.beyond is None else self._nonterminal(chain.beyond, rules)
         words = [beyond, not chain.open, chain.begins, len(chain.must), chain.rest, len(chain.texts), len(fresh)]
         words += [self._number(chain.name, rules), self._number("value", rules), *self._marks(chain.punctuation)]
@@ -355,24 +358,38 @@ class TokenAutomaton(Store):
         for made, (key, value) in enumerate(fresh.items(), start=2 * len(chain.must) + 3 * chain.rest):
             rules.records[key] = each = places + made * chains.PLACE
             rules.waiting[each] = value
-        del rules.waiting[record]
         return [beyond] if beyond in rules.waiting and not any(chain.must) else []
 
-    def _value(self, chain: Chain, i: int, fresh: dict[Hashable, Nonterminal], rules: Rules) -> int:
-        """The record of a value in a chain, or -1 - k: it is new, and the k-th of those."""
-        key = chain.values[i]
+    def _repeat(self, record: int, repetition: Repetition, rules: Rules) -> list[int]:
+        """Make both nonterminals of a repetition, with one call."""
+        fresh: dict[Hashable, Nonterminal] = {}
+        value = self._value(repetition.part, repetition.values, fresh, rules)
+        words = [repetition.empty, len(fresh), self._number(repetition.name, rules), self._number("value", rules)]
+        for symbols in (repetition.separator, repetition.close, repetition.behind):
+            words.append(len(symbols))
+            words += self._records(symbols, rules)
+        words.append(value)
+        following = self.call(chains.make_repetition, record, np.array(words, np.int32))
+        rules.chains[repetition.key] = following
+        for key, symbol in fresh.items():
+            rules.records[key] = value = following + chains.PLACE
+            rules.waiting[value] = symbol
+        return [value] if value in rules.waiting or value in self._shared.waiting else []
+
+    def _value(self, part: Part, values: Values, fresh: dict[Hashable, Nonterminal], rules: Rules) -> int:
+        """The record of a value of a chain, or -1 - k: it is new, the k-th that is."""
+        key = values.prefix + part
         known = rules.records.get(key)
         if known is not None:
             return known
-        value = fresh.get(key)
-        if value is None:
-            symbol = chain.value(i)
-            if isinstance(symbol, Terminal) or symbol.shared:
-                known = rules.records[key] = self._records([symbol], rules)[0]
-                return known
-            fresh[key] = symbol
-            return -len(fresh)
-        return -1 - list(fresh).index(key)
+        if key in fresh:
+            return -1 - list(fresh).index(key)
+        symbol = values.value(part)
+        if isinstance(symbol, Terminal) or symbol.shared:
+            known = rules.records[key] = self._records([symbol], rules)[0]
+            return known
+        fresh[key] = symbol
+        return -len(fresh)
 
     def _marks(self, punctuation: Punctuation) -> list[int]:
         """The words of a chain that say what its punctuation is."""

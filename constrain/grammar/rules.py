@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from constrain.automata.syntax import Node, Ranges
 
@@ -67,6 +67,17 @@ class Terminal:
         return self._hash
 
 
+Part = tuple[Hashable, ...]
+
+
+class Values(NamedTuple):
+    """Where the values of a list come from: value(part) is a symbol, and if it is a nonterminal of this grammar alone,
+    prefix + part is its `key`."""
+
+    prefix: Part
+    value: Callable[[Any], Symbol]
+
+
 class Punctuation:
     """What stands in every list of pairs; compared by identity.
 
@@ -96,8 +107,8 @@ class Chain(NamedTuple):
 
     key: says which chain it is (`Nonterminal.place`). texts: key(i) is the JSON string of texts[i], in every spelling;
       those behind the n are of keys that must not come.
-    values: what makes two values the same, as `Nonterminal.key`; one more if there are other keys (`rest`). value: the
-      symbol with values[i]. begins: the nonterminal whose chain it is is `first`; else it is member(0).
+    parts: value(i) is what `values` make of parts[i]; one more if there are other keys (`rest`).
+    begins: the nonterminal whose chain it is is `first`; else it is member(0).
     beyond: member(n) if it is no place of this chain; None: nothing else comes there. open: something must come there.
     """
 
@@ -105,13 +116,32 @@ class Chain(NamedTuple):
     name: str
     begins: bool
     texts: Sequence[str]
-    values: Sequence[Hashable]
-    value: Callable[[int], Symbol]
+    parts: Sequence[Part]
+    values: Values
     must: Sequence[bool]
     rest: bool
     beyond: Nonterminal | None
     open: bool
     punctuation: Punctuation
+
+
+class Repetition(NamedTuple):
+    """Nonterminals of a list of equals, both at once:
+
+        first -> close | value behind next       (the former if it may be `empty`)
+        next  -> close | separator value behind next
+
+    key, name: see `Chain`. The value is what `values` make of `part`.
+    """
+
+    key: Hashable
+    name: str
+    part: Part
+    values: Values
+    empty: bool
+    separator: Sequence[Symbol]
+    close: Sequence[Symbol]
+    behind: Sequence[Symbol]
 
 
 class Nonterminal:
@@ -130,7 +160,7 @@ class Nonterminal:
     chain: the same as `expand`, together with those of the places behind it, for an engine that makes them at once;
       None: there is no such chain.
     place: (key of a chain, number) if it is one of its places: next(i + 1) has number i, member(i) n + i, next(n + 1)
-      2 n + 1 and member'(n) 2 n + 2. Asked of nonterminals that are `chained`.
+      2 n + 1 and member'(n) 2 n + 2; the next of a repetition has number 0. Asked of nonterminals that are `chained`.
     """
 
     __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")
@@ -160,7 +190,7 @@ class Nonterminal:
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
 
-    def chain(self) -> Chain | None:
+    def chain(self) -> Chain | Repetition | None:
         """See above."""
         return None
 

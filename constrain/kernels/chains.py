@@ -1,4 +1,5 @@
-"""The rules of a list of pairs, an object, made at once from a list of words (`Chain` in grammar/rules.py).
+"""The rules of a list of pairs, an object, made at once from a list of words (`Chain` in grammar/rules.py), and of a
+list of equals, an array (`Repetition`).
 
 Python says which symbols stand in them, by their records, and which texts the keys have; the keys are spelled here.
 
@@ -182,3 +183,36 @@ def make_chain(A, H, S, head, words):
         A[head + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, first)
     S[0] = keys
     return places
+
+
+@kernel("i(arena, arena, arena, i, arena)", entry=True)
+def make_repetition(A, H, S, head, words):
+    """Make the nonterminal `next` of a repetition whose `first` is the head. Returns its record; that of the value, if
+    it is new, is behind it.
+
+    words: whether the list may be empty; whether the value is new; the numbers of both; the separator, the close, and
+    what is behind a value, each with its length before it; the record of the value.
+    """
+    separator = 5
+    close = separator + words[separator - 1] + 1
+    behind = close + words[close - 1] + 1
+    last = behind + words[behind - 1]
+    following = region(A, (1 + words[1]) * PLACE)
+    A[following] = NONTERMINAL | (1 << KIND_BITS)
+    A[following + RIGHT_RECURSIVE] = 1
+    A[following + IS_WATCHED] = A[head + IS_WATCHED]
+    A[following + KEY] = words[2]
+    value = np.int64(words[last])
+    if words[1]:
+        value = following + PLACE
+        A[value] = NONTERMINAL | (1 << KIND_BITS)
+        A[value + KEY] = words[3]
+    ended = suffix_of_words(A, H, words, close, behind - 1, 0)
+    written = 0
+    if value != 0:
+        written = suffix_of_words(A, H, words, behind, last, suffix_of(A, H, following, 0))
+        written = suffix_of(A, H, value, written)
+    again = suffix_of_words(A, H, words, separator, close - 1, written) if written != 0 else 0
+    A[following + ALTERNATIVES] = store_alternatives(A, ended, again)
+    A[head + ALTERNATIVES] = store_alternatives(A, ended if words[0] else 0, written)
+    return following

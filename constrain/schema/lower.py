@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY, alternate
-from constrain.grammar.rules import Nonterminal, Symbol, Terminal
+from constrain.grammar.rules import Nonterminal, Symbol, Terminal, Values
 from constrain.schema.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
 from constrain.schema.compute import Computation
 from constrain.schema.digits import NUMBER, number_node
@@ -47,13 +47,18 @@ class Lowering:
         self.in_order = property_order == "schema"
         self.space = space(whitespace)
         self.number = next(_numbers)  # stands for the schema in keys of nonterminals, which outlive it
-        self.prefix: tuple[int | str, ...] = (self.number, "value")  # of the keys of values
+        self.prefix = (self.number, "value")  # of the keys of values
         self._terminals: dict[Conj, Terminal | None] = {}  # None: not one terminal
         self._numbers_of_boxes: dict[ArrayBox | ObjectBox, int] = {}
 
     def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int]:
         """A short key for a box: equal for equal boxes of this schema, quick to hash however large the box is."""
         return self.number, self._numbers_of_boxes.setdefault(box, len(self._numbers_of_boxes))
+
+    @property
+    def values(self) -> Values:
+        """How the engine asks for values. Not kept: it would be a cycle, which only the collector frees."""
+        return Values(self.prefix, self.value)
 
     def value(self, conj: Conj) -> Symbol:
         """The symbol of the values that fulfil a conjunction, which is inhabited."""

@@ -10,9 +10,10 @@ situation: an unbounded list loops back to itself.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from constrain.grammar.rules import Nonterminal, Symbol
+from constrain.grammar.rules import Nonterminal, Repetition, Symbol
 from constrain.schema.algebra import ArrayBox
 from constrain.schema.shapes_arrays import ArrayShape, CountedArrays, State
 from constrain.schema.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
@@ -36,7 +37,9 @@ class _ArrayRules:
         self.lowering = lowering
         self.shape = shape
         self.key = lowering.key(shape.box)
-        self.watched = (shape.box.unique or shape.box.repeats) and isinstance(shape, CountedArrays)
+        counted = isinstance(shape, CountedArrays)
+        self.watched = (shape.box.unique or shape.box.repeats) and counted
+        self.plain = counted and shape.steady <= 1 and shape.high is None and not (shape.box.prefix or shape.start)
 
     def situation(self, i: int, state: State) -> Nonterminal:
         """What may follow when i items are written (and the whitespace after them)."""
@@ -57,10 +60,28 @@ class _ArrayRules:
         return alternatives
 
 
+    def repetition(self) -> Repetition | None:
+        """All that there is of a list of equals."""
+        if not self.plain:
+            return None
+        gap = self.lowering.space
+        return Repetition(
+            key=(*self.key, "list"),
+            name="items",
+            part=self.shape.box.rest,
+            values=self.lowering.values,
+            empty=self.shape.box.low == 0,
+            separator=(COMMA, *gap),
+            close=(CLOSE_ARRAY,),
+            behind=gap,
+        )
+
+
 class _Items(Nonterminal):
     """What may follow a number of items. A class, not a closure: each object costs the collector."""
 
     __slots__ = ("i", "rules", "state")
+    chained = True
 
     def __init__(self, rules: _ArrayRules, i: int, state: State) -> None:
         super().__init__(f"item {i}", None, (*rules.key, i, *state), True, rules.watched)
@@ -68,3 +89,10 @@ class _Items(Nonterminal):
 
     def expand(self) -> Alternatives:
         return self.rules.alternatives(self.i, self.state)
+
+    def chain(self) -> Repetition | None:
+        return None if self.i else self.rules.repetition()
+
+    @property
+    def place(self) -> tuple[Hashable, int] | None:
+        return ((*self.rules.key, "list"), 0) if self.i and self.rules.plain else None

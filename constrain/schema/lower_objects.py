@@ -245,20 +245,19 @@ class _InOrder(_ObjectRules):
             return None
         stop, rest = min(first + CHAIN, n), self._rest
         pairs = shape.members if n <= CHAIN else shape.members[first:stop]
-        texts = [name for name, _ in pairs]
+        texts, parts = [name for name, _ in pairs], [conj for _, conj in pairs]
         if rest:
             if len(shape.box.named) > n:
                 texts += [name for name, _ in shape.box.named if name not in texts]
-            pairs = (*pairs, ("", shape.classes[0][1]))
+            parts.append(shape.classes[0][1])
         goes_on = stop < n or (shape.classes and not rest)
-        value, prefix = self.lowering.value, self.lowering.prefix
         return Chain(
             key=(*self.key, "chain", first),
             name="members",
             begins=not at.any_yet,
             texts=texts,
-            values=[prefix + conj for _, conj in pairs],
-            value=lambda i: value(pairs[i][1]),
+            parts=parts,
+            values=self.lowering.values,
             must=shape.must[first:stop],
             rest=rest,
             beyond=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,

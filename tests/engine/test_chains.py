@@ -10,7 +10,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.engine import anatomy
-from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.grammar.rules import Nonterminal
 from constrain.grammar.walk import alternatives_of
 from constrain.kernels import arena, chains, earley
@@ -43,6 +43,35 @@ def test_keys_of_any_letters(more: str, never: tuple[str, ...]) -> None:
     check([name for name in ODD if name not in never], [1], OPEN[more], dict.fromkeys(never, False))
 
 
+ITEMS = {"strings": {"type": "string"}, "any": True, "arrays": {"type": "array", "items": {"type": "null"}}}
+LISTS = {  # keywords, how many nonterminals of a repetition there are
+    "plain": ({}, 1),
+    "one": ({"minItems": 1}, 1),
+    "two": ({"minItems": 2}, 0),
+    "few": ({"maxItems": 5}, 0),
+    "distinct": ({"uniqueItems": True}, 1),
+    "prefix": ({"prefixItems": [{"type": "string"}]}, 0),
+    "counted": ({"contains": {"const": "a"}, "minContains": 0, "maxContains": 4}, 0),
+}
+
+
+@pytest.mark.parametrize("keywords", LISTS)
+@pytest.mark.parametrize("items", ITEMS)
+def test_repetitions_have_the_alternatives_of_their_rules(items: str, keywords: str) -> None:
+    schema = {"type": "array", "items": ITEMS[items], **LISTS[keywords][0]}
+    automaton = TokenAutomaton(vocabularies.tiny())
+    matcher = constrain.compile(constrain.json_schema(schema), vocabularies.tiny(), automaton=automaton).matcher()
+    text = {"strings": '["a", "b"]', "any": '["a", {}, 3]', "arrays": "[[null, null], []]"}[items]
+    if keywords == "prefix" and items == "arrays":
+        text = '["a", [null, null], []]'
+    assert matcher.advance_bytes(text.encode())
+    assert matcher.is_accepting()
+    rules = matcher.compiled.rules
+    compare(automaton, rules)
+    inner = items == "arrays" or (items, keywords) == ("any", "counted")  # an item that is not "a" may be an array
+    assert sum(key[-1] == "list" for key in rules.chains) == LISTS[keywords][1] + inner
+
+
 def check(names: list[str], must: list[int], more: bool | dict[str, Any], never: dict[str, bool]) -> None:
     n, chained = len(names), len(names) <= CHAIN and more is not False
     schema = {
@@ -58,6 +87,12 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
     assert matcher.is_accepting()
     rules = matcher.compiled.rules
     assert len(rules.chains) == max(1, -(-n // CHAIN))
+    places = compare(automaton, rules)
+    assert places == 2 * n - (len(rules.chains) - 1) + 3 * chained  # all but the first of each later chain
+
+
+def compare(automaton: TokenAutomaton, rules: Rules) -> int:
+    """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
     places = 0
     for record, symbol in anatomy.symbols(automaton, rules).items():
         if isinstance(symbol, Nonterminal) and automaton.A[record + earley.ALTERNATIVES]:
@@ -67,7 +102,7 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
             if place is not None:
                 places += 1
                 assert record == rules.chains[place[0]] + place[1] * chains.PLACE
-    assert places == 2 * n - (len(rules.chains) - 1) + 3 * chained  # all but the first of each later chain
+    return places
 
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
