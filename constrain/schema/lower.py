@@ -14,23 +14,22 @@ from __future__ import annotations
 
 import itertools
 
-from constrain.automata.syntax import ANY_TEXT, EMPTY, alternate
+from constrain.automata.syntax import ANY_TEXT, EMPTY
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal, Values
 from constrain.schema.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
 from constrain.schema.compute import Computation
-from constrain.schema.digits import NUMBER, number_node
 from constrain.schema.lower_arrays import array_alternatives
 from constrain.schema.lower_objects import object_alternatives
 from constrain.schema.numbers import has_numbers
 from constrain.schema.strings import is_void
 from constrain.schema.terminals import (
-    ANY_NUMBER,
     ANY_STRING,
     BOOLEAN,
     BOOLEANS,
     NULL,
     Alternatives,
     any_value,
+    number_terminal,
     string_terminal,
 )
 from constrain.schema.whitespace import space
@@ -81,8 +80,7 @@ class Lowering:
             found.append(BOOLEAN if len(normal.booleans) == 2 else BOOLEANS[next(iter(normal.booleans))])
         numbers = [box for box in normal.numbers if has_numbers(box)]
         if numbers:
-            node = alternate(*map(number_node, numbers))
-            found.append(ANY_NUMBER if node == NUMBER else Terminal(node, name="number"))
+            found.append(number_terminal(tuple(numbers)))
         if normal.strings == ANY_TEXT:
             found.append(ANY_STRING)
         elif normal.strings is not EMPTY and not is_void(normal.strings):

@@ -16,7 +16,7 @@ watches (`guards`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
@@ -206,7 +206,16 @@ class _Member(Nonterminal):
 
 
 class _InOrder(_ObjectRules):
-    """Declared order, then open keys."""
+    """Declared order, then open keys.
+
+    rest: whether these may be any, and stand in one chain with those that are declared.
+    """
+
+    def __init__(self, lowering: Lowering, shape: ObjectShape, key: tuple[int, ...]) -> None:
+        super().__init__(lowering, shape, key)
+        classes = shape.box.classes
+        is_plain = len(classes) == 1 and classes[0][0] == ANY_TEXT and len(shape.members) <= CHAIN
+        self.rest = is_plain and bool(shape.classes)
 
     def required_left(self, at: Situation) -> int:
         return self.shape.required_after[at.done]
@@ -243,7 +252,7 @@ class _InOrder(_ObjectRules):
         shape, first, n = self.shape, at.done, len(self.shape.members)
         if not self._is_plain(at) or first % CHAIN or (first == n and at.any_yet):
             return None
-        stop, rest = min(first + CHAIN, n), self._rest
+        stop, rest = min(first + CHAIN, n), self.rest
         pairs = shape.members if n <= CHAIN else shape.members[first:stop]
         texts, parts = [name for name, _ in pairs], [conj for _, conj in pairs]
         if rest:
@@ -272,7 +281,7 @@ class _InOrder(_ObjectRules):
             return None
         if at.open_yet or (is_member and at.done == n):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
-            return ((*self.key, "chain", 0), number) if self._rest else None
+            return ((*self.key, "chain", 0), number) if self.rest else None
         behind = at.done if is_member else at.done - 1
         number = behind % CHAIN
         first = behind - number
@@ -283,12 +292,6 @@ class _InOrder(_ObjectRules):
     def _is_plain(self, at: Situation) -> bool:
         """Whether only the place in the order matters."""
         return not (self.shape.counts or at.pending or at.open_yet)
-
-    @cached_property
-    def _rest(self) -> bool:
-        """Whether keys that are not declared may come, any at all, in a chain with all that are."""
-        classes = self.shape.classes
-        return len(classes) == 1 and classes[0][0] is ANY_TEXT and len(self.shape.members) <= CHAIN
 
 
 class _AnyOrder(_ObjectRules):

@@ -11,8 +11,7 @@ Legend: pending — the set of needs (indices) not met so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 
 from constrain.automata.syntax import ANY_TEXT, Node
 from constrain.errors import LimitError
@@ -58,6 +57,9 @@ class ObjectShape:
         self.low, self.high = box.low, box.high
         self.needs = box.needs
         self.counts = box.high is not None or box.low > sum(must)
+        # required_after[i]: how many of members[i:] must be present
+        self.required_after = (*accumulate(must[::-1], initial=0),)[::-1]
+        self._classes: tuple[tuple[Node, Conj], ...] | None = None
         self._entries: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
         self._missing: dict[Pending, int] = {NONE: 0}
         check_needs(box.needs)
@@ -67,24 +69,19 @@ class ObjectShape:
         """See above."""
         return tuple(name for name, _ in self.box.named)
 
-    @cached_property
+    @property
     def classes(self) -> tuple[tuple[Node, Conj], ...]:
         """Languages of open keys, with what their values fulfil."""
-        found = []
+        if self._classes is None:
+            self._classes = tuple(self._open_classes())
+        return self._classes
+
+    def _open_classes(self) -> Iterator[tuple[Node, Conj]]:
         for language, conj in self.box.classes:
             if conj != FALSE:
                 keys = language if language == ANY_TEXT else without(language, list(self.declared))
                 if not is_void(keys) and self.inhabited(conj):
-                    found.append((keys, conj))
-        return tuple(found)
-
-    @cached_property
-    def required_after(self) -> tuple[int, ...]:
-        """required_after[i]: how many of members[i:] must be present."""
-        counts = [0]
-        for must in reversed(self.must):
-            counts.append(counts[-1] + must)
-        return tuple(reversed(counts))
+                    yield keys, conj
 
     def entries(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
         """Ways to add an open key: (its language, what its value fulfils, what is pending afterwards)."""
@@ -133,18 +130,14 @@ def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj]
     ready = _with_names(box, strings)
     if ready is None:
         return
-    for each in needs_met_by_name(ready):
+    for each in needs_met_by_name(ready) if ready.needs else (ready,):
+        members = tuple([pair for pair in each.named if inhabited(pair[1])])
         required = set(each.required)
-        members = []
-        for pair in each.named:
-            if inhabited(pair[1]):
-                members.append(pair)
-            elif pair[0] in required:
-                break
-        else:
-            shape = ObjectShape(tuple(members), tuple([name in required for name, _ in members]), each, inhabited)
-            if not (shape.counts or each.needs) or shape.viable(sum(shape.must), len(members), 0, shape.all_pending):
-                yield shape
+        if len(members) < len(each.named) and not required.issubset([name for name, _ in members]):
+            continue
+        shape = ObjectShape(members, tuple([name in required for name, _ in members]), each, inhabited)
+        if not (shape.counts or each.needs) or shape.viable(sum(shape.must), len(members), 0, shape.all_pending):
+            yield shape
 
 
 def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from constrain.automata.syntax import ANY_TEXT, Node, json_string, literal, literals
+from constrain.automata.syntax import ANY_TEXT, Node, alternate, json_string, literal, literals
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
-from constrain.schema.digits import NUMBER
+from constrain.schema.digits import NUMBER, number_node
 from constrain.schema.formats_bounds import at_most
+from constrain.schema.numbers import NumberBox
 from constrain.schema.whitespace import space
 
 Alternatives = list[list[Symbol]]
@@ -36,6 +37,14 @@ def key_terminal(name: str) -> Terminal:
     return Terminal(json_string(literal(name)), name=f"key {name!r}")
 
 
+@lru_cache(maxsize=1024)
+def number_terminal(boxes: tuple[NumberBox, ...]) -> Terminal:
+    """The spellings of the numbers in any of the boxes."""
+    node = alternate(*map(number_node, boxes))
+    return ANY_NUMBER if node == NUMBER else Terminal(node, name="number")
+
+
+@lru_cache(maxsize=1024)
 def string_terminal(language: Node) -> Terminal:
     """The string literals of a language of decoded texts."""
     return Terminal(json_string(at_most(language)), name="string")
