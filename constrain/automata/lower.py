@@ -47,7 +47,7 @@ def lower(store: Store, node: Node) -> int:
     """The pruned expression of a tree; `arena.NONE` if its language is empty. Raises LimitError."""
     known = store.lowered.get(node)
     if known is None:
-        if type(node) is JsonString and _is_fixed(node.args[0]):  # a key: nothing of it is empty
+        if type(node) is JsonString and type(node.args[0]) is Literals:  # nothing of it is empty
             known = _json_string(store, node, utf8)
         else:
             known = store.prune(_lower(store, node, utf8))
@@ -101,7 +101,7 @@ def _character(store: Store, c: str, spell: Spelling) -> int:
 
 
 def spelled(store: Store) -> list[int]:
-    """The expressions of ASCII characters inside a JSON string, and that of a quote around one (kernels/chains.py)."""
+    """The expressions of ASCII characters inside a JSON string, and of a quote around one (kernels/spelling.py)."""
     return [*(_character(store, chr(c), json) for c in range(128)), _character(store, '"', utf8)]
 
 
@@ -153,6 +153,8 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     if _is_fixed(part):  # one flat chain, whose ends are the states of its reading
         known = store.characters[json]
         return store.concat([quote, *[known.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
+    if type(part) is Literals and store.A[arena.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
+        return store.strings(part.texts)
     return store.concat([quote, _lower(store, part, json), quote])
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import mmap
 import threading
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
-from constrain.kernels import arena, batch, chains, earley, expressions, logits, masks  # noqa: F401  (all are declared for `load`)
+from constrain.kernels import arena, batch, chains, earley, expressions, logits, masks, spelling  # noqa: F401  (all are declared for `load`)
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
@@ -200,6 +201,10 @@ class Store:
         words = characters + [8 + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
+    def strings(self, texts: Sequence[str]) -> int:
+        """The JSON strings of ASCII texts, at least two, distinct and sorted. A[SPELLED] is there."""
+        return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts)))
+
     def region(self, words: Sequence[int] | Int32) -> int:
         """A region of these words."""
         at = self.call(_region, len(words))
@@ -220,6 +225,13 @@ class Store:
 
     def is_nullable(self, e: int) -> bool:
         return bool(self.A[e + expressions.FLAGS] & expressions.NULLABLE)
+
+
+def packed(words: list[int], text: str) -> Int32:
+    """Words and then the characters of a text, as kernels/spelling.py reads them."""
+    found = array("i", words)
+    found.frombytes(text.encode("utf-32-le"))
+    return np.frombuffer(found, np.int32)
 
 
 def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from array import array
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata.lower import lower, spelled
-from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
+from constrain.automata.store import MAX_WORDS, Flush, Int32, Store, packed
 from constrain.automata.syntax import Ranges, json_string, literal
 from constrain.engine.layout import layout, whole_class
 from constrain.engine.readers import Readers
@@ -351,9 +350,7 @@ class TokenAutomaton(Store):
         else:
             words += [len(t) if t.isascii() else -lower(self, json_string(literal(t))) for t in chain.texts]
             text = "".join(filter(str.isascii, chain.texts))
-        packed = array("i", words)
-        packed.frombytes(text.encode("utf-32-le"))
-        places = self.call(chains.make_chain, record, np.frombuffer(packed, np.int32))
+        places = self.call(chains.make_chain, record, packed(words, text))
         rules.chains[chain.key] = places
         for made, (key, value) in enumerate(fresh.items(), start=2 * len(chain.must) + 3 * chain.rest):
             rules.records[key] = each = places + made * chains.PLACE

@@ -15,7 +15,6 @@ from constrain.kernels.arena import (
     KEY,
     KIND_BITS,
     NONTERMINAL,
-    SPELLED,
     TAGSET,
     TERMINAL,
     intern4,
@@ -26,10 +25,9 @@ from constrain.kernels.arena import (
     unique_groups,
 )
 from constrain.kernels.earley import ALTERNATIVES, IS_WATCHED, RIGHT_RECURSIVE, suffix_of
-from constrain.kernels.expressions import cat
+from constrain.kernels.spelling import push_strings
 
 PLACE = KEY + 1  # words of a NONTERMINAL
-QUOTE = 128  # in A[SPELLED]: the expression of a quote, behind those of ASCII characters inside a string
 
 # The words of a chain. BEYOND: the record of member(n), 0: there is none here. CLOSES: may any place close the list?
 # BEGINS: is the head `first`, not member(0)? PAIRS: n. REST: 1 if there are keys that are not listed. TEXTS: how many
@@ -38,8 +36,7 @@ QUOTE = 128  # in A[SPELLED]: the expression of a quote, behind those of ASCII c
 BEYOND, CLOSES, BEGINS, PAIRS, REST, TEXTS, FRESH, NUMBER, VALUE_NUMBER = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Then the punctuation: the expression of any key, and four lists, each with its length before it: the separator, the
 # close, what is between a key and its value, what is behind them. Then n times whether the member must be there; the
-# values, those of the rest last, -1 - k being the new value k; of each text its length, or -e if its expression is e;
-# and the characters of all others.
+# values, those of the rest last, -1 - k being the new value k; and the texts (spelling.py).
 PUNCTUATION = 9
 
 
@@ -60,25 +57,6 @@ def store_alternatives(A, first, second):
             A[out] += 1
             A[out + A[out]] = suffix
     return out
-
-
-@kernel("void(arena, arena, arena, arena, i)")
-def push_keys(A, H, S, words, lengths):
-    """Push the expressions of the keys whose texts are in the words."""
-    spelled = np.int64(A[SPELLED])
-    quote = np.int64(A[spelled + QUOTE])
-    n = np.int64(words[TEXTS])
-    at = lengths + n
-    for i in range(n):
-        length = np.int64(words[lengths + i])
-        if length < 0:
-            push(S, -length)
-            continue
-        e = quote
-        for k in range(at + length, at, -1):
-            e = cat(A, H, A[spelled + words[k - 1]], e)
-        at += length
-        push(S, cat(A, H, quote, e))
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -150,7 +128,7 @@ def make_chain(A, H, S, head, words):
     must = behind + words[behind - 1]
     values = must + n
     keys = np.int64(S[0])
-    push_keys(A, H, S, words, values + n + words[REST])
+    push_strings(A, H, S, words, values + n + words[REST], words[TEXTS])
     places = new_places(A, words)
     members = places + n * PLACE
     ended = suffix_of_words(A, H, words, close, close + words[close - 1], 0)
