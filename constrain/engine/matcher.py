@@ -50,7 +50,7 @@ class Matcher:
         self._steps: list[int | bytes] = []  # what was read: token ids, or bytes
         self._states: list[int] = [start]  # the configuration before each step and after the last
         self._finished = False  # the last step was an EOS
-        self._guarded: list[Hashable] = []  # the guard's states before each step, as far as it was asked
+        self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
         self._passed = (-1, False)  # the source's check of the text: after how many steps, its verdict
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -283,15 +283,20 @@ class Matcher:
     # -- the guard and the check ---------------------------------------------------------------------------------------
 
     def _guard_state(self) -> Hashable:
-        """The guard's state after the steps so far; it reads what it has not read yet."""
+        """The guard's state after the steps so far; it reads what it has not read yet, as one text."""
         guard = self.compiled.guard
         assert guard is not None
-        states = self._guarded
-        if not states:
-            states.append(guard.start())
-        for step in self._steps[len(states) - 1 :]:
-            states.append(guard.step(states[-1], self._bytes(step)))
-        return states[-1]
+        states, now = self._guarded, len(self._steps)
+        if len(states) <= now:
+            states += [None] * (now + 1 - len(states))
+        if states[now] is None:
+            known = now
+            while known and states[known] is None:
+                known -= 1
+            if states[known] is None:
+                states[known] = guard.start()
+            states[now] = guard.step(states[known], b"".join(map(self._bytes, self._steps[known:now])))
+        return states[now]
 
     def _is_clear(self, step: int | bytes, keep: bool = False) -> bool:
         """Whether the guard lets a step pass. keep: it will be taken."""

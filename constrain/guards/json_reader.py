@@ -194,7 +194,9 @@ def _named(stack: Any, name: str) -> Stack:
     frame, below = stack
     if name in frame.seen:
         raise Repeated(name)
-    return frame._replace(name=name, seen=frame.seen.add(name)), below
+    # PERF: `_replace` takes three times as long, here and below
+    is_object, place, seen, keyed, _, size, parts, repeated = frame
+    return Frame(is_object, place, seen.add(name), keyed, name, size, parts, repeated), below
 
 
 def _completed(stack: Stack, key: Any) -> Stack:
@@ -204,7 +206,7 @@ def _completed(stack: Stack, key: Any) -> Stack:
     frame, below = stack
     if frame.is_object:
         parts = Parts((frame.name, key()), frame.parts) if frame.keyed else None
-        return frame._replace(name=None, parts=parts), below
+        return Frame(True, frame.place, frame.seen, frame.keyed, None, frame.size, parts, frame.repeated), below
     made = key() if frame.keyed or frame.compares else None
     seen, repeated = frame.seen, frame.repeated
     if seen is not None and made in seen:
@@ -214,7 +216,7 @@ def _completed(stack: Stack, key: Any) -> Stack:
     elif seen is not None:
         seen = seen.add(made)
     parts = Parts(made, frame.parts) if frame.keyed else None
-    return frame._replace(size=frame.size + 1, seen=seen, parts=parts, repeated=repeated), below
+    return Frame(False, frame.place, seen, frame.keyed, frame.name, frame.size + 1, parts, repeated), below
 
 
 # ----------------------------------------------------------------------------------------------------------- keys
