@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from constrain.automata.python import parse_python
@@ -36,6 +36,7 @@ from constrain.grammar.parts import Branch, branches, guard_of, parts_of
 from constrain.grammar.parts import part as part_of
 from constrain.grammar.regular import as_node
 from constrain.grammar.rules import Grammar, Lexer, Nonterminal, Terminal
+from constrain.lazily import lazily
 
 if TYPE_CHECKING:
     from constrain.guards import Guard
@@ -60,7 +61,7 @@ class Source:
         """
         return self._grammar
 
-    @cached_property
+    @lazily
     def _grammar(self) -> Grammar:
         return self._build()
 
@@ -145,7 +146,7 @@ class Regex(Source):
 
     pattern: str
 
-    @cached_property
+    @lazily
     def node(self) -> Node:
         """The language."""
         return parse_python(self.pattern)
@@ -160,7 +161,7 @@ class Choices(Source):
 
     options: tuple[str, ...]
 
-    @cached_property
+    @lazily
     def node(self) -> Node:
         """The language, as one node however many options there are."""
         return literals(self.options)
@@ -183,12 +184,12 @@ class Composite(Source):
     def _build(self) -> Grammar:
         return self.reading.grammar
 
-    @cached_property
+    @lazily
     def members(self) -> tuple[Source, ...]:
         """The parts that are sources of their own, and not regular."""
         return parts_of(self.reading.rules.values())
 
-    @cached_property
+    @lazily
     def _branches(self) -> list[Branch] | None:
         guarded = any(part.guarded for part in self.members)
         return branches(self.reading.rules, self.reading.start) if guarded else None
@@ -241,7 +242,7 @@ class GrammarText(Composite):
     base: str | None = None
     layout: Layout | None = None
 
-    @cached_property
+    @lazily
     def reading(self) -> Reading:
         """The rules as read. Raises what `read_lark` and `read_gbnf` raise."""
         read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # a file may change
@@ -252,7 +253,7 @@ class GrammarText(Composite):
         """What the analysis found: rules that were dropped or are out of reach, terminals that can never meet."""
         return self.reading.findings
 
-    @cached_property
+    @lazily
     def node(self) -> Node | None:
         """The language as one regular language, if no rule of it is recursive and it is not too large."""
         return as_node(self.reading)
@@ -268,13 +269,13 @@ class Union(Composite):
 
     parts: tuple[Source, ...]
 
-    @cached_property
+    @lazily
     def node(self) -> Node | None:
         """The union, if every part is regular."""
         nodes = [part.node for part in self.parts]
         return None if any(node is None for node in nodes) else alternate(*(node for node in nodes if node is not None))
 
-    @cached_property
+    @lazily
     def reading(self) -> Reading:
         """One rule. A part without texts adds nothing, unless there is nothing else."""
         rules: dict[str, Expression] = {"start": Choice(tuple(map(part_of, self.parts)))}
@@ -328,12 +329,12 @@ class Intersection(Source):
                 fix="use lexer='dynamic', or put the restriction into the grammar's own terminals and rules",
             )
 
-    @cached_property
+    @lazily
     def _other(self) -> Source | None:
         """The part that is not regular."""
         return next((part for part in self.parts if part.node is None), None)
 
-    @cached_property
+    @lazily
     def _regular(self) -> Node:
         return intersect(*(part.node for part in self.parts if part.node is not None))
 

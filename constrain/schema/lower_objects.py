@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
 from constrain.grammar.rules import Chain, Nonterminal, Punctuation, Symbol, Terminal
+from constrain.lazily import lazily
 from constrain.schema.algebra import Conj, ObjectBox
 from constrain.schema.formats_bounds import at_most
 from constrain.schema.shapes_objects import ObjectShape, Pending
@@ -206,16 +207,13 @@ class _Member(Nonterminal):
 
 
 class _InOrder(_ObjectRules):
-    """Declared order, then open keys.
+    """Declared order, then open keys."""
 
-    rest: whether these may be any, and stand in one chain with those that are declared.
-    """
-
-    def __init__(self, lowering: Lowering, shape: ObjectShape, key: tuple[int, ...]) -> None:
-        super().__init__(lowering, shape, key)
-        classes = shape.box.classes
-        is_plain = len(classes) == 1 and classes[0][0] == ANY_TEXT and len(shape.members) <= CHAIN
-        self.rest = is_plain and bool(shape.classes)
+    @lazily
+    def rest(self) -> bool:
+        """Whether open keys may be any, and stand in one chain with those that are declared."""
+        classes = self.shape.classes
+        return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= CHAIN
 
     def required_left(self, at: Situation) -> int:
         return self.shape.required_after[at.done]

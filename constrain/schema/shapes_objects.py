@@ -15,6 +15,7 @@ from itertools import accumulate, combinations, product
 
 from constrain.automata.syntax import ANY_TEXT, Node
 from constrain.errors import LimitError
+from constrain.lazily import lazily
 from constrain.schema.algebra import FALSE, TRUE, Conj, ObjectBox, both, class_of
 from constrain.schema.strings import finite_texts, is_void, matches, meet_strings, without
 
@@ -57,9 +58,6 @@ class ObjectShape:
         self.low, self.high = box.low, box.high
         self.needs = box.needs
         self.counts = box.high is not None or box.low > sum(must)
-        # required_after[i]: how many of members[i:] must be present
-        self.required_after = (*accumulate(must[::-1], initial=0),)[::-1]
-        self._classes: tuple[tuple[Node, Conj], ...] | None = None
         self._entries: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
         self._missing: dict[Pending, int] = {NONE: 0}
         check_needs(box.needs)
@@ -69,19 +67,21 @@ class ObjectShape:
         """See above."""
         return tuple(name for name, _ in self.box.named)
 
-    @property
+    @lazily
     def classes(self) -> tuple[tuple[Node, Conj], ...]:
         """Languages of open keys, with what their values fulfil."""
-        if self._classes is None:
-            self._classes = tuple(self._open_classes())
-        return self._classes
-
-    def _open_classes(self) -> Iterator[tuple[Node, Conj]]:
+        found = []
         for language, conj in self.box.classes:
             if conj != FALSE:
                 keys = language if language == ANY_TEXT else without(language, list(self.declared))
                 if not is_void(keys) and self.inhabited(conj):
-                    yield keys, conj
+                    found.append((keys, conj))
+        return tuple(found)
+
+    @lazily
+    def required_after(self) -> tuple[int, ...]:
+        """required_after[i]: how many of members[i:] must be present."""
+        return (*accumulate(self.must[::-1], initial=0),)[::-1]
 
     def entries(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
         """Ways to add an open key: (its language, what its value fulfils, what is pending afterwards)."""

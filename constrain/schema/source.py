@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import marshal
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol
 from constrain.grammar.source import Source
 from constrain.guards.repeats import Repeats
+from constrain.lazily import lazily
 from constrain.schema.budget import Budget
 from constrain.schema.compute import Computation
 from constrain.schema.diagnose import unsatisfiable
@@ -60,7 +60,7 @@ class JsonSchema(Source):
     parse_with: Any = field(default=None)
     budget: Budget = field(default_factory=Budget)
 
-    @cached_property
+    @lazily
     def computation(self) -> Computation:
         """The schema, read and computed as far as was needed. Raises SchemaError, UnsatisfiableError, LimitError."""
         budget = self.budget.start()
@@ -122,11 +122,11 @@ class JsonSchema(Source):
         """No key occurs twice in an object, and no item in an array with `uniqueItems`."""
         return Repeats(self._watched, vocabulary)
 
-    @cached_property
+    @lazily
     def _watched(self) -> Watched | None:
         return watched_root(self.computation)
 
-    @cached_property
+    @lazily
     def report(self) -> list[Entry]:
         """What becomes of every keyword: the schema is read once more."""
         return make_report(self._read(Budget().start(), noting=True))
@@ -158,9 +158,13 @@ class JsonSchema(Source):
         return self.options == other.options and self._identity == other._identity and self.registry is other.registry
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @lazily
+    def _hash(self) -> int:
         return hash((self._identity, self.options))
 
-    @cached_property
+    @lazily
     def _identity(self) -> bytes | str:
         try:
             return marshal.dumps(self.schema, 2)  # PERF: a third of the time; version 2 depends on the content alone
