@@ -338,7 +338,11 @@ class TokenAutomaton(Store):
     def _link(self, record: int, chain: Chain, rules: Rules) -> list[int]:
         """Make the places of a chain, with one call; as `_expand`, which would make each when it is reached."""
         fresh: dict[Hashable, Nonterminal] = {}
-        values = [self._value(part, chain.values, fresh, rules) for part in chain.parts]
+        known, prefix = rules.records.get, chain.values.prefix
+        values = []
+        for part in chain.parts:
+            value = known(prefix + part)
+            values.append(self._value(part, chain.values, fresh, rules) if value is None else value)
         beyond = 0 if chain.beyond is None else self._nonterminal(chain.beyond, rules)
         words = [beyond, not chain.open, chain.begins, len(chain.must), chain.rest, len(chain.texts), len(fresh)]
         words += [self._number(chain.name, rules), self._number("value", rules), *self._marks(chain.punctuation)]
@@ -352,9 +356,9 @@ class TokenAutomaton(Store):
             text = "".join(filter(str.isascii, chain.texts))
         places = self.call(chains.make_chain, record, packed(words, text))
         rules.chains[chain.key] = places
-        for made, (key, value) in enumerate(fresh.items(), start=2 * len(chain.must) + 3 * chain.rest):
+        for made, (key, symbol) in enumerate(fresh.items(), start=2 * len(chain.must) + 3 * chain.rest):
             rules.records[key] = each = places + made * chains.PLACE
-            rules.waiting[each] = value
+            rules.waiting[each] = symbol
         return [beyond] if beyond in rules.waiting and not any(chain.must) else []
 
     def _repeat(self, record: int, repetition: Repetition, rules: Rules) -> list[int]:
@@ -374,7 +378,7 @@ class TokenAutomaton(Store):
         return [value] if value in rules.waiting or value in self._shared.waiting else []
 
     def _value(self, part: Part, values: Values, fresh: dict[Hashable, Nonterminal], rules: Rules) -> int:
-        """The record of a value of a chain, or -1 - k: it is new, the k-th that is."""
+        """The record of a value of a chain, or -1 - k: it is the k-th new nonterminal."""
         key = values.prefix + part
         known = rules.records.get(key)
         if known is not None:
@@ -383,8 +387,8 @@ class TokenAutomaton(Store):
             return -1 - list(fresh).index(key)
         symbol = values.value(part)
         if isinstance(symbol, Terminal) or symbol.shared:
-            known = rules.records[key] = self._records([symbol], rules)[0]
-            return known
+            record = rules.records[key] = self._records([symbol], rules)[0]
+            return record
         fresh[key] = symbol
         return -len(fresh)
 

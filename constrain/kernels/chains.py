@@ -15,6 +15,7 @@ from constrain.kernels.arena import (
     KEY,
     KIND_BITS,
     NONTERMINAL,
+    SUFFIX,
     TAGSET,
     TERMINAL,
     intern4,
@@ -24,7 +25,7 @@ from constrain.kernels.arena import (
     sort_groups,
     unique_groups,
 )
-from constrain.kernels.earley import ALTERNATIVES, IS_WATCHED, RIGHT_RECURSIVE, suffix_of
+from constrain.kernels.earley import ALTERNATIVES, IS_WATCHED, RIGHT_RECURSIVE, mark_watched, suffix_of
 from constrain.kernels.spelling import push_strings
 
 PLACE = KEY + 1  # words of a NONTERMINAL
@@ -40,11 +41,25 @@ BEYOND, CLOSES, BEGINS, PAIRS, REST, TEXTS, FRESH, NUMBER, VALUE_NUMBER = 0, 1, 
 PUNCTUATION = 9
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
-def suffix_of_words(A, H, words, start, stop, following):
-    """The SUFFIX of the symbols words[start:stop] and what follows them."""
+@kernel("i(arena, i, i)")
+def new_suffix(A, symbol, following):
+    """The SUFFIX of a symbol and what follows it, for lists that end with a new nonterminal.
+
+    PERF: no other list is equal, so that it need not be looked up, nor be found: a third of the time of a chain.
+    """
+    suffix = region(A, KEY + 2)
+    A[suffix] = SUFFIX | (2 << KIND_BITS)
+    A[suffix + KEY] = symbol
+    A[suffix + KEY + 1] = following
+    mark_watched(A, suffix)
+    return suffix
+
+
+@kernel("i(arena, arena, i, i, i)")
+def new_suffixes(A, words, start, stop, following):
+    """The SUFFIX of the symbols words[start:stop] and what follows them, which is new."""
     for k in range(stop, start, -1):
-        following = suffix_of(A, H, words[k - 1], following)
+        following = new_suffix(A, words[k - 1], following)
     return following
 
 
@@ -57,6 +72,14 @@ def store_alternatives(A, first, second):
             A[out] += 1
             A[out + A[out]] = suffix
     return out
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def suffix_of_words(A, H, words, start, stop, following):
+    """The SUFFIX of the symbols words[start:stop] and what follows them."""
+    for k in range(stop, start, -1):
+        following = suffix_of(A, H, words[k - 1], following)
+    return following
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -73,22 +96,14 @@ def other_key(A, H, S, any_key, start, stop):
     return intern4(A, H, TERMINAL, any_key, excluded, 0, 0)
 
 
-@kernel("i(arena, arena, arena, i, i, i, i, i)")
-def pair(A, H, words, between, behind, key, value, following):
-    """The SUFFIX of a pair and what follows it; 0 if no text is such a value."""
+@kernel("i(arena, arena, i, i, i, i, i)")
+def pair(A, words, between, behind, key, value, following):
+    """The SUFFIX of a pair and what follows it, a new nonterminal; 0 if no text is such a value."""
     if value == 0:
         return 0
-    rest = suffix_of_words(A, H, words, behind, behind + words[behind - 1], suffix_of(A, H, following, 0))
-    rest = suffix_of(A, H, value, rest)
-    return suffix_of(A, H, key, suffix_of_words(A, H, words, between, between + words[between - 1], rest))
-
-
-@kernel("i(arena, arena, arena, i, i)")
-def after_separator(A, H, words, separator, member):
-    """The SUFFIX of the separator and a member; 0 if there is no such member."""
-    if member == 0:
-        return 0
-    return suffix_of_words(A, H, words, separator, separator + words[separator - 1], suffix_of(A, H, member, 0))
+    rest = new_suffixes(A, words, behind, behind + words[behind - 1], new_suffix(A, following, 0))
+    rest = new_suffixes(A, words, between, between + words[between - 1], new_suffix(A, value, rest))
+    return new_suffix(A, key, rest)
 
 
 @kernel("i(arena, arena)")
@@ -140,24 +155,30 @@ def make_chain(A, H, S, head, words):
         A[following + IS_WATCHED] = 1
         A[again + IS_WATCHED] = 1
         key = other_key(A, H, S, words[PUNCTUATION], keys, S[0])
-        written = pair(A, H, words, between, behind, key, value_of(words, values + n, places), following)
+        written = pair(A, words, between, behind, key, value_of(words, values + n, places), following)
         A[other + ALTERNATIVES] = store_alternatives(A, written, 0)
         A[again + ALTERNATIVES] = A[other + ALTERNATIVES]
-        A[following + ALTERNATIVES] = store_alternatives(A, ended, after_separator(A, H, words, separator, again))
+        goes_on = new_suffixes(A, words, separator, close - 1, new_suffix(A, again, 0))
+        A[following + ALTERNATIVES] = store_alternatives(A, ended, goes_on)
         later = other if written != 0 else 0
     for i in range(n - 1, -1, -1):
         following = places + i * PLACE
-        goes_on = after_separator(A, H, words, separator, later)
+        skipped = 0
+        goes_on = 0
+        if later != 0:
+            skipped = new_suffix(A, later, 0)
+            goes_on = new_suffixes(A, words, separator, close - 1, skipped)
         A[following + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, goes_on)
         key = intern4(A, H, TERMINAL, S[keys + i], 0, 0, 0)
-        written = pair(A, H, words, between, behind, key, value_of(words, values + i, places), following)
-        skipped = suffix_of(A, H, later, 0) if words[must + i] == 0 and later != 0 else 0
-        closes = closes and words[must + i] == 0
+        written = pair(A, words, between, behind, key, value_of(words, values + i, places), following)
+        if words[must + i] != 0:
+            skipped = 0
+            closes = 0
         here = members + i * PLACE if i != 0 or words[BEGINS] else head
         A[here + ALTERNATIVES] = store_alternatives(A, written, skipped)
         later = here if written != 0 or skipped != 0 else 0
     if words[BEGINS]:
-        first = suffix_of(A, H, later, 0) if later != 0 else 0
+        first = new_suffix(A, later, 0) if later != 0 else 0
         A[head + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, first)
     S[0] = keys
     return places
@@ -188,9 +209,8 @@ def make_repetition(A, H, S, head, words):
     ended = suffix_of_words(A, H, words, close, behind - 1, 0)
     written = 0
     if value != 0:
-        written = suffix_of_words(A, H, words, behind, last, suffix_of(A, H, following, 0))
-        written = suffix_of(A, H, value, written)
-    again = suffix_of_words(A, H, words, separator, close - 1, written) if written != 0 else 0
+        written = new_suffix(A, value, new_suffixes(A, words, behind, last, new_suffix(A, following, 0)))
+    again = new_suffixes(A, words, separator, close - 1, written) if written != 0 else 0
     A[following + ALTERNATIVES] = store_alternatives(A, ended, again)
     A[head + ALTERNATIVES] = store_alternatives(A, ended if words[0] else 0, written)
     return following

@@ -94,13 +94,21 @@ def nonterminal(A, number, right_recursive, is_watched):
     return r
 
 
+@kernel("void(arena, i)")
+def mark_watched(A, suffix):
+    """Note in a new SUFFIX whether a watched nonterminal is in it."""
+    symbol = np.int64(A[suffix + KEY])
+    following = np.int64(A[suffix + KEY + 1])
+    watched = kind(A, symbol) == NONTERMINAL and A[symbol + IS_WATCHED] != 0
+    if watched or (following != 0 and A[following + HOLDS_WATCHED] != 0):
+        A[suffix + HOLDS_WATCHED] = 1
+
+
 @kernel("i(arena, arena, i, i)", entry=True)
 def suffix_of(A, H, symbol, following):
     """The SUFFIX of a symbol and what follows it."""
     suffix = intern2(A, H, SUFFIX, symbol, following)
-    watched = kind(A, symbol) == NONTERMINAL and A[symbol + IS_WATCHED] != 0
-    if watched or (following != 0 and A[following + HOLDS_WATCHED] != 0):
-        A[suffix + HOLDS_WATCHED] = 1
+    mark_watched(A, suffix)
     return suffix
 
 
