@@ -36,7 +36,7 @@ from constrain.schema.document import Document, Site
 from constrain.schema.formula import AllOf, AnyOf, Formula, Fulfils, Is, OneOf
 from constrain.schema.numbers import finite_numbers, has_numbers
 from constrain.schema.shapes_arrays import MAX_DISTINCT, ArrayShape, array_shape, has_arrays
-from constrain.schema.shapes_objects import ObjectShape, has_objects, object_shapes
+from constrain.schema.shapes_objects import ObjectShape, has_objects, object_shape, object_shapes, ready_boxes
 from constrain.schema.strings import finite_texts, is_void, plainly_some
 from constrain.schema.subtract import Tests, subtract
 
@@ -409,6 +409,14 @@ class Computation:
     def array_shape(self, box: ArrayBox) -> ArrayShape | None:
         """What arrays of the box look like; None if there are none."""
         return array_shape(box, self)
+
+    def ready_boxes(self, box: ObjectBox) -> list[ObjectBox]:
+        """The parts of a box, each with one shape or none."""
+        return list(ready_boxes(box, self._strings))
+
+    def object_shape(self, ready: ObjectBox) -> ObjectShape | None:
+        """What objects of a part look like; None if there are none."""
+        return object_shape(ready, self.inhabited)
 
     def object_shapes(self, box: ObjectBox) -> list[ObjectShape]:
         """What objects of the box look like; none if there are none."""

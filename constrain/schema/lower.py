@@ -93,8 +93,8 @@ class Lowering:
         found: Alternatives = [[terminal] for terminal in self.terminals(normal)]
         for array in normal.arrays:
             found += array_alternatives(self, array)
-        for box in normal.objects:
-            found += object_alternatives(self, box)
+        if normal.objects:
+            found += object_alternatives(self, conj, normal.objects)
         return found
 
 

@@ -24,6 +24,7 @@ from constrain.grammar.rules import Chain, Nonterminal, Punctuation, Symbol, Ter
 from constrain.lazily import lazily
 from constrain.schema.algebra import Conj, ObjectBox
 from constrain.schema.formats_bounds import at_most
+from constrain.schema.lower_unions import united
 from constrain.schema.shapes_objects import ObjectShape, Pending
 from constrain.schema.terminals import ANY_STRING, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
 from constrain.schema.whitespace import space
@@ -31,6 +32,7 @@ from constrain.schema.whitespace import space
 if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
 
+FEW = 6  # shapes that stand side by side; of more, those with the same names are united (lower_unions.py)
 CHAIN = 32  # declared properties whose rules the engine makes at once
 
 
@@ -55,14 +57,20 @@ class Situation(NamedTuple):
         return self.done, self.size, needs, self.any_yet, self.open_yet
 
 
-def object_alternatives(lowering: Lowering, box: ObjectBox) -> Alternatives:
-    """The objects of a box, one alternative for each shape; none if there are none."""
-    make = _InOrder if lowering.in_order else _AnyOrder
+def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
+    """The objects in a union of boxes, which is that of a conjunction; one alternative for each shape, or for many."""
+    computation = lowering.computation
+    parts = [(lowering.key(box), i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
     alternatives: Alternatives = []
-    for number, shape in enumerate(lowering.computation.object_shapes(box)):
-        rules = make(lowering, shape, (*lowering.key(box), number))
-        start = Situation(0, 0, shape.all_pending, False)
-        alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
+    if lowering.in_order and len(parts) > FEW:
+        alternatives, parts = united(lowering, conj, parts)
+    make = _InOrder if lowering.in_order else _AnyOrder
+    for key, i, part in parts:
+        shape = computation.object_shape(part)
+        if shape is not None:
+            rules = make(lowering, shape, (*key, i))
+            start = Situation(0, 0, shape.all_pending, False)
+            alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
     return alternatives
 
 

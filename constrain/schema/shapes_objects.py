@@ -10,7 +10,7 @@ Legend: pending — the set of needs (indices) not met so far.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, combinations, product
 
 from constrain.automata.syntax import ANY_TEXT, Node
@@ -127,17 +127,31 @@ def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj]
 
     strings: the strings that fulfil a conjunction (for `propertyNames`).
     """
+    for ready in ready_boxes(box, strings):
+        shape = object_shape(ready, inhabited)
+        if shape is not None:
+            yield shape
+
+
+def ready_boxes(box: ObjectBox, strings: Callable[[Conj], Node]) -> Iterable[ObjectBox]:
+    """Boxes that together are this one, each a shape at most; in them, what is required is named, and so is every key
+    of a finite class, `propertyNames` is applied, and needs are left to open keys."""
     ready = _with_names(box, strings)
     if ready is None:
-        return
-    for each in needs_met_by_name(ready) if ready.needs else (ready,):
-        members = tuple([pair for pair in each.named if inhabited(pair[1])])
-        required = set(each.required)
-        if len(members) < len(each.named) and not required.issubset([name for name, _ in members]):
-            continue
-        shape = ObjectShape(members, tuple([name in required for name, _ in members]), each, inhabited)
-        if not (shape.counts or each.needs) or shape.viable(sum(shape.must), len(members), 0, shape.all_pending):
-            yield shape
+        return ()
+    return needs_met_by_name(ready) if ready.needs else (ready,)
+
+
+def object_shape(ready: ObjectBox, inhabited: Inhabited) -> ObjectShape | None:
+    """The shape of a box that is ready; None if it is empty."""
+    members = tuple([pair for pair in ready.named if inhabited(pair[1])])
+    required = set(ready.required)
+    if len(members) < len(ready.named) and not required.issubset([name for name, _ in members]):
+        return None
+    shape = ObjectShape(members, tuple([name in required for name, _ in members]), ready, inhabited)
+    if (shape.counts or ready.needs) and not shape.viable(sum(shape.must), len(members), 0, shape.all_pending):
+        return None
+    return shape
 
 
 def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | None:

@@ -1,0 +1,131 @@
+"""Unions of many shapes as one set of rules: the objects of the shapes side by side, and those of a validator."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+import constrain
+import vocabularies
+from constrain.engine import Matcher, TokenAutomaton
+from constrain.schema import lower_objects
+from constrain.schema.source import JsonSchema
+
+VALUES = [1, 2, "a"]
+NAMES = ["p", "q", "r", "s"]
+
+
+def kinds(*names: str) -> dict[str, Any]:
+    return {"properties": {name: {"type": "integer"} for name in names}}
+
+
+ORDER = {"properties": dict.fromkeys(NAMES, True)}
+SCHEMAS: dict[str, Any] = {
+    "one of four required": {**kinds("p", "q", "r"), "oneOf": [{"required": [n]} for n in "pqrs"]},
+    "two of four": {**ORDER, "oneOf": [{"required": list(pair)} for pair in itertools.combinations(NAMES, 2)]},
+    "closed": {
+        **kinds("p", "q", "r", "s"),
+        "additionalProperties": False,
+        "oneOf": [{"required": ["p"]}, {"required": ["q", "r"]}, {"not": {"required": ["s"]}}],
+    },
+    "constants": {
+        "properties": {"p": {"enum": [1, 2]}, "q": {}, "r": {"type": "string"}},
+        "allOf": [
+            {"if": {"properties": {"p": {"const": 1}}}, "then": {"required": ["q"]}, "else": {"required": ["r"]}},
+            {"if": {"required": ["q"]}, "then": {"required": ["s"]}},
+            {"not": {"properties": {"s": {"const": 2}}, "required": ["s", "r"]}},
+        ],
+    },
+    "nothing but": {"not": {"anyOf": [{"required": [a, b]} for a, b in itertools.combinations(NAMES, 2)]}},
+    "names in other orders": {
+        "anyOf": [
+            {"properties": {a: {"const": 1}, b: {"const": 2}, c: {"type": "string"}}, "required": [c]}
+            for a, b, c in itertools.permutations("pqr")
+        ],
+        "oneOf": [{"required": ["p"]}, {"properties": {"p": False}}],
+    },
+    "open values": {
+        "oneOf": [
+            {"properties": {"p": {"const": 1}}, "required": ["p"], "additionalProperties": {"type": "integer"}},
+            {"properties": {"p": {"const": 2}}, "required": ["p"], "additionalProperties": {"type": "string"}},
+            {"properties": {"p": {"const": "a"}}, "required": ["p"], "additionalProperties": False},
+        ]
+    },
+    "counted among them": {
+        **ORDER,
+        "oneOf": [{"required": ["p"], "maxProperties": 2}, {"required": ["q"]}, {"properties": {"r": {"const": 1}}}],
+    },
+}
+
+
+@pytest.fixture(params=[0, 1 << 30], ids=["united", "side by side"])
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(lower_objects, "FEW", request.param)
+    return request.param
+
+
+def matcher_of(schema: Any) -> Matcher:
+    source = constrain.json_schema({"type": "object", **schema}, whitespace="compact")
+    vocabulary = vocabularies.tiny()
+    return constrain.compile(source, vocabulary, automaton=TokenAutomaton(vocabulary)).matcher()
+
+
+def objects() -> Iterator[dict[str, Any]]:
+    """Every object of at most three of the names and one other, in their order."""
+    for names in itertools.chain.from_iterable(itertools.combinations([*NAMES, "t"], n) for n in range(5)):
+        for values in itertools.product(VALUES, repeat=len(names)):
+            yield dict(zip(names, values, strict=True))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_objects_are_those_of_a_validator(name: str, few: int) -> None:
+    schema = {"type": "object", **SCHEMAS[name]}
+    validator = jsonschema.Draft202012Validator(schema)
+    start = matcher_of(SCHEMAS[name])
+    wrong = []
+    for value in objects():
+        matcher = start.fork()
+        text = json.dumps(value, separators=(",", ":"))
+        accepted = matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+        if accepted != validator.is_valid(value) and not (name == "names in other orders" and not accepted):
+            wrong.append(text)
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_masks_are_those_of_shapes_side_by_side(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower_objects, "FEW", 0)
+    united = matcher_of(SCHEMAS[name])
+    monkeypatch.setattr(lower_objects, "FEW", 1 << 30)
+    apart = matcher_of(SCHEMAS[name])
+    for value in itertools.islice(objects(), 0, None, 7):
+        pair = united.fork(), apart.fork()
+        for byte in json.dumps(value, separators=(",", ":")).encode():
+            assert (pair[0].mask() == pair[1].mask()).all(), (value, pair[0].text)
+            monkeypatch.setattr(lower_objects, "FEW", 0)
+            first = pair[0].advance_bytes(bytes([byte]))
+            monkeypatch.setattr(lower_objects, "FEW", 1 << 30)
+            assert pair[1].advance_bytes(bytes([byte])) == first
+            if not first:
+                break
+
+
+def test_hundreds_of_shapes_are_few_situations() -> None:
+    names = [f"k{i}" for i in range(16)]
+    pairs = [{"oneOf": [{"required": [a]}, {"required": [b]}]} for a, b in zip(names[::2], names[1::2], strict=True)]
+    matcher = matcher_of({**kinds(*names), "allOf": pairs})
+    source = matcher.compiled.source
+    assert isinstance(source, JsonSchema)
+    assert len(source.computation.normal(source.document.root).objects) == 2**8
+    assert matcher.advance_bytes(b'{"k0":1')
+    assert not matcher.fork().advance_bytes(b',"k1')
+    assert matcher.advance_bytes(b',"k3":1,"k5":1,"k7":1,"k8":1,"k10":1,"k12":1,"k15":1')
+    assert not matcher.is_accepting()
+    assert matcher.advance_bytes(b',"other":{}}')
+    assert matcher.is_accepting()
+    assert len(matcher.compiled.rules.records) < 80
