@@ -67,6 +67,7 @@ LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (
 CONTENT, FOLLOWING, LOOPS = 28, 29, 30  # likewise (blocks.py, following.py)
 PREDICTION, AWAITED = 25, 26  # what parser states share (earley.py)
 FRONTS, ENDED = 31, 32  # byte sets with which an expression can begin; a terminal with its tag (expressions.py)
+LENGTHS = 33  # of an expression's texts (counters.py)
 
 # records at fixed places, made by `init`
 NONE = HEADER  # the expression without any text; also "dead" for configurations

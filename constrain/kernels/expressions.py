@@ -821,36 +821,3 @@ def lexer_state(A, H, S, start):
     e = alt(A, H, S, end)
     S[0] = start
     return e
-
-
-clamp_again = recursion(lambda: clamp, 5)
-
-
-@kernel("i(arena, arena, arena, i, i)")
-def clamp(A, H, S, e, longest):
-    """An expression that no text of at most `longest` bytes can tell from e: large counters are cut.
-
-    So what is known of one position in a long bounded string serves for all. A counter counts units of at least a
-    byte, and only counters that stand before the first fixed part matter. Not inside AND and NOT, whose parts depend
-    on each other.
-    """
-    if A[e + CLAMPED] != 0:
-        return np.int64(A[e + CLAMPED])
-    k = kind(A, e)
-    out = e
-    if k == CAT:
-        tail = np.int64(A[e + KEY + 1])
-        soon = kind(A, tail) == REP or (kind(A, tail) == CAT and kind(A, A[tail + KEY]) == REP)
-        if soon or is_nullable(A, A[e + KEY]):
-            tail = clamp_again(A, H, S, tail, longest)
-        out = cat(A, H, clamp_again(A, H, S, A[e + KEY], longest), tail)
-    elif k == REP:
-        high = np.int64(A[e + KEY + 2])
-        out = rep(A, H, A[e + KEY], min(A[e + KEY + 1], longest + 1), -1 if high > longest + 1 else high)
-    elif k == ALT:
-        start = np.int64(S[0])
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            push_flat(A, S, clamp_again(A, H, S, A[i], longest), ALT)
-        out = alt(A, H, S, start)
-    A[e + CLAMPED] = out
-    return out

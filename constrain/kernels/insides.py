@@ -19,8 +19,9 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.arena import ALT, CAT, DEPTH, KEY, NONE, kind, push, region, room, size
+from constrain.kernels.counters import clamp
 from constrain.kernels.differences import inside_by_difference, inside_by_exceptions, reference_of
-from constrain.kernels.expressions import INSIDE, alt, clamp, continues, is_negative, is_nullable, push_fronts, tags
+from constrain.kernels.expressions import INSIDE, alt, continues, is_negative, is_nullable, push_fronts, tags
 from constrain.kernels.slices import MIN_ALIKE, alike, closed, most_covered, text_part
 from constrain.kernels.walks import inside_by_walk, tag_of, untagged
 
