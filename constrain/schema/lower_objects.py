@@ -60,15 +60,15 @@ class Situation(NamedTuple):
 def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
     """The objects in a union of boxes, which is that of a conjunction; one alternative for each shape, or for many."""
     computation = lowering.computation
-    parts = [(lowering.key(box), i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
+    parts = [(box, i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
     alternatives: Alternatives = []
     if lowering.in_order and len(parts) > FEW:
         alternatives, parts = united(lowering, conj, parts)
     make = _InOrder if lowering.in_order else _AnyOrder
-    for key, i, part in parts:
+    for box, i, part in parts:
         shape = computation.object_shape(part)
         if shape is not None:
-            rules = make(lowering, shape, (*key, i))
+            rules = make(lowering, shape, (*lowering.key(box), i))
             start = Situation(0, 0, shape.all_pending, False)
             alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
     return alternatives

@@ -32,7 +32,7 @@ from constrain.schema.terminals import ANY_STRING, CLOSE_OBJECT, COLON, COMMA, O
 if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
 
-Part = tuple[tuple[int, int], int, ObjectBox]  # a box by its key, and one that is ready and a part of it
+Part = tuple[ObjectBox, int, ObjectBox]  # a box, and its part with this number, which is ready
 Tails = tuple[int, ...]
 
 

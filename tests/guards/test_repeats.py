@@ -159,6 +159,26 @@ def repeats_keys(text: str) -> bool:
     return any(found)
 
 
+def test_what_was_missed_is_read_as_one_text_and_again_after_a_rollback() -> None:
+    """The guard is first asked at "d", and then wherever a rollback leads: into the text that it read at once, too."""
+    numbers = {"type": "integer"}
+    schema = {"properties": {"a": numbers, "b": numbers, "c": numbers}, "additionalProperties": numbers}
+    compiled = constrain.compile(constrain.json_schema(schema, whitespace="compact"), VOCABULARY)
+    text = b'{"a":1,"b":2,"c":3,"d":4,"e":5'
+    for back in range(len(text) + 1):
+        matcher = compiled.matcher()
+        assert all(matcher.advance_bytes(bytes([byte])) for byte in text)
+        for key in (b"c", b"d", b"e"):
+            assert not matcher.fork().advance_bytes(b',"' + key + b'"')
+        matcher.rollback(back)
+        fresh = compiled.matcher()
+        assert fresh.advance_bytes(matcher.text) or not matcher.text
+        assert allowed(matcher) == allowed(fresh)
+        assert all(matcher.advance_bytes(bytes([byte])) for byte in text[len(text) - back :])
+        assert not matcher.fork().advance_bytes(b',"d"')
+        assert matcher.advance_bytes(b',"f":6}')
+
+
 def test_states_differ_by_what_was_seen() -> None:
     compiled = constrain.compile(constrain.json_schema({"additionalProperties": {"type": "integer"}}), VOCABULARY)
     one, other = compiled.matcher(), compiled.matcher()
