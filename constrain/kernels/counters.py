@@ -4,9 +4,9 @@ The idea: a token has at most so many bytes. If a counter has more copies left t
 the same with every token as if the counter had no end, so that both share their inside set (kernels/insides.py).
 
 Inside an intersection the parts depend on each other, except in the usual case: a pattern, and a length that counts any
-characters from zero on. Then a text goes on iff the shortest completion of the pattern fits into what is left, whatever
-the ends of the pattern's own counters are; and if what is left exceeds the longest token and every such completion, the
-length says nothing at all.
+characters from zero on (or from one, if the pattern has no empty text). Then a text goes on iff the shortest completion
+of the pattern fits into what is left, whatever the ends of the pattern's own counters are; and if what is left exceeds
+the longest token and every such completion, the length says nothing at all.
 
 Cost: a look at what stands before the first fixed part. Twin: tests/naive_regex.py.
 """
@@ -137,13 +137,8 @@ def loosened(A, H, S, e, longest):
 
 @kernel("i(arena, i)")
 def counts_characters(A, e):
-    """Whether an expression is: at most so many characters, any at all."""
-    return (
-        kind(A, e) == REP
-        and A[e + KEY + 1] == 0
-        and A[e + KEY + 2] > 0
-        and A[A[e + KEY] + FLAGS] & ANY_CHARACTER != 0
-    )
+    """Whether an expression is: so many characters, any at all."""
+    return kind(A, e) == REP and A[e + KEY + 2] > 0 and A[A[e + KEY] + FLAGS] & ANY_CHARACTER != 0
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -156,6 +151,8 @@ def clamp_both(A, H, S, e, longest):
     if counts_characters(A, pattern):
         pattern, length = length, pattern
     if not counts_characters(A, length) or counts_characters(A, pattern):
+        return e
+    if A[length + KEY + 1] > (0 if is_nullable(A, pattern) else 1):  # one character is what the pattern asks for, too
         return e
     most = farthest(A, H, pattern)
     if most == UNKNOWN:
