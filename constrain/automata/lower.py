@@ -256,6 +256,9 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
         return arena.NONE
     if sequences == ((),):
         return arena.EPS
+    known = store.spellings.get((sequences, members))
+    if known is not None:
+        return known
     by_first: dict[tuple[int, int], list[Sequence]] = {}
     for sequence in sequences:
         by_first.setdefault(sequence[0], []).append(sequence[1:])
@@ -264,9 +267,16 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
         by_rest.setdefault(tuple(rests), []).append(first)
     parts = []
     for following, firsts in by_rest.items():
-        head = store.byte_set(members(tuple(firsts)))
-        parts.append(store.concat([head, _sequences(store, following, members)]))
-    return store.union(parts)
+        head = _byte_set(store, tuple(firsts), members)
+        parts.append(head if following == ((),) else store.concat([head, _sequences(store, following, members)]))
+    return store.remember_spelling((sequences, members), parts[0] if len(parts) == 1 else store.union(parts))
+
+
+def _byte_set(store: Store, ranges: Ranges, members: Members) -> int:
+    known = store.spellings.get((ranges, members))
+    if known is None:
+        known = store.remember_spelling((ranges, members), store.byte_set(members(ranges)))
+    return known
 
 
 def _members(ranges: Ranges) -> NDArray[np.bool_]:

@@ -75,6 +75,7 @@ class Store:
         """Forget everything."""
         self.H[:] = 0
         self.lowered: dict[Hashable, int] = {}
+        self.spellings: dict[Hashable, int] = {}  # parts of sets of characters (lower.py)
         self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # by spelling (lower.py)
         arena.init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
@@ -120,6 +121,13 @@ class Store:
         if len(self.lowered) >= MAX_LOWERED:
             self.lowered.clear()
         self.lowered[key] = e
+        return e
+
+    def remember_spelling(self, key: Hashable, e: int) -> int:
+        """Keep the expression of a part of a set of characters at hand. Returns it."""
+        if len(self.spellings) >= MAX_LOWERED:
+            self.spellings.clear()
+        self.spellings[key] = e
         return e
 
     def _grow(self) -> None:
