@@ -4,7 +4,7 @@ Question: on schemas from the real world with valid and invalid instances, does 
 ones, and what does it cost to compile a schema and to fill a mask and commit a token?
 
     python benchmarks/maskbench.py --engines constrain,llguidance --vocab llama3 --limit 500 --out benchmarks/out/today
-    python benchmarks/maskbench.py --paired --vocab llama3,tekken,spm32k --limit 1000 --clock cpu --out DIR
+    python benchmarks/maskbench.py --paired --vocab llama3,tekken,spm32k --limit 1000 --out DIR
 
 Each engine runs in a process of its own, on one thread, over the same files in the same order: one engine after the
 other, or, with `--paired`, alternating between the engines file by file, so that what else the machine does falls on
