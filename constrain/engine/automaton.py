@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata.lower import lower, spelled
-from constrain.automata.store import MAX_WORDS, Flush, Int32, Store, packed
-from constrain.automata.syntax import Ranges, json_string, literal
+from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
+from constrain.automata.syntax import Ranges
+from constrain.engine.chains import make_places
 from constrain.engine.layout import layout, whole_class
 from constrain.engine.readers import Readers
 from constrain.errors import LimitError
-from constrain.grammar.rules import Chain, Grammar, Nonterminal, Part, Punctuation, Repetition, Symbol, Terminal, Values
+from constrain.grammar.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
 from constrain.grammar.source import Source
 from constrain.kernels import arena, chains, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
@@ -82,9 +83,9 @@ class TokenAutomaton(Store):
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
         self._owners: list[weakref.ref[Rules]] = []  # likewise
-        self._punctuation: dict[Punctuation, list[int]] = {}  # words, as chains begin with
+        self.punctuation: dict[Punctuation, list[int]] = {}  # words, as those of chains begin (chains.py)
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
-        self._shared = Rules(_NO_GRAMMAR, self.epoch)
+        self.shared = Rules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
         self._grammars: weakref.WeakValueDictionary[Source, Rules] = weakref.WeakValueDictionary()
         self._asked: set[int] = set()  # hashes of sources
@@ -170,7 +171,7 @@ class TokenAutomaton(Store):
     def start(self, rules: Rules) -> int:
         """The configuration before the first byte. The caller holds the lock."""
         rules.follow(self.epoch)
-        whole = self._nonterminal(_WHOLE, self._shared)
+        whole = self.nonterminal(_WHOLE, self.shared)
         start = self.symbol(rules.grammar.start, rules)
         queue = [start]
         while queue:  # what the kernel will ask for: each time that it stops to ask costs more than making it
@@ -201,7 +202,7 @@ class TokenAutomaton(Store):
         """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
         optional. rules: those that it stands in."""
         if isinstance(symbol, Nonterminal):
-            record = self._nonterminal(symbol, rules)
+            record = self.nonterminal(symbol, rules)
             return self._hold(symbol, record) if symbol.shared else record
         known = self._terminals.get(symbol)
         if known is None:
@@ -218,7 +219,7 @@ class TokenAutomaton(Store):
         """The record of a nonterminal that is a terminal or nothing (terminal = 0: nothing at all)."""
         known = self._optionals.get(terminal)
         if known is None:
-            known = self._optionals[terminal] = self._new(name, self._shared, False, False)
+            known = self._optionals[terminal] = self._new(name, self.shared, False, False)
             lexeme = [1, terminal, 0] if terminal else [0]
             self.call(_set_alternatives, known, np.array(lexeme, np.int32))
             self._nullable.add(known)
@@ -247,10 +248,10 @@ class TokenAutomaton(Store):
         rank = 2 * terminal.priority + terminal.literal
         return self.call(_intern4, arena.TERMINAL, expression, excluded, rank, after)
 
-    def _nonterminal(self, nonterminal: Nonterminal, rules: Rules) -> int:
+    def nonterminal(self, nonterminal: Nonterminal, rules: Rules) -> int:
         """The record of a nonterminal."""
         if nonterminal.shared:
-            rules = self._shared
+            rules = self.shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
         known = rules.records.get(identity)
         if known is None and nonterminal.chained:
@@ -263,9 +264,9 @@ class TokenAutomaton(Store):
 
     def _new(self, name: str, rules: Rules, right_recursive: bool, watched: bool) -> int:
         """A record for a nonterminal."""
-        return self.call(_new_nonterminal, self._number(name, rules), right_recursive, watched)
+        return self.call(_new_nonterminal, self.number(name, rules), right_recursive, watched)
 
-    def _number(self, name: str, rules: Rules) -> int:
+    def number(self, name: str, rules: Rules) -> int:
         """A number for nonterminals of this name, of these rules."""
         self._names.append(name)
         self._owners.append(rules.reference)
@@ -302,15 +303,14 @@ class TokenAutomaton(Store):
         if nonterminal.chained:
             chain = nonterminal.chain()
             if chain is not None:
-                link = self._repeat if isinstance(chain, Repetition) else self._link
-                begins = link(record, chain, rules)
+                begins = make_places(self, record, chain, rules)
                 del rules.waiting[record]
                 return begins
         words: list[int] = []
         begins = []
         greedy = rules.grammar.lexer == "greedy"
         for alternative in nonterminal.expand():
-            records = self._records(alternative, rules)
+            records = self.records(alternative, rules)
             if 0 in records:
                 continue  # a terminal without any text: the alternative derives nothing
             words.append(len(records))
@@ -320,7 +320,7 @@ class TokenAutomaton(Store):
             into = begins
             for symbol, each in zip(alternative, records, strict=True):
                 if isinstance(symbol, Nonterminal):
-                    if each in rules.waiting or each in self._shared.waiting:
+                    if self.waits(each, rules):
                         into.append(each)
                     if each not in self._nullable:
                         break
@@ -335,76 +335,12 @@ class TokenAutomaton(Store):
         del rules.waiting[record]
         return begins
 
-    def _link(self, record: int, chain: Chain, rules: Rules) -> list[int]:
-        """Make the places of a chain, with one call; as `_expand`, which would make each when it is reached."""
-        fresh: dict[Hashable, Nonterminal] = {}
-        known, prefix = rules.records.get, chain.values.prefix
-        values = []
-        for part in chain.parts:
-            value = known(prefix + part)
-            values.append(self._value(part, chain.values, fresh, rules) if value is None else value)
-        beyond = 0 if chain.beyond is None else self._nonterminal(chain.beyond, rules)
-        words = [beyond, not chain.open, chain.begins, len(chain.must), chain.rest, len(chain.texts), len(fresh)]
-        words += [self._number(chain.name, rules), self._number("value", rules), *self._marks(chain.punctuation)]
-        words += chain.must
-        words += values
-        text = "".join(chain.texts)
-        if text.isascii():
-            words += map(len, chain.texts)
-        else:
-            words += [len(t) if t.isascii() else -lower(self, json_string(literal(t))) for t in chain.texts]
-            text = "".join(filter(str.isascii, chain.texts))
-        places = self.call(chains.make_chain, record, packed(words, text))
-        rules.chains[chain.key] = places
-        for made, (key, symbol) in enumerate(fresh.items(), start=2 * len(chain.must) + 3 * chain.rest):
-            rules.records[key] = each = places + made * chains.PLACE
-            rules.waiting[each] = symbol
-        return [beyond] if beyond in rules.waiting and not any(chain.must) else []
+    def waits(self, record: int, rules: Rules) -> bool:
+        """Whether a nonterminal of these rules has no alternatives yet."""
+        return record in rules.waiting or record in self.shared.waiting
 
-    def _repeat(self, record: int, repetition: Repetition, rules: Rules) -> list[int]:
-        """Make both nonterminals of a repetition, with one call."""
-        fresh: dict[Hashable, Nonterminal] = {}
-        value = self._value(repetition.part, repetition.values, fresh, rules)
-        words = [repetition.empty, len(fresh), self._number(repetition.name, rules), self._number("value", rules)]
-        for symbols in (repetition.separator, repetition.close, repetition.behind):
-            words.append(len(symbols))
-            words += self._records(symbols, rules)
-        words.append(value)
-        following = self.call(chains.make_repetition, record, np.array(words, np.int32))
-        rules.chains[repetition.key] = following
-        for key, symbol in fresh.items():
-            rules.records[key] = value = following + chains.PLACE
-            rules.waiting[value] = symbol
-        return [value] if value in rules.waiting or value in self._shared.waiting else []
-
-    def _value(self, part: Part, values: Values, fresh: dict[Hashable, Nonterminal], rules: Rules) -> int:
-        """The record of a value of a chain, or -1 - k: it is the k-th new nonterminal."""
-        key = values.prefix + part
-        known = rules.records.get(key)
-        if known is not None:
-            return known
-        if key in fresh:
-            return -1 - list(fresh).index(key)
-        symbol = values.value(part)
-        if isinstance(symbol, Terminal) or symbol.shared:
-            record = rules.records[key] = self._records([symbol], rules)[0]
-            return record
-        fresh[key] = symbol
-        return -len(fresh)
-
-    def _marks(self, punctuation: Punctuation) -> list[int]:
-        """The words of a chain that say what its punctuation is."""
-        known = self._punctuation.get(punctuation)
-        if known is None:
-            known = [lower(self, punctuation.any_key.node)]
-            for symbols in punctuation.lists:
-                known.append(len(symbols))
-                known += self._records(symbols, self._shared)
-            self._punctuation[punctuation] = known
-        return known
-
-    def _records(self, symbols: Sequence[Symbol], rules: Rules) -> list[int]:
-        """PERF: most symbols are known."""
+    def records(self, symbols: Sequence[Symbol], rules: Rules) -> list[int]:
+        """The records of symbols that stand in these rules. PERF: most are known."""
         at_hand, terminals = self._at_hand, self._terminals
         return [
             held[0]

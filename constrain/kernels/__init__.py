@@ -3,9 +3,9 @@
 takes: three int32 arrays — A the arena (every record), H its hash table, S scratch — and integers
 gives: integers, and rows of token masks
 used by: automata (expressions), engine (parser states, configurations, masks)
-start reading at: arena.py, then expressions.py, earley.py, configurations.py, walks.py, differences.py, insides.py,
-crossing.py, masks.py; for greedy lexers blocks.py, lineups.py, following.py, greedy.py (each calls only those before
-it)
+start reading at: arena.py, then expressions.py, spelling.py, earley.py, chains.py, configurations.py, walks.py,
+differences.py, counters.py, insides.py, crossing.py, masks.py; for greedy lexers blocks.py, lineups.py, following.py,
+greedy.py (each calls only those before it)
 
 Kernels are declared with `@kernel(signature)` and compiled all at once by `load()`: one signature each (numba quietly
 compiles a second one for every mix of int32 and int64 arguments), nothing at import. Once all are in numba's disk

@@ -59,7 +59,6 @@ class _ArrayRules:
                 alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
         return alternatives
 
-
     def repetition(self) -> Repetition | None:
         """All that there is of a list of equals."""
         if not self.plain:

@@ -169,9 +169,7 @@ class _Members(Nonterminal):
 
     __slots__ = ("any_yet", "column", "open_yet", "tails", "union")
 
-    def __init__(
-        self, union: _Union, column: int, tails: Tails, any_yet: bool = False, open_yet: bool = False
-    ) -> None:
+    def __init__(self, union: _Union, column: int, tails: Tails, any_yet: bool = False, open_yet: bool = False) -> None:
         key = (*union.key, "members", column, tails, any_yet, open_yet)
         super().__init__("members", None, key, True, open_yet)
         self.union, self.column, self.tails, self.any_yet, self.open_yet = union, column, tails, any_yet, open_yet
