@@ -62,7 +62,7 @@ def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, 
     computation = lowering.computation
     parts = [(box, i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
     alternatives: Alternatives = []
-    if lowering.in_order and len(parts) > FEW:
+    if len(parts) > FEW:
         alternatives, parts = united(lowering, conj, parts)
     make = _InOrder if lowering.in_order else _AnyOrder
     for box, i, part in parts:
