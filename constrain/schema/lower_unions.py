@@ -54,7 +54,7 @@ class Tail(NamedTuple):
 
 
 def united(lowering: Lowering, conj: Conj, parts: Sequence[Part]) -> tuple[Alternatives, list[Part]]:
-    """(the parts that are united with others, the parts that stand alone). All are of one conjunction."""
+    """(the alternatives of parts that are united, the parts that stand alone). All parts are of one conjunction."""
     groups: defaultdict[tuple[str, ...], list[Part]] = defaultdict(list)
     alone = []
     for part in parts:
