@@ -107,6 +107,8 @@ class Contextual:
 
     def __init__(self, grammar: str, start: str = "start", **options: Any) -> None:
         handler, others, level = _Conflicts(), lark.logger.handlers, lark.logger.level
+        silenced = logging.root.manager.disable  # some packages silence everybody's messages
+        logging.disable(logging.NOTSET)
         lark.logger.handlers = [handler]
         lark.logger.setLevel(logging.DEBUG)
         try:
@@ -114,6 +116,7 @@ class Contextual:
         finally:
             lark.logger.handlers = others
             lark.logger.setLevel(level)
+            logging.disable(silenced)
         if handler.heard:
             raise Conflict("shift/reduce conflict")
         self.terminals = {t.name: t for t in self.parser.terminals}
