@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata import syntax
-from constrain.automata.store import Store
+from constrain.automata.store import Store, keep
 from constrain.automata.syntax import (
     Acyclic,
     Alternate,
@@ -51,7 +51,7 @@ def lower(store: Store, node: Node) -> int:
             known = _json_string(store, node, utf8)
         else:
             known = store.prune(_lower(store, node, utf8))
-        store.remember(node, known)
+        keep(store.lowered, node, known)
     return known
 
 
@@ -62,7 +62,7 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
     key = (node, spell)
     known = store.lowered.get(key)
     if known is None:
-        known = store.remember(key, _LOWER[type(node)](store, node, spell))
+        known = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
     return known
 
 
@@ -168,7 +168,7 @@ def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     known = store.lowered.get("digits")
     if known is None:
         sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
-        known = store.remember("digits", store.region(sets))
+        known = keep(store.lowered, "digits", store.region(sets))
     return store.remainder(node.args[0], known)
 
 
@@ -269,13 +269,13 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
     for following, firsts in by_rest.items():
         head = _byte_set(store, tuple(firsts), members)
         parts.append(head if following == ((),) else store.concat([head, _sequences(store, following, members)]))
-    return store.remember_spelling((sequences, members), parts[0] if len(parts) == 1 else store.union(parts))
+    return keep(store.spellings, (sequences, members), parts[0] if len(parts) == 1 else store.union(parts))
 
 
 def _byte_set(store: Store, ranges: Ranges, members: Members) -> int:
     known = store.spellings.get((ranges, members))
     if known is None:
-        known = store.remember_spelling((ranges, members), store.byte_set(members(ranges)))
+        known = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
     return known
 
 

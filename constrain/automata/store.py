@@ -116,20 +116,6 @@ class Store:
                     fix="simplify the pattern, or lower its counted repetitions",
                 ) from None
 
-    def remember(self, key: Hashable, e: int) -> int:
-        """Keep the expression of a syntax tree at hand. Returns it."""
-        if len(self.lowered) >= MAX_LOWERED:
-            self.lowered.clear()
-        self.lowered[key] = e
-        return e
-
-    def remember_spelling(self, key: Hashable, e: int) -> int:
-        """Keep the expression of a part of a set of characters at hand. Returns it."""
-        if len(self.spellings) >= MAX_LOWERED:
-            self.spellings.clear()
-        self.spellings[key] = e
-        return e
-
     def _grow(self) -> None:
         need = int(self.A[arena.TOP]) + int(self.A[arena.NEED])
         words = min(max(self.A.size * 2, need + need // 4), MAX_WORDS)
@@ -233,6 +219,14 @@ class Store:
 
     def is_nullable(self, e: int) -> bool:
         return bool(self.A[e + expressions.FLAGS] & expressions.NULLABLE)
+
+
+def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
+    """Keep an expression at hand in `lowered` or `spellings`. Returns it."""
+    if len(table) >= MAX_LOWERED:
+        table.clear()
+    table[key] = e
+    return e
 
 
 def packed(words: list[int], text: str) -> Int32:

@@ -26,6 +26,7 @@ from constrain.schema.terminals import (
     ANY_STRING,
     BOOLEAN,
     BOOLEANS,
+    COLON,
     NULL,
     Alternatives,
     any_value,
@@ -70,6 +71,10 @@ class Lowering:
             found = [] if normal.arrays or normal.objects else self.terminals(normal)
             terminal = self._terminals[conj] = found[0] if len(found) == 1 else None
         return terminal if terminal is not None else _Value(self, conj)
+
+    def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
+        """A member of an object, with what stands behind its value."""
+        return [key, *self.space, COLON, *self.space, self.value(conj), *self.space]
 
     def terminals(self, normal: Normal) -> list[Terminal]:
         """The parts of a set that are no containers, as far as they are inhabited."""

@@ -26,7 +26,16 @@ from constrain.schema.algebra import Conj, ObjectBox
 from constrain.schema.formats_bounds import at_most
 from constrain.schema.lower_unions import united
 from constrain.schema.shapes_objects import ObjectShape, Pending
-from constrain.schema.terminals import ANY_STRING, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
+from constrain.schema.terminals import (
+    ANY_STRING,
+    CLOSE_OBJECT,
+    COLON,
+    COMMA,
+    OPEN_OBJECT,
+    Alternatives,
+    key_terminal,
+    other_key,
+)
 from constrain.schema.whitespace import space
 
 if TYPE_CHECKING:
@@ -112,11 +121,6 @@ class _ObjectRules:
             return True
         return self.shape.viable(self.required_left(at), self.available(at), at.size, at.pending)
 
-    def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
-        """One member."""
-        gap = self.lowering.space
-        return [key, *gap, COLON, *gap, self.lowering.value(conj), *gap]
-
     def after(self, at: Situation, done: int, pending: Pending, is_open: bool = False) -> Situation:
         """The situation after one more property."""
         size = 0
@@ -129,15 +133,14 @@ class _ObjectRules:
         for language, conj, left in self.shape.entries(at.pending):
             then = self.after(at, done, left, is_open=True)
             if self.viable(then):
-                yield [*self.pair(self.open_key(language), conj), _Members(self, then)]
+                yield [*self.lowering.pair(self.open_key(language), conj), _Members(self, then)]
 
     def open_key(self, language: Node) -> Terminal:
         """The terminal of open keys: any string but the declared names, or a language of its own."""
         known = self._open_keys.get(language)
         if known is None:
             if language == ANY_TEXT:
-                declared = frozenset(map(key_terminal, self.shape.declared))
-                known = Terminal(ANY_STRING.node, name="key", excluding=declared)
+                known = other_key(self.shape.declared)
             else:
                 known = Terminal(json_string(at_most(language)), name="key")
             self._open_keys[language] = known
@@ -246,7 +249,7 @@ class _InOrder(_ObjectRules):
         name, conj = self.shape.members[at.done]
         then = self.after(at, at.done + 1, at.pending)
         if self.viable(then):
-            alternatives.append([*self.pair(key_terminal(name), conj), _Members(self, then)])
+            alternatives.append([*self.lowering.pair(key_terminal(name), conj), _Members(self, then)])
         if not self.shape.must[at.done]:
             skipped = Situation(at.done + 1, at.size, at.pending, True, at.open_yet)
             if self.goes_on(skipped):
@@ -321,6 +324,6 @@ class _AnyOrder(_ObjectRules):
             if not at.done >> i & 1:
                 then = self.after(at, at.done | 1 << i, at.pending)
                 if self.viable(then):
-                    alternatives.append([*self.pair(key_terminal(name), conj), _Members(self, then)])
+                    alternatives.append([*self.lowering.pair(key_terminal(name), conj), _Members(self, then)])
         alternatives += self.open_pairs(at, at.done)
         return alternatives

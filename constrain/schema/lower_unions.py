@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from constrain.automata.syntax import ANY_TEXT
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.algebra import FALSE, Conj, ObjectBox
-from constrain.schema.terminals import ANY_STRING, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, Alternatives, key_terminal
+from constrain.schema.terminals import CLOSE_OBJECT, COMMA, OPEN_OBJECT, Alternatives, key_terminal, other_key
 
 if TYPE_CHECKING:
     from constrain.schema.lower import Lowering
@@ -100,7 +100,7 @@ class _Union:
         self.lowering = lowering
         self.key = key
         self.keys = [key_terminal(name) for name in names]
-        self.open_key = Terminal(ANY_STRING.node, name="key", excluding=frozenset(self.keys))
+        self.open_key = other_key(names)
         self.conjs, table, must = _table(lowering, names, boxes)
         self.read(table, must)
 
@@ -116,9 +116,8 @@ class _Union:
 
     def pairs(self, key: Terminal, left: dict[int, set[int]], place: int, open_yet: bool) -> Alternatives:
         """Members with a key. left: by the number of what the value fulfils, who is alive behind it, at that place."""
-        gap, value = self.lowering.space, self.lowering.value
         return [
-            [key, *gap, COLON, *gap, value(self.conjs[conj]), *gap, _Members(self, place, _alive(rows), True, open_yet)]
+            [*self.lowering.pair(key, self.conjs[conj]), _Members(self, place, _alive(rows), True, open_yet)]
             for conj, rows in left.items()
         ]
 

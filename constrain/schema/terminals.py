@@ -37,6 +37,11 @@ def key_terminal(name: str) -> Terminal:
     return Terminal(json_string(literal(name)), name=f"key {name!r}")
 
 
+def other_key(names: Sequence[str]) -> Terminal:
+    """Any key but these."""
+    return Terminal(ANY_STRING.node, name="key", excluding=frozenset(map(key_terminal, names)))
+
+
 @lru_cache(maxsize=1024)
 def number_terminal(boxes: tuple[NumberBox, ...]) -> Terminal:
     """The spellings of the numbers in any of the boxes."""

@@ -9,9 +9,11 @@ Limit: a table must not refer to its vocabulary, or neither is ever freed.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from constrain.vocab.vocabulary import Vocabulary
+
+Table = TypeVar("Table", bound="PerVocabulary")
 
 _tables: weakref.WeakKeyDictionary[Vocabulary, dict[type, Any]] = weakref.WeakKeyDictionary()
 
@@ -23,10 +25,10 @@ class PerVocabulary:
         raise NotImplementedError
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Self:
+    def of(cls: type[Table], vocabulary: Vocabulary) -> Table:
         """The table of a vocabulary, made when it is first asked for."""
         tables = _tables.setdefault(vocabulary, {})
         if cls not in tables:
             tables[cls] = cls(vocabulary)
-        found: Self = tables[cls]
+        found: Table = tables[cls]
         return found
