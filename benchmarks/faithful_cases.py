@@ -17,7 +17,7 @@ import constrain
 from constrain.engine import fill_masks
 from constrain.hf.model import HFModel
 from constrain.sampling import Job, Settings, TorchDraw, shaped
-from constrain.sampling.exact import Table
+from constrain.sampling.methods.exact import Table
 
 LIMIT = 20_000  # prefixes
 
@@ -39,10 +39,10 @@ class Case:
 
     @cached_property
     def compiled(self) -> Any:
-        return constrain.compile(self.source, self.handle.vocabulary)
+        return constrain.compile(self.constraint, self.handle.vocabulary)
 
     @property
-    def source(self) -> Any:
+    def constraint(self) -> Any:
         if self.pattern is not None:
             return constrain.regex(self.pattern)
         if self.schema is not None:

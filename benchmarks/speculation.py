@@ -35,9 +35,10 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.hf import HFModel, skip_layers
-from constrain.sampling import Job, Settings, TorchDraw, job, lcd
-from constrain.sampling.draw import Draw
-from constrain.sampling.sampler import drive
+from constrain.sampling import Job, Settings, TorchDraw, lcd
+from constrain.sampling.core import job
+from constrain.sampling.core.draw import Draw
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
     NONE,
     Case,
@@ -176,8 +177,8 @@ class Bench:
     def schema(self, task: Task, rows: list[Row]) -> bool:
         """All rows of a schema, in random order; False if it is refused or hardly anything is written."""
         try:
-            source = constrain.json_schema(task.schema, whitespace="compact")
-            constraint = constrain.compile(source, self.handle.vocabulary)
+            constraint = constrain.json_schema(task.schema, whitespace="compact")
+            constraint = constrain.compile(constraint, self.handle.vocabulary)
             plain = {t: self.generate(task.prompt, constraint, t, None) for t in {row.temperature for row in rows}}
         except ConstrainError as error:
             print(f"refused: {task.file}: {error.message}", file=sys.stderr)

@@ -141,7 +141,8 @@ class Acyclic(Node):
 
 class Begun(Node):
     """The least beginnings, in UTF-8, that only characters of a set have: all of an ASCII character, of others a byte
-    or more. args: (ranges,). No text of characters, but an end for a lexer that has seen enough (grammar/words.py)."""
+    or more. args: (ranges,). No text of characters, but an end for a lexer that has seen enough
+    (grammar_text/words.py)."""
 
     __slots__ = ()
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from constrain.cli.console import UNFINISHED, UsageError, fail
-from constrain.cli.sources import SourceOptions, with_source
+from constrain.cli.constraints import SourceOptions, with_source
 
 
 @with_source
@@ -50,11 +50,11 @@ def command(
     """Write text that obeys the constraint."""
     if stream and (n > 1 or as_json):
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
-    source = options.source()
+    constraint = options.constraint()
     loaded, tokenizer = load_model(model)
     import constrain
 
-    given = {"constraint": source, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
+    given = {"constraint": constraint, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
     given |= {"stop": stop or None, "min_tokens": min_tokens, "close": close, "prefix": prefix, "suffix": suffix}
     given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
     if stream:

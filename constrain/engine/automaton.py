@@ -23,19 +23,19 @@ from numpy.typing import NDArray
 from constrain.automata.lower import lower, spelled
 from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
+from constrain.cfg.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
+from constrain.constraints.base import Constraint
+from constrain.engine.arena_image import layout, whole_class
 from constrain.engine.chains import make_places
-from constrain.engine.layout import layout, whole_class
 from constrain.engine.readers import Readers
 from constrain.errors import LimitError
-from constrain.grammar.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
-from constrain.grammar.source import Source
 from constrain.kernels import arena, chains, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
-REMEMBERED = 64  # sources that were asked for again: their grammars are kept for equal sources to come
-MAX_ASKED = 4096  # sources that are known to have been asked for
+REMEMBERED = 64  # constraints that were asked for again: their grammars are kept for equal constraints to come
+MAX_ASKED = 4096  # constraints that are known to have been asked for
 MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
 MAX_AT_HAND = 256
 MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
@@ -87,9 +87,9 @@ class TokenAutomaton(Store):
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
         self.shared = Rules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
-        self._grammars: weakref.WeakValueDictionary[Source, Rules] = weakref.WeakValueDictionary()
-        self._asked: set[int] = set()  # hashes of sources
-        self._kept: dict[Source, Rules] = {}  # the latest is last
+        self._grammars: weakref.WeakValueDictionary[Constraint, Rules] = weakref.WeakValueDictionary()
+        self._asked: set[int] = set()  # hashes of constraints
+        self._kept: dict[Constraint, Rules] = {}  # the latest is last
         self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
         base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
@@ -146,26 +146,27 @@ class TokenAutomaton(Store):
                     self.rows.clear()
                 self.rows[configuration] = row, found
 
-    def rules_of(self, source: Source) -> Rules:
-        """The rules of a source; equal sources get the same ones, so that a repeated request finds its states made.
+    def rules_of(self, constraint: Constraint) -> Rules:
+        """The rules of a constraint; equal constraints get the same ones, so that a repeated request finds its states
+        made.
 
-        They live as long as somebody uses them; those of a source that is asked for again are kept beyond that. Most
-        sources never come again, and keeping them would cost the collector of garbage more than they cost to make.
-        Raises what the source raises.
+        They live as long as somebody uses them; those of a constraint that is asked for again are kept beyond that.
+        Most constraints never come again, and keeping them would cost the collector of garbage more than they cost to
+        make. Raises what the constraint raises.
         """
         with self.lock:
-            known = self._grammars.get(source)
+            known = self._grammars.get(constraint)
             if known is None:
-                known = self._grammars[source] = Rules(source.to_grammar(), self.epoch)
-            if hash(source) in self._asked:
-                self._kept.pop(source, None)
-                self._kept[source] = known
+                known = self._grammars[constraint] = Rules(constraint.to_grammar(), self.epoch)
+            if hash(constraint) in self._asked:
+                self._kept.pop(constraint, None)
+                self._kept[constraint] = known
                 if len(self._kept) > REMEMBERED:
                     del self._kept[next(iter(self._kept))]
             else:
                 if len(self._asked) >= MAX_ASKED:
                     self._asked.clear()
-                self._asked.add(hash(source))
+                self._asked.add(hash(constraint))
             return known
 
     def start(self, rules: Rules) -> int:

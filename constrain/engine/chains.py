@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from constrain.automata.lower import lower
 from constrain.automata.store import packed
 from constrain.automata.syntax import json_string, literal
-from constrain.grammar.rules import Chain, Nonterminal, Part, Punctuation, Repetition, Terminal, Values
+from constrain.cfg.rules import Chain, Nonterminal, Part, Punctuation, Repetition, Terminal, Values
 from constrain.kernels import chains
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Draft heads for a model of transformers: a few small layers on its last hidden state, its own head behind them.
 
-The idea, its sources and its limit: `constrain.speculative.drafters.heads`. Two kinds:
+The idea, its constraints and its limit: `constrain.speculative.drafters.heads`. Two kinds:
 
     "sequential"   one cell moves the state on by each token: s' = s + B silu(A [s; e(token)]), with e the model's own
                    embedding. Each guess knows the tokens before it (Hydra, EAGLE)

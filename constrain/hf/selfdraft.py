@@ -22,7 +22,7 @@ import torch
 
 from constrain.hf.model import HFModel
 from constrain.hf.skip import layer_count, skip_layers
-from constrain.sampling.sampler import check_count
+from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Budget, Context, Outcome
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import EMPTY, DraftTree

@@ -1,4 +1,4 @@
-"""The rules of a list of pairs, an object, made at once from a list of words (`Chain` in grammar/rules.py), and of a
+"""The rules of a list of pairs, an object, made at once from a list of words (`Chain` in cfg/rules.py), and of a
 list of equals, an array (`Repetition`).
 
 Python says which symbols stand in them, by their records, and which texts the keys have; the keys are spelled here.

@@ -17,17 +17,7 @@ import numpy as np
 
 from constrain.kernels import kernel, recursion
 from constrain.kernels.arena import ALT, AND, BYTES, CAT, EPSILON, KEY, LENGTHS, REP, TAG, intern1, kind, push, size
-from constrain.kernels.expressions import (
-    ANY_CHARACTER,
-    CLAMPED,
-    FLAGS,
-    alt,
-    both,
-    cat,
-    is_nullable,
-    push_flat,
-    rep,
-)
+from constrain.kernels.expressions import ANY_CHARACTER, CLAMPED, FLAGS, alt, both, cat, is_nullable, push_flat, rep
 
 SHORTEST, FARTHEST = 1, 2  # memo words of LENGTHS, each plus one
 UNKNOWN = 1 << 20  # bytes

@@ -38,16 +38,7 @@ from constrain.kernels.arena import (
     room,
     size,
 )
-from constrain.kernels.blocks import (
-    HEAD,
-    MAX_PAIRS,
-    N_FORKS,
-    N_RESTARTS,
-    N_RUNS,
-    RESTARTS,
-    set_tokens,
-    store_inside,
-)
+from constrain.kernels.blocks import HEAD, MAX_PAIRS, N_FORKS, N_RESTARTS, N_RUNS, RESTARTS, set_tokens, store_inside
 from constrain.kernels.expressions import continues, peek, step, tags
 from constrain.kernels.lineups import FRAME, INSIDE, push_end, push_exit, step_lineup
 

@@ -57,13 +57,7 @@ from constrain.kernels.blocks import (
     set_tokens,
     store_tokens,
 )
-from constrain.kernels.configurations import (
-    accepts,
-    peek_configuration,
-    push_fresh,
-    step_configuration,
-    whole,
-)
+from constrain.kernels.configurations import accepts, peek_configuration, push_fresh, step_configuration, whole
 from constrain.kernels.earley import FRESH, LEXER, close, scan
 from constrain.kernels.following import ALIVE, LATEST, following, is_loop
 from constrain.kernels.lineups import INSIDE, hub, inside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count, check_share
+from constrain.sampling.core.sampler import check_count, check_share
 from constrain.speculative.drafter import Budget, Context, Outcome
 
 

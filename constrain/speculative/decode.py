@@ -1,7 +1,7 @@
 """The loop: draft, prune, one forward, verify, commit — for a batch of sequences that each go their own pace.
 
-Law: with a lossless verifier that of `lcd` (constrain.sampling.lcd), weights and trace included; with `Match`, the
-default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
+Law: with a lossless verifier that of `lcd` (constrain.sampling.methods.lcd), weights and trace included; with `Match`,
+the default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
 
     speculation = Speculation([Forced(), Lookup()])      # a method, as lcd is one
     samples = drive(speculation, job)
@@ -24,9 +24,9 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.draw import STREAM_BITS, substream
-from constrain.sampling.job import DraftCount, Job, Sample, TokenRecord
-from constrain.sampling.particles import Events, Particle, Particles
+from constrain.sampling.core.draw import STREAM_BITS, substream
+from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
+from constrain.sampling.core.particles import Events, Particle, Particles
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
@@ -44,7 +44,7 @@ CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
 
 
 class Speculation:
-    """Masked decoding with drafts, as a method (`constrain.sampling.methods`); see the module."""
+    """Masked decoding with drafts, as a method (`constrain.sampling.methods.table`); see the module."""
 
     name = "lcd"
     random = True

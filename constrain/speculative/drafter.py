@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from constrain.sampling.draw import Draw
-from constrain.sampling.job import Settings, TokenMatcher, fill_one_by_one
+from constrain.sampling.core.draw import Draw
+from constrain.sampling.core.job import Settings, TokenMatcher, fill_one_by_one
 from constrain.speculative.tree import EMPTY, BuiltTree, DraftTree
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constrain.sampling.sampler import check_count
+from constrain.sampling.core.sampler import check_count
 from constrain.speculative.controller import Controller
 from constrain.speculative.drafter import Budget, Context, Outcome
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count, check_share
+from constrain.sampling.core.sampler import check_count, check_share
 from constrain.speculative.controller import Controller
 from constrain.speculative.drafter import Budget, Context, Outcome
 from constrain.speculative.tree import NONE

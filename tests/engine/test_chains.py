@@ -9,12 +9,12 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.engine import anatomy
+from constrain.cfg.rules import Nonterminal
+from constrain.cfg.transform.walk import alternatives_of
+from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import Rules, TokenAutomaton
-from constrain.grammar.rules import Nonterminal
-from constrain.grammar.walk import alternatives_of
 from constrain.kernels import arena, chains, earley
-from constrain.schema.lower_objects import CHAIN
+from constrain.schema.write.lower_objects import CHAIN
 
 SIZES = [0, 1, 2, 3, CHAIN - 1, CHAIN, CHAIN + 1, 2 * CHAIN, 2 * CHAIN + 1]
 REQUIRED = {

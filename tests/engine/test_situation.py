@@ -6,7 +6,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.engine.situation import Situation, situation
+from constrain.engine.explain import Situation, situation
 from small_grammars import JSON, STATEMENTS
 
 VALUES = ["STRING", "NUMBER", '"true"', '"false"', '"null"', '"{"', '"["']
@@ -48,10 +48,10 @@ def test_situations(text, prefix, expected, lexer):
 
 def test_terminals_are_those_that_the_text_can_go_on_with():
     """Each terminal that is named begins some text that may follow, and no other does."""
-    source = constrain.grammar(JSON)
+    constraint = constrain.grammar(JSON)
     leads = {"STRING": '"', "NUMBER": "1", '"true"': "t"} | {f'"{lead}"': lead for lead in "{}[],:"}
     for prefix in ("", "[", "[1", "[1 ", '{"a"', '{"a":1', '{"a":1,', "[]"):
-        matcher = constrain.compile(source, vocabularies.tiny()).matcher()
+        matcher = constrain.compile(constraint, vocabularies.tiny()).matcher()
         assert matcher.advance_bytes(prefix.encode())
         found = situation(matcher)
         for name, lead in leads.items():

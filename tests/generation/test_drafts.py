@@ -218,13 +218,13 @@ def test_models_that_may_draft(tokenizer: Any, ref: reference.Reference, tmp_pat
 
 def test_greedy_runs(ref: reference.Reference) -> None:
     """At temperature 0 drafts change no token, whatever drafts."""
-    sources = [
+    constraints = [
         {"schema": PERSON}, {"regex": r'\[("(red|green|blue)", ?){1,5}"end"\]'}, {"schema": {"type": "array"}},
         {"choices": ["SELECT name FROM users", "SELECT age FROM users WHERE name = 'x'"]},
     ]  # fmt: skip
     prompts = [PROMPT, "SELECT ", '{"items": [', "def f(x):\n    return "]
-    for source in sources:
-        given = {"temperature": 0, "max_tokens": 30, **source}
+    for constraint in constraints:
+        given = {"temperature": 0, "max_tokens": 30, **constraint}
         expected = constrain.generate(ref, prompts, **given)
         for draft in ("auto", ["auto", ref.draft]):
             for one, other in zip(constrain.generate(ref, prompts, draft=draft, **given), expected, strict=True):

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import constrain
+from constrain.constraints.regular import regex
+from constrain.derived.members import is_member
+from constrain.derived.stopping import stopped
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.generation.front import generate
-from constrain.grammar.source import grammar, regex
-from constrain.guided.members import is_member
-from constrain.guided.stopping import stopped
+from constrain.grammar_text.text import grammar
 from naive_grammar import language, texts
 from toy_model import tiny_llama, tiny_tokenizer
 
@@ -34,7 +35,7 @@ def model(tokenizer: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "source, stops",
+    "constraint, stops",
     [
         (grammar('start: "a" start? "b"'), ["bb"]),
         (grammar('start: ("a" | "b" start "a")*'), ["ab", "bba"]),
@@ -43,11 +44,11 @@ def model(tokenizer: Any) -> Any:
         (grammar('start: "a"* "b" | "(" start ")"'), ["b"]),
     ],
 )
-def test_the_language_with_stop_sequences(source, stops):
+def test_the_language_with_stop_sequences(constraint, stops):
     """From the definition: a member, or one and a stop sequence, and no stop sequence ends before the end."""
-    whole = language(source.to_grammar(), "ab()", 6)
+    whole = language(constraint.to_grammar(), "ab()", 6)
     members = {text for text, (is_one, _) in whole.items() if is_one}
-    made = stopped(source, stops)
+    made = stopped(constraint, stops)
     for text in texts("ab()", 5):
         expected = not any(stop in text[:-1] for stop in stops) and (
             text in members or any(text.endswith(stop) and text[: -len(stop)] in members for stop in stops)

@@ -11,7 +11,7 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.sampling.potentials import Asked, Potential, Product, automaton, predicate
+from constrain.sampling.core.potentials import Asked, Potential, Product, automaton, predicate
 
 INF = math.inf
 

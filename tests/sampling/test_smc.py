@@ -15,13 +15,13 @@ from tiny_cases import Taste, Tiny, bare, membership, tiny_cases
 import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Draw, Job, Sample, Settings, TorchDraw, enumerate_draws
-from constrain.sampling.awrs import TokenRejection
-from constrain.sampling.boundaries import boundary_of
-from constrain.sampling.exact import Table
-from constrain.sampling.potentials import Potential, predicate
-from constrain.sampling.sampler import drive
-from constrain.sampling.shape import shaped
-from constrain.sampling.smc import SMC
+from constrain.sampling.core.boundaries import boundary_of
+from constrain.sampling.core.potentials import Potential, predicate
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.core.shape import shaped
+from constrain.sampling.methods.awrs import TokenRejection
+from constrain.sampling.methods.exact import Table
+from constrain.sampling.methods.smc import SMC
 from toy_model import TableModel, tiny_llama, tiny_tokenizer
 
 TINY = 1e-10
@@ -253,10 +253,10 @@ def test_bad_options() -> None:
 )
 def test_where_units_end(boundary: Any, places: list[int]) -> None:
     vocabulary = constrain.Vocabulary([bytes([i]) for i in range(256)] + [None], [256])
-    source = constrain.grammar(
+    constraint = constrain.grammar(
         'start: stmt+\nstmt: NAME "=" NUM ("+" NUM)* ";"\nNAME: /[a-z]+/\nNUM: /[0-9]+/\n%ignore " "'
     )
-    matcher = constrain.compile(source, vocabulary).matcher()
+    matcher = constrain.compile(constraint, vocabulary).matcher()
     passes, found = boundary_of(boundary), []
     for i, byte in enumerate(b"ab = 12+3; c=4;"):
         if passes(matcher.fork, matcher.text, bytes([byte])):

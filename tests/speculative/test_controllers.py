@@ -15,7 +15,7 @@ from tree_target import Given, Oracle
 
 from constrain.errors import ConstrainError
 from constrain.sampling import Job, Settings, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
     Budget,
     Context,

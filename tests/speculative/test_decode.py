@@ -13,7 +13,7 @@ from tiny_cases import Tiny, tiny_cases
 from tree_target import Drawn, Given, Oracle
 
 from constrain.sampling import MCMC, SIR, Sample, Settings, TorchDraw, enumerate_draws, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
     Budget,
     Context,

@@ -15,7 +15,7 @@ from speculative_cases import LETTERS, context_of
 import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Settings, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
     Budget,
     Context,

@@ -16,7 +16,7 @@ import constrain
 from constrain import reference
 from constrain.hf import HFModel
 from constrain.sampling import TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import Budget, Fixed, Speculation, Translated
 from constrain.speculative.drafters.forced import longest_match
 from toy_model import TableModel

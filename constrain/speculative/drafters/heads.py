@@ -18,9 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from constrain.sampling.apply import bitmask_words, masked_logits
-from constrain.sampling.sampler import check_count
-from constrain.sampling.step import scaled
+from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.sampler import check_count
+from constrain.sampling.core.step import scaled
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, Growth, Place, likeliest_paths
 from constrain.speculative.tree import EMPTY, DraftTree

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count
+from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
 from constrain.speculative.tree import EMPTY, DraftTree, given_paths
 

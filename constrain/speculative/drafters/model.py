@@ -20,10 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from constrain.sampling.apply import bitmask_words, masked_logits
-from constrain.sampling.model import LanguageModel, Session
-from constrain.sampling.sampler import check_count
-from constrain.sampling.step import scaled, truncated
+from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.sampler import check_count
+from constrain.sampling.core.step import scaled, truncated
 from constrain.speculative.drafter import Budget, Context, Drafter
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 

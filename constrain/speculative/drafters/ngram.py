@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count
+from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, begins, drawn, named, tails
 from constrain.speculative.drafters.tables import KEPT, Table, likeliest

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from threading import Lock
 
-from constrain.sampling.sampler import check_count
+from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, named
 from constrain.speculative.drafters.tables import Table, Tables, constraint_of

@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
-from constrain.sampling.apply import bitmask_words, masked_logits
-from constrain.sampling.step import scaled
+from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.step import scaled
 from constrain.speculative.drafter import Context, Outcome
 from constrain.speculative.tree import NONE
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from constrain.sampling.draw import Draw
+from constrain.sampling.core.draw import Draw
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
 
