@@ -32,7 +32,7 @@ from constrain.sampling.core.shape import shaped
 from constrain.sampling.measure.diagnostics import normalised
 from constrain.sampling.methods.asap import ASAp
 from constrain.sampling.methods.cars import CARS
-from constrain.sampling.methods.exact import Table
+from constrain.sampling.methods.exact import MemberTable
 from constrain.sampling.methods.mcmc import MCMC
 from constrain.sampling.methods.table import Method, method_of
 
@@ -155,7 +155,7 @@ def _maker(name: str) -> Callable[[], Method]:
 
 
 def _listed(job: Job, limit: int) -> dict[Tokens, float]:
-    table = Table(shaped(job), 0, limit=limit, batch=64)
+    table = MemberTable(shaped(job), 0, limit=limit, batch=64)
     if not table.members:
         raise ConstrainError("the language has no member that the model gives any mass", fix="raise max_tokens")
     return {tuple(each.tokens): math.exp(each.log_prob - table.log_mass) for each in table.members}

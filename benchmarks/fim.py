@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import constrain
-from constrain.completion.length_budget import Closing
+from constrain.completion.length_budget import LengthBudget
 from constrain.constraints.base import Constraint
 from constrain.derived.members import is_member
 from constrain.errors import ConstrainError, LimitError
@@ -108,15 +108,15 @@ def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[C
     """A middle of tokens drawn uniformly from the masks."""
 
     def generate(constraint: Constraint) -> Drawn:
-        closing = Closing(constrain.compile(constraint, vocabulary))
+        budget = LengthBudget(constrain.compile(constraint, vocabulary))
         for thrown_away in range(TRIES):
-            text = draw(closing)
+            text = draw(budget)
             if not constraint.residual or constraint.check(text) is None:
                 return text, thrown_away
         return None, TRIES
 
-    def draw(closing: Closing) -> str:
-        matcher = closing.matcher(most=TOKENS)
+    def draw(budget: LengthBudget) -> str:
+        matcher = budget.matcher(most=TOKENS)
         row = np.zeros(vocabulary.words, np.uint32)
         while True:
             matcher.fill_mask(row)
@@ -134,7 +134,7 @@ def by_model(model: Any, rng: random.Random) -> Callable[[Constraint], Drawn]:
 
     def generate(constraint: Any) -> Drawn:
         g = constrain.generate(
-            model, constraint.prefix[-200:] or "\n", constraint=constraint, close=True, max_tokens=TOKENS,
+            model, constraint.prefix[-200:] or "\n", constraint=constraint, complete=True, max_tokens=TOKENS,
             seed=rng.randrange(1 << 30),
         )  # fmt: skip
         assert g.finish_reason == "stop", g.finish_reason

@@ -47,7 +47,7 @@ from constrain.speculative import (
     Fixed,
     Goodput,
     Model,
-    NGram,
+    NGramDrafter,
     Prior,
     Recycling,
     Speculation,
@@ -137,10 +137,10 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
         "forced": lambda: [drafter_named("forced")],
         "lookup": lambda: [drafter_named("lookup")],
         "recycling": lambda: [Recycling()],
-        "ngram": lambda: [NGram()],
+        "ngram": lambda: [NGramDrafter()],
         "auto": auto,
         "auto+recycling": lambda: [*auto(), Recycling()],
-        "auto+ngram": lambda: [*auto(), NGram()],
+        "auto+ngram": lambda: [*auto(), NGramDrafter()],
         "model": model,
         "half the layers": lambda: [Model(skipping)],
         "model+auto": lambda: [*model(), *auto()],
@@ -160,7 +160,7 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
     for rule in ("token", "block", "recursive", "recursive-without", "k-seq", "traversal"):
         width = 2 if rule in ("recursive-without", "traversal") else 1
         rows.append(Row(f"model ×{width}", rule, 1.0, lambda width=width: model(width)))  # type: ignore[misc]
-        rows.append(Row("ngram, drawn", rule, 1.0, lambda: [NGram()]))
+        rows.append(Row("ngram, drawn", rule, 1.0, lambda: [NGramDrafter()]))
         rows.append(Row(f"model ×{width}+auto", rule, 1.0, lambda width=width: [*model(width), *auto()]))  # type: ignore[misc]
     return rows
 

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from constrain.generation import generate
     from constrain.grammar_text.text import grammar
     from constrain.sampling.bitmask.apply import apply_bitmask_
-    from constrain.schema import Budget, json_schema
+    from constrain.schema import Limits, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Budget": "constrain.schema",
+    "Limits": "constrain.schema",
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
     "GrammarError": "constrain.errors",

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from constrain.automata.syntax import Node, Ranges
 
 
-class Beside(NamedTuple):
+class Context(NamedTuple):
     """Texts (`node`) that count where the character before them is in `before` (at_start: or there is none) and the one
     behind them is in `after` (at_end: or there is none)."""
 
@@ -55,7 +55,7 @@ class Terminal:
     literal: bool = False
     excluding: frozenset[Terminal] = frozenset()
     after: tuple[Terminal, ...] | None = None
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[Context, ...] = ()
 
     _hash: int = field(init=False, repr=False, compare=False)  # asked for at every place where the terminal stands
 
@@ -81,7 +81,7 @@ class Values(NamedTuple):
 class Punctuation:
     """What stands in every list of pairs; compared by identity.
 
-    any_key: any key at all. separator, close, between, behind: see `Chain`; each literal or nullable.
+    any_key: any key at all. separator, close, between, behind: see `ObjectRules`; each literal or nullable.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Punctuation:
         self.lists = separator, close, between, behind
 
 
-class Chain(NamedTuple):
+class ObjectRules(NamedTuple):
     """Nonterminals of a list of n pairs in a fixed order, and of others behind them, many at once:
 
         first      -> close | member(0)
@@ -125,13 +125,13 @@ class Chain(NamedTuple):
     punctuation: Punctuation
 
 
-class Repetition(NamedTuple):
+class ListRules(NamedTuple):
     """Nonterminals of a list of equals, both at once:
 
         first -> close | value behind next       (the former if it may be `empty`)
         next  -> close | separator value behind next
 
-    key, name: see `Chain`. The value is what `values` make of `part`.
+    key, name: see `ObjectRules`. The value is what `values` make of `part`.
     """
 
     key: Hashable
@@ -190,7 +190,7 @@ class Nonterminal:
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
 
-    def chain(self) -> Chain | Repetition | None:
+    def chain(self) -> ObjectRules | ListRules | None:
         """See above."""
         return None
 

@@ -93,9 +93,9 @@ def in_words(constraint: Any, matcher: Any) -> list[str]:
 
     if not isinstance(constraint, GrammarText):
         return []
-    from constrain.engine.explain import situation
+    from constrain.engine.explain import explain
 
-    here = situation(matcher)
+    here = explain(matcher)
     waiting = [*here.begin, *(f"more of {name}" for name in here.go_on)]
     lines = [f"in the grammar: {_listed(waiting, 12)}"] if waiting else []
     if here.around:

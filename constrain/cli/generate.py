@@ -36,7 +36,7 @@ def command(
         list[str] | None, typer.Option(help="End the text where this is first written; may be given several times.")
     ] = None,
     min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0,
-    close: Annotated[bool, typer.Option("--close", help="Always complete the text within --max-tokens.")] = False,
+    complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False,
     prefix: Annotated[str | None, typer.Option(help="What comes before the text in a member; see --suffix.")] = None,
     suffix: Annotated[
         str | None, typer.Option(help="Fill in the middle: prefix (or prompt), text and suffix are a member.")
@@ -55,7 +55,7 @@ def command(
     import constrain
 
     given = {"constraint": constraint, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
-    given |= {"stop": stop or None, "min_tokens": min_tokens, "close": close, "prefix": prefix, "suffix": suffix}
+    given |= {"stop": stop or None, "min_tokens": min_tokens, "complete": complete, "prefix": prefix, "suffix": suffix}
     given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
     if stream:
         results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given))]

@@ -1,17 +1,17 @@
 """Matchers that end in time: at least so many tokens, at most so many, and complete when the last one is written.
 
-    limited = Closing(compiled).matcher(least=0, most=64)
+    limited = LengthBudget(compiled).matcher(least=0, most=64)
 
-The idea: a token is allowed only if the text can still be completed with the tokens that are left (horizon.py), so the
-last tokens of a budget close brackets instead of opening more. The bound that is used can be kept: as long as it is
-met, the next token of the shortest completion meets it again, so a text that could be closed at the start is closed at
-the end. It is an upper bound on the tokens needed, so near the end of a budget a token may be refused that a
+The idea: a token is allowed only if the text can still be completed with the tokens that are left (tokens_to_end.py),
+so the last tokens of a budget close brackets instead of opening more. The bound that is used can be kept: as long as it
+is met, the next token of the shortest completion meets it again, so a text that could be closed at the start is closed
+at the end. It is an upper bound on the tokens needed, so near the end of a budget a token may be refused that a
 completion of more bytes but fewer tokens would have allowed.
 
 `least`: an EOS is refused before so many tokens, EOS counted, as long as another token is allowed.
 
 Exact as the grammar; where a guard or a check of the finished text objects, the text may still be cut. Cost: a mask is
-the engine's, plus what `Horizon.after` costs for a configuration that was not met before.
+the engine's, plus what `TokensToEnd.after` costs for a configuration that was not met before.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.completion.tokens_to_end import NEVER, Counts, Horizon
+from constrain.completion.tokens_to_end import NEVER, Counts, TokensToEnd
 from constrain.engine.compiled import CompiledConstraint
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError
 
 
-class Closing:
+class LengthBudget:
     """What the limited matchers of one compiled constraint share.
 
-    close: also restrict masks to what can be completed in time; else only `least` counts.
+    complete: also restrict masks to what can be completed in time; else only `least` counts.
     """
 
-    def __init__(self, compiled: CompiledConstraint, *, close: bool = True) -> None:
+    def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
         """Raises LimitError if no text is found in the grammar (`Shortest`)."""
         self.compiled = compiled
-        automaton, self.horizon = compiled.automaton, None
-        if close:
-            make = lambda: Horizon.of(automaton, compiled.rules, compiled.vocabulary)  # noqa: E731
-            self.horizon = automaton.attempt(make)
+        automaton, self.to_end = compiled.automaton, None
+        if complete:
+            make = lambda: TokensToEnd.of(automaton, compiled.rules, compiled.vocabulary)  # noqa: E731
+            self.to_end = automaton.attempt(make)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         for token in compiled.vocabulary.eos_ids:
             self.eos[token >> 5] |= np.uint32(1 << (token & 31))
@@ -63,12 +63,14 @@ class Closing:
         return f"a budget of {most} tokens is too small: the shortest text, {shown!r}, takes {need}, EOS counted"
 
     def _way_out(self, need: int) -> str:
-        return "leave out close=True" if need >= NEVER else f"set max_tokens to {need} or more, or leave out close=True"
+        """What to do where the least number of tokens, `need`, is more than there may be."""
+        alternative = "leave out complete=True"
+        return alternative if need >= NEVER else f"set max_tokens to {need} or more, or {alternative}"
 
     def _shortest(self) -> str:
         def ask() -> bytes:
-            assert self.horizon is not None
-            return self.horizon.shortest.completion(self.compiled.start()) or b""
+            assert self.to_end is not None
+            return self.to_end.shortest.completion(self.compiled.start()) or b""
 
         text: bytes = self.compiled.automaton.attempt(ask)
         return text.decode()
@@ -77,8 +79,8 @@ class Closing:
 class LimitedMatcher:
     """A matcher with a budget; like `Matcher`, as far as samplers use it."""
 
-    def __init__(self, closing: Closing, inner: Matcher, least: int, most: int) -> None:
-        self.closing = closing
+    def __init__(self, budget: LengthBudget, inner: Matcher, least: int, most: int) -> None:
+        self.budget = budget
         self.inner = inner
         self.least = least
         self.most = most
@@ -96,23 +98,23 @@ class LimitedMatcher:
 
     def needs(self) -> int:
         """Tokens that complete the text, EOS counted; 0 where nobody asks."""
-        horizon = self.closing.horizon
-        return 0 if horizon is None else self._ask(horizon.needs)
+        to_end = self.budget.to_end
+        return 0 if to_end is None else self._ask(to_end.needs)
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
         """See `Matcher.fill_mask`."""
-        horizon = self.closing.horizon
-        if horizon is None:
+        to_end = self.budget.to_end
+        if to_end is None:
             self.inner.fill_mask(row)
         else:
-            self.inner.write_mask(row, lambda configuration: self._in_time(horizon.after(configuration)))
-        words = row.view(np.uint32)[: len(self.closing.eos)]
-        if self.taken + 1 < self.least and (words & ~self.closing.eos).any():
-            words &= ~self.closing.eos
+            self.inner.write_mask(row, lambda configuration: self._in_time(to_end.after(configuration)))
+        words = row.view(np.uint32)[: len(self.budget.eos)]
+        if self.taken + 1 < self.least and (words & ~self.budget.eos).any():
+            words &= ~self.budget.eos
 
     def _in_time(self, counts: Counts) -> NDArray[np.uint32]:
         """The mask of the tokens after which the text can still be completed. uint32[ceil(V / 32)]"""
-        words = np.zeros(len(self.closing.eos), np.uint32)
+        words = np.zeros(len(self.budget.eos), np.uint32)
         bits = np.packbits(counts < self.left, bitorder="little")
         words.view(np.uint8)[: len(bits)] = bits
         return words
@@ -126,7 +128,7 @@ class LimitedMatcher:
 
     def advance(self, token_id: int) -> bool:
         """See `Matcher.advance`."""
-        ends = token_id in self.closing.compiled.vocabulary.eos_ids
+        ends = token_id in self.budget.compiled.vocabulary.eos_ids
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
         self.taken += 1
@@ -140,9 +142,9 @@ class LimitedMatcher:
         return self.inner.is_accepting() and (self.taken + 1 >= self.least or not self._can_go_on())
 
     def _can_go_on(self) -> bool:
-        row = np.zeros(self.closing.compiled.vocabulary.words, np.uint32)
+        row = np.zeros(self.budget.compiled.vocabulary.words, np.uint32)
         self.fill_mask(row)
-        return bool((row & ~self.closing.eos).any())
+        return bool((row & ~self.budget.eos).any())
 
     def is_finished(self) -> bool:
         """See `Matcher.is_finished`."""
@@ -159,7 +161,7 @@ class LimitedMatcher:
 
     def fork(self) -> LimitedMatcher:
         """An independent matcher at the same place."""
-        twin = LimitedMatcher(self.closing, self.inner.fork(), self.least, self.most)
+        twin = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
         twin.taken = self.taken
         return twin
 

@@ -65,7 +65,7 @@ def _twins(next_same: Ints) -> Ints:
     return np.array(found, np.int32).reshape(-1, 2)
 
 
-class Walk:
+class TrieLevelWalk:
     """Where tokens lead under one automaton; the caller of its methods holds the automaton's lock.
 
     configurations: by number; number 0 is the dead one. Numbers are good until `after` is called again, which begins

@@ -31,7 +31,7 @@ from constrain.automata.syntax import alternate, difference
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.walk import Alternatives, nearest
 from constrain.engine import inspect as anatomy
-from constrain.engine.automaton import Rules, TokenAutomaton
+from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.errors import LimitError
 from constrain.kernels import arena, configurations, expressions
 
@@ -107,7 +107,7 @@ def least_lexeme(terminal: Terminal) -> Text:
 class Shortest:
     """Completions in one automaton under one grammar; the caller of its methods holds the automaton's lock."""
 
-    def __init__(self, automaton: TokenAutomaton, rules: Rules) -> None:
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
         """Raises LimitError for a grammar of too many rules."""
         self.automaton, self.rules = automaton, rules
         self.grammar = grammar = rules.grammar
@@ -257,7 +257,7 @@ class _Ways:
             if complete or limit > LIMIT:
                 raise LimitError(
                     f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
-                    fix="leave out close=True; with property_order='schema' there are fewer rules",
+                    fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
             table, complete = nearest(symbol, limit)
             for each, text in least_texts(table, self.glue).items():

@@ -1,7 +1,7 @@
 """How many tokens a text still needs, and after each token that may come next.
 
-    horizon.needs(c)            # tokens that complete the text from a configuration, EOS counted
-    horizon.after(c)            # the same after each token that may follow: int32[V]
+    to_end.needs(c)            # tokens that complete the text from a configuration, EOS counted
+    to_end.after(c)            # the same after each token that may follow: int32[V]
 
 The number is that of the fewest tokens that spell the shortest completion in bytes (shortest.py): a bound that can be
 kept, since after the first of these tokens it is one less. It is not always the least number of tokens: a text of more
@@ -21,9 +21,9 @@ from collections import OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.completion.levels import Walk
+from constrain.completion.levels import TrieLevelWalk
 from constrain.completion.shortest import Shortest
-from constrain.engine.automaton import Rules, TokenAutomaton
+from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -31,8 +31,8 @@ Counts = NDArray[np.int32]
 NEVER = 1 << 30  # tokens: no completion was found, or the vocabulary cannot spell it
 REMEMBERED = 128  # configurations whose `after` is kept: half a megabyte each for 128k tokens
 
-_horizons: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[Rules, Horizon]] = weakref.WeakKeyDictionary()
-KEPT = 8  # grammars of an automaton whose horizons are kept for the next request
+_kept: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[CompiledRules, TokensToEnd]] = weakref.WeakKeyDictionary()
+KEPT = 8  # grammars of an automaton whose counts are kept for the next request
 
 
 class Spellings(PerVocabulary):
@@ -51,13 +51,13 @@ class Spellings(PerVocabulary):
         return min(counts[0], NEVER)
 
 
-class Horizon:
+class TokensToEnd:
     """What the configurations of one compiled constraint need; the caller holds the automaton's lock."""
 
     @classmethod
-    def of(cls, automaton: TokenAutomaton, rules: Rules, vocabulary: Vocabulary) -> Horizon:
-        """The horizon of a grammar, kept for as long as few others are asked for. Raises LimitError."""
-        known = _horizons.setdefault(automaton, OrderedDict())
+    def of(cls, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> TokensToEnd:
+        """The to_end of a grammar, kept for as long as few others are asked for. Raises LimitError."""
+        known = _kept.setdefault(automaton, OrderedDict())
         if rules not in known:
             known[rules] = cls(automaton, rules, vocabulary)
         known.move_to_end(rules)
@@ -65,12 +65,12 @@ class Horizon:
             known.popitem(last=False)
         return known[rules]
 
-    def __init__(self, automaton: TokenAutomaton, rules: Rules, vocabulary: Vocabulary) -> None:
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> None:
         """Raises LimitError for a grammar of too many rules."""
         self.automaton = automaton
         self.shortest = Shortest(automaton, rules)
         self.spellings = Spellings.of(vocabulary)
-        self.walk = Walk(automaton, vocabulary)
+        self.walk = TrieLevelWalk(automaton, vocabulary)
         self._counts: dict[bytes, int] = {}
         self._forget()
 

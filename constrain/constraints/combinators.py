@@ -65,7 +65,7 @@ class Combined(Composite):
 
 
 @dataclass(frozen=True)
-class Rules(Composite):
+class RuleSet(Composite):
     """Named expressions that may refer to each other; make one with `rules`."""
 
     definitions: tuple[tuple[str, Expression], ...]
@@ -167,7 +167,7 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
                 raise GrammarError(
                     f"ref({used!r}) has no definition", place=f"rule {name!r}", fix=f"add {used!r} to the rules"
                 )
-    constraint = Rules(tuple(made.items()), first)
+    constraint = RuleSet(tuple(made.items()), first)
     constraint.to_grammar()  # read now: a fault belongs to this line, not to a later one
     return constraint
 

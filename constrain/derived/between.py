@@ -28,7 +28,7 @@ from constrain.derived.members import is_member
 from constrain.derived.quotient import left_quotient, right_quotient
 from constrain.errors import ConstrainError
 from constrain.guards import Guard
-from constrain.guards.prefixed import Begun
+from constrain.guards.prefixed import AfterPrefix
 from constrain.vocab.vocabulary import Vocabulary
 
 
@@ -76,7 +76,7 @@ class Between(Constraint):
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard of the inner constraint, which has read the prefix."""
         guard = self.inner.guard(vocabulary)
-        return guard if guard is None or not self.prefix else Begun(guard, self.prefix.encode())
+        return guard if guard is None or not self.prefix else AfterPrefix(guard, self.prefix.encode())
 
     def check(self, text: str) -> str | None:
         """What is wrong with the whole, the two texts included."""

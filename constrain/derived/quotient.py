@@ -36,7 +36,7 @@ from constrain.cfg.transform.backwards import Backwards
 from constrain.cfg.transform.regular import spaced_out
 from constrain.derived.members import byte_automaton
 from constrain.engine import inspect as anatomy
-from constrain.engine.automaton import Rules
+from constrain.engine.automaton import CompiledRules
 from constrain.engine.inspect import Item
 from constrain.errors import GrammarError, UnsatisfiableError, span
 from constrain.kernels import arena
@@ -113,7 +113,7 @@ class _Reading:
         """All of it, under the lock: numbers of states are good until the automaton forgets."""
         self.starts: list[tuple[Terminal | None, Tail]] = []
         self.tails: dict[Follow, list[Tail]] = {}
-        rules = Rules(self.constraint, self.automaton.epoch)
+        rules = CompiledRules(self.constraint, self.automaton.epoch)
         self.states = [self.automaton.start(rules)]
         for character in self.text:
             state = anatomy.after(self.automaton, self.states[-1], character.encode())

@@ -83,7 +83,7 @@ class Triggered(Constraint):
         if all(guard is None for guard in guards):
             return None
         read = [
-            pieces.Piece(piece.start.encode(), guard, piece.stop.encode())
+            pieces.GuardedPiece(piece.start.encode(), guard, piece.stop.encode())
             for piece, guard in zip(self.pieces, guards, strict=True)
         ]
         return pieces.Pieces(read, vocabulary)

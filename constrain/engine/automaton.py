@@ -25,9 +25,9 @@ from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
 from constrain.cfg.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
 from constrain.constraints.base import Constraint
-from constrain.engine.arena_image import layout, whole_class
+from constrain.engine.arena_image import arena_image, whole_class
 from constrain.engine.chains import make_places
-from constrain.engine.readers import Readers
+from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
 from constrain.kernels import arena, chains, configurations, earley, expressions
 from constrain.vocab.vocabulary import Vocabulary
@@ -62,9 +62,9 @@ class TokenAutomaton(Store):
         self.eos_ids = vocabulary.eos_ids
         self.size = vocabulary.size
         self.epoch = 0
-        self.readers = Readers()
+        self.readers = ReaderCount()
         self._slices = [whole_class(piece) for piece in vocabulary.slices]
-        self._layout = layout(vocabulary)
+        self._layout = arena_image(vocabulary)
         size = self._layout.words.size
         budget = max(budget, 4 * size + (1 << 20))
         # All of the budget at once: pages that are never written cost nothing, and nothing is copied to grow.
@@ -82,14 +82,14 @@ class TokenAutomaton(Store):
         self._optionals: dict[int, int] = {}  # records of terminals -> of what may be one or nothing
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
-        self._owners: list[weakref.ref[Rules]] = []  # likewise
+        self._owners: list[weakref.ref[CompiledRules]] = []  # likewise
         self.punctuation: dict[Punctuation, list[int]] = {}  # words, as those of chains begin (chains.py)
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
-        self.shared = Rules(_NO_GRAMMAR, self.epoch)
+        self.shared = CompiledRules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
-        self._grammars: weakref.WeakValueDictionary[Constraint, Rules] = weakref.WeakValueDictionary()
+        self._grammars: weakref.WeakValueDictionary[Constraint, CompiledRules] = weakref.WeakValueDictionary()
         self._asked: set[int] = set()  # hashes of constraints
-        self._kept: dict[Constraint, Rules] = {}  # the latest is last
+        self._kept: dict[Constraint, CompiledRules] = {}  # the latest is last
         self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
         base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
@@ -146,7 +146,7 @@ class TokenAutomaton(Store):
                     self.rows.clear()
                 self.rows[configuration] = row, found
 
-    def rules_of(self, constraint: Constraint) -> Rules:
+    def rules_of(self, constraint: Constraint) -> CompiledRules:
         """The rules of a constraint; equal constraints get the same ones, so that a repeated request finds its states
         made.
 
@@ -157,7 +157,7 @@ class TokenAutomaton(Store):
         with self.lock:
             known = self._grammars.get(constraint)
             if known is None:
-                known = self._grammars[constraint] = Rules(constraint.to_grammar(), self.epoch)
+                known = self._grammars[constraint] = CompiledRules(constraint.to_grammar(), self.epoch)
             if hash(constraint) in self._asked:
                 self._kept.pop(constraint, None)
                 self._kept[constraint] = known
@@ -169,7 +169,7 @@ class TokenAutomaton(Store):
                 self._asked.add(hash(constraint))
             return known
 
-    def start(self, rules: Rules) -> int:
+    def start(self, rules: CompiledRules) -> int:
         """The configuration before the first byte. The caller holds the lock."""
         rules.follow(self.epoch)
         whole = self.nonterminal(_WHOLE, self.shared)
@@ -199,7 +199,7 @@ class TokenAutomaton(Store):
 
     # -- symbols -> records --------------------------------------------------------------------------------------------
 
-    def symbol(self, symbol: Symbol, rules: Rules) -> int:
+    def symbol(self, symbol: Symbol, rules: CompiledRules) -> int:
         """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
         optional. rules: those that it stands in."""
         if isinstance(symbol, Nonterminal):
@@ -249,7 +249,7 @@ class TokenAutomaton(Store):
         rank = 2 * terminal.priority + terminal.literal
         return self.call(_intern4, arena.TERMINAL, expression, excluded, rank, after)
 
-    def nonterminal(self, nonterminal: Nonterminal, rules: Rules) -> int:
+    def nonterminal(self, nonterminal: Nonterminal, rules: CompiledRules) -> int:
         """The record of a nonterminal."""
         if nonterminal.shared:
             rules = self.shared
@@ -263,11 +263,11 @@ class TokenAutomaton(Store):
             rules.waiting[known] = nonterminal
         return known
 
-    def _new(self, name: str, rules: Rules, right_recursive: bool, watched: bool) -> int:
+    def _new(self, name: str, rules: CompiledRules, right_recursive: bool, watched: bool) -> int:
         """A record for a nonterminal."""
         return self.call(_new_nonterminal, self.number(name, rules), right_recursive, watched)
 
-    def number(self, name: str, rules: Rules) -> int:
+    def number(self, name: str, rules: CompiledRules) -> int:
         """A number for nonterminals of this name, of these rules."""
         self._names.append(name)
         self._owners.append(rules.reference)
@@ -336,11 +336,11 @@ class TokenAutomaton(Store):
         del rules.waiting[record]
         return begins
 
-    def waits(self, record: int, rules: Rules) -> bool:
+    def waits(self, record: int, rules: CompiledRules) -> bool:
         """Whether a nonterminal of these rules has no alternatives yet."""
         return record in rules.waiting or record in self.shared.waiting
 
-    def records(self, symbols: Sequence[Symbol], rules: Rules) -> list[int]:
+    def records(self, symbols: Sequence[Symbol], rules: CompiledRules) -> list[int]:
         """The records of symbols that stand in these rules. PERF: most are known."""
         at_hand, terminals = self._at_hand, self._terminals
         return [
@@ -351,7 +351,7 @@ class TokenAutomaton(Store):
         ]
 
 
-class Rules:
+class CompiledRules:
     """A grammar with the records of its nonterminals, as far as a text has reached them.
 
     records: by key, or by themselves where they have none. waiting: those whose alternatives were not asked for yet.

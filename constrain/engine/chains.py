@@ -14,24 +14,26 @@ from typing import TYPE_CHECKING
 from constrain.automata.lower import lower
 from constrain.automata.store import packed
 from constrain.automata.syntax import json_string, literal
-from constrain.cfg.rules import Chain, Nonterminal, Part, Punctuation, Repetition, Terminal, Values
+from constrain.cfg.rules import ListRules, Nonterminal, ObjectRules, Part, Punctuation, Terminal, Values
 from constrain.kernels import chains
 
 if TYPE_CHECKING:
-    from constrain.engine.automaton import Rules, TokenAutomaton
+    from constrain.engine.automaton import CompiledRules, TokenAutomaton
 
 Fresh = dict[Hashable, Nonterminal]  # values without a record, by key
 
 
-def make_places(automaton: TokenAutomaton, head: int, chain: Chain | Repetition, rules: Rules) -> list[int]:
+def make_places(
+    automaton: TokenAutomaton, head: int, chain: ObjectRules | ListRules, rules: CompiledRules
+) -> list[int]:
     """Make the nonterminals of a chain that begins with the record `head`. Gives those without alternatives that its
     first nonterminal begins with."""
-    if isinstance(chain, Repetition):
+    if isinstance(chain, ListRules):
         return _repetition(automaton, head, chain, rules)
     return _chain(automaton, head, chain, rules)
 
 
-def _chain(automaton: TokenAutomaton, head: int, chain: Chain, rules: Rules) -> list[int]:
+def _chain(automaton: TokenAutomaton, head: int, chain: ObjectRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
     values = [_value(automaton, part, chain.values, fresh, rules) for part in chain.parts]
     beyond = 0 if chain.beyond is None else automaton.nonterminal(chain.beyond, rules)
@@ -52,7 +54,7 @@ def _chain(automaton: TokenAutomaton, head: int, chain: Chain, rules: Rules) -> 
     return [beyond] if beyond in rules.waiting and not any(chain.must) else []
 
 
-def _repetition(automaton: TokenAutomaton, head: int, repetition: Repetition, rules: Rules) -> list[int]:
+def _repetition(automaton: TokenAutomaton, head: int, repetition: ListRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
     value = _value(automaton, repetition.part, repetition.values, fresh, rules)
     words = [repetition.empty, len(fresh), automaton.number(repetition.name, rules), automaton.number("value", rules)]
@@ -67,7 +69,7 @@ def _repetition(automaton: TokenAutomaton, head: int, repetition: Repetition, ru
     return [value] if automaton.waits(value, rules) else []
 
 
-def _value(automaton: TokenAutomaton, part: Part, values: Values, fresh: Fresh, rules: Rules) -> int:
+def _value(automaton: TokenAutomaton, part: Part, values: Values, fresh: Fresh, rules: CompiledRules) -> int:
     """The record of a value, or -1 - k: it is the k-th of those that are new."""
     key = values.prefix + part
     known = rules.records.get(key)
@@ -83,7 +85,7 @@ def _value(automaton: TokenAutomaton, part: Part, values: Values, fresh: Fresh, 
     return -len(fresh)
 
 
-def _wait(fresh: Fresh, first: int, rules: Rules) -> None:
+def _wait(fresh: Fresh, first: int, rules: CompiledRules) -> None:
     """Note the records of new values, of which this is the first."""
     for record, (key, value) in enumerate(fresh.items()):
         rules.records[key] = first + record * chains.PLACE

@@ -17,7 +17,7 @@ from constrain.cfg.ebnf import is_helper, written_rule
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine import inspect as anatomy
-from constrain.engine.automaton import Rules, TokenAutomaton
+from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.engine.inspect import Item
 from constrain.engine.matcher import Matcher
 from constrain.kernels import arena
@@ -25,7 +25,7 @@ from constrain.kernels import arena
 DEEPEST = 3  # groups within groups that are written out
 
 
-class Situation(NamedTuple):
+class Explanation(NamedTuple):
     """begin: terminals that may come next. go_on: terminals that a lexeme in progress may become.
 
     rules: dotted rules in progress. around: the named rules that these are in, innermost first.
@@ -37,24 +37,24 @@ class Situation(NamedTuple):
     around: list[str]
 
 
-def situation(matcher: Matcher) -> Situation:
+def explain(matcher: Matcher) -> Explanation:
     """The situation of a matcher of a grammar."""
     automaton = matcher._automaton
 
-    def ask() -> Situation:
+    def ask() -> Explanation:
         matcher._follow()
         return _Look(automaton, matcher.compiled.rules).at(matcher._states[-1])
 
-    found: Situation = automaton.attempt(ask)
+    found: Explanation = automaton.attempt(ask)
     return found
 
 
 class _Look:
-    def __init__(self, automaton: TokenAutomaton, rules: Rules) -> None:
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
         self.automaton = automaton
         self.names = anatomy.symbols(automaton, rules)
 
-    def at(self, configuration: int) -> Situation:
+    def at(self, configuration: int) -> Explanation:
         begin: dict[str, None] = {}
         go_on: dict[str, None] = {}
         rules: dict[str, None] = {}
@@ -70,7 +70,7 @@ class _Look:
                 if lexeme.fresh and item.origin:
                     rules[self.dotted(item)] = None
                 around |= dict.fromkeys(self.path(item))
-        return Situation(list(begin), list(go_on), list(rules), list(around))
+        return Explanation(list(begin), list(go_on), list(rules), list(around))
 
     def dotted(self, item: Item) -> str:
         """A rule with a dot before what is still to come."""

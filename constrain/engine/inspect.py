@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from constrain.cfg.rules import Symbol, Terminal
 from constrain.cfg.transform.walk import alternatives_of
-from constrain.engine.automaton import Rules, TokenAutomaton
+from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.kernels import arena, configurations, earley
 
 LEXER = earley.LEXER  # the word of a parser state that names the state of the lexer where its lexemes begin
@@ -183,7 +183,7 @@ def _classes(A: NDArray[np.int32], configuration: int) -> NDArray[np.uint8]:
     return A[at : at + 64].view(np.uint8)
 
 
-def symbols(automaton: TokenAutomaton, rules: Rules) -> dict[int, Symbol]:
+def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol]:
     """What the records stand for: every symbol of a grammar that was reached so far."""
     start: Symbol = rules.grammar.start
     found: dict[int, Symbol] = {}

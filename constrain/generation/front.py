@@ -47,7 +47,7 @@ def generate(
     healing: bool = False,
     stop: str | Sequence[str] | None = None,
     min_tokens: int = 0,
-    close: bool = False,
+    complete: bool = False,
     prefix: str | None = None,
     suffix: str | None = None,
 ) -> Any:
@@ -79,7 +79,7 @@ def generate(
     stop: a text or several: the output ends where the first of them is complete, as a part of the language
       (`constrain.derived.stopping`). `text` leaves it out, `tokens` has it, `stats.stop` names it.
     min_tokens: at least so many tokens, EOS included, where the constraint lets a text go on.
-    close: the output is always complete in time: a token is allowed only if the text can still be completed with the
+    complete: the output is always complete in time: a token is allowed only if the text can still be completed with the
       tokens that are left (`constrain.completion.length_budget`). ConstrainError if `max_tokens` is too small from the
       start.
     prefix, suffix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` that of the
@@ -92,7 +92,7 @@ def generate(
     start = time.perf_counter()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
     check_request(n, seed, stream)
-    limits = check_limits(min_tokens, settings.max_tokens, close, healing)
+    limits = check_limits(min_tokens, settings.max_tokens, complete, healing)
     chosen = method_of(method)
     check_draft(draft, chosen)
     names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}

@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-AFTERWARDS = {"given", "parse_with", "budget"}  # fields of a schema constraint that say nothing of its language
+AFTERWARDS = {"given", "parse_with", "limits"}  # fields of a schema constraint that say nothing of its language
 
 
 def key_of(constraint: Any, vocabulary: Any) -> str:

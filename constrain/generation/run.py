@@ -18,14 +18,14 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from constrain.completion.length_budget import Closing
+from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
 from constrain.errors import ConstrainError
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
-from constrain.generation.shaping import Limits
+from constrain.generation.shaping import LengthLimits
 from constrain.generation.verdict import verdict
 from constrain.hf.model import HFModel
 from constrain.sampling.core.draw import TorchDraw
@@ -57,7 +57,7 @@ class Run:
     clock: Clock
     start: float
     healing: bool = False
-    limits: Limits | None = None
+    limits: LengthLimits | None = None
     speculation: Speculation | None = None
     stats: list[Stats] = field(init=False)
 
@@ -68,7 +68,7 @@ class Run:
         self.healer = Healing(self.vocabulary)
         cut = [self.healer.cut(prompt) if self.healing else (prompt, b"") for prompt in self.prompts]
         self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
-        self.closing = None if self.limits is None else _closing(self.compiled, self.limits)
+        self.length_budget = None if self.limits is None else _length_budget(self.compiled, self.limits)
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
 
     def complete(self) -> list[Generation]:
@@ -143,9 +143,9 @@ class Run:
         )
 
     def _matcher(self, row: int) -> Any:
-        if self.closing is not None and self.limits is not None:
+        if self.length_budget is not None and self.limits is not None:
             room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
-            return self.closing.matcher(self.limits.least, int(min(self.settings.max_tokens, room)))
+            return self.length_budget.matcher(self.limits.least, int(min(self.settings.max_tokens, room)))
         return self.healer.matcher(self.compiled.matcher(), self.begins[row])
 
     def _key(self) -> str:
@@ -198,11 +198,11 @@ class Run:
         self.clock.seconds["total"] = time.perf_counter() - self.start
 
 
-def _closing(compiled: Any, limits: Limits) -> Closing:
+def _length_budget(compiled: Any, limits: LengthLimits) -> LengthBudget:
     """What keeps the limits. Raises LimitError; ConstrainError for a constraint of another make."""
     if not isinstance(compiled, CompiledConstraint):
-        raise ConstrainError("close and min_tokens need a constraint of this library", fix="pass a constraint")
-    return Closing(compiled, close=limits.close)
+        raise ConstrainError("complete and min_tokens need a constraint of this library", fix="pass a constraint")
+    return LengthBudget(compiled, complete=limits.complete)
 
 
 def _mask_filler(compiled: Any) -> Any:

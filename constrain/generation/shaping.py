@@ -8,14 +8,15 @@ from constrain.constraints.base import Constraint
 from constrain.errors import ConstrainError
 
 
-class Limits(NamedTuple):
-    """least: tokens, EOS included, that an output has where it can go on. close: it is complete within its budget."""
+class LengthLimits(NamedTuple):
+    """least: tokens, EOS included, that an output has where it can go on. complete: it is complete within its
+    budget."""
 
     least: int
-    close: bool
+    complete: bool
 
 
-def check_limits(min_tokens: Any, max_tokens: int, close: Any, healing: bool) -> Limits | None:
+def check_limits(min_tokens: Any, max_tokens: int, complete: Any, healing: bool) -> LengthLimits | None:
     """The limits, None where there are none. Raises ConstrainError naming the argument and its value."""
     if not isinstance(min_tokens, int) or isinstance(min_tokens, bool) or min_tokens < 0:
         raise ConstrainError(f"min_tokens must be an int of at least 0, not {min_tokens!r}")
@@ -23,11 +24,11 @@ def check_limits(min_tokens: Any, max_tokens: int, close: Any, healing: bool) ->
         raise ConstrainError(
             f"min_tokens ({min_tokens}) is greater than max_tokens ({max_tokens})", fix="lower one or raise the other"
         )
-    if not isinstance(close, bool):
-        raise ConstrainError(f"close must be True or False, not {close!r}")
-    if healing and (close or min_tokens):
-        raise ConstrainError("healing=True does not go with close or min_tokens", fix="leave one of them out")
-    return Limits(min_tokens, close) if close or min_tokens else None
+    if not isinstance(complete, bool):
+        raise ConstrainError(f"complete must be True or False, not {complete!r}")
+    if healing and (complete or min_tokens):
+        raise ConstrainError("healing=True does not go with complete or min_tokens", fix="leave one of them out")
+    return LengthLimits(min_tokens, complete) if complete or min_tokens else None
 
 
 def between_texts(constraint: Any, prompt: Any, prefix: Any, suffix: Any) -> Any:

@@ -28,9 +28,9 @@ from constrain.automata.quotient import right_quotient
 from constrain.automata.shape import mirror
 from constrain.automata.syntax import Node
 from constrain.automata.unicode import intervals
-from constrain.cfg.rules import Beside, Grammar, Nonterminal, Symbol, Terminal
+from constrain.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.analysis import empty_node, first_characters
-from constrain.cfg.transform.beside import representatives, settled, terminals_of
+from constrain.cfg.transform.beside import eliminate_context, representatives, terminals_of
 from constrain.constraints.base import Constraint
 from constrain.errors import GrammarError, LimitError
 from constrain.grammar_text.text import GrammarText
@@ -143,18 +143,18 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
         words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
         if empty_node(words):
             return replace(old, node=node, after=None)
-        rows = [Beside(intervals.ANY, True, others, True, words)]
+        rows = [Context(intervals.ANY, True, others, True, words)]
         rest = syntax.difference(node, words)
         if not empty_node(rest):
-            rows.append(Beside(intervals.ANY, True, intervals.ANY, True, rest))
+            rows.append(Context(intervals.ANY, True, intervals.ANY, True, rest))
         return replace(old, node=node, after=None, beside=tuple(rows))
 
     changed = _with_terminals(replace(grammar, lexer="dynamic"), terminal, None)
     whole = changed.start
     if not empty_node(endless):
-        last = Terminal(endless, "ignored to the end", beside=(Beside(intervals.ANY, True, (), True, endless),))
+        last = Terminal(endless, "ignored to the end", beside=(Context(intervals.ANY, True, (), True, endless),))
         whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
-    return settled(replace(changed, start=whole))
+    return eliminate_context(replace(changed, start=whole))
 
 
 def _endless(node: Node, begins: syntax.Ranges) -> Node:

@@ -10,6 +10,6 @@ start reading at: sets/algebra.py (the normal form), then read/reader.py, normal
 
 from constrain.schema.api import JsonSchema, json_schema
 from constrain.schema.openai_strict import RULES, Violation, violations
-from constrain.schema.read.limits import Budget
+from constrain.schema.read.limits import Limits
 
-__all__ = ["RULES", "Budget", "JsonSchema", "Violation", "json_schema", "violations"]
+__all__ = ["RULES", "JsonSchema", "Limits", "Violation", "json_schema", "violations"]

@@ -29,8 +29,8 @@ from constrain.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, 
 from constrain.schema.read.document import Document, Options, excerpt
 from constrain.schema.read.dynamic import DynamicReference
 from constrain.schema.read.inputs import described
-from constrain.schema.read.limits import Budget
-from constrain.schema.read.reader import Reader
+from constrain.schema.read.limits import Limits
+from constrain.schema.read.reader import SchemaReader
 from constrain.schema.read.references import Scope
 from constrain.schema.write.lower import Lowering
 from constrain.schema.write.whitespace import POLICIES
@@ -58,15 +58,15 @@ class JsonSchema(Constraint):
     registry: Any = None
     given: Any = None
     parse_with: Any = field(default=None)
-    budget: Budget = field(default_factory=Budget)
+    limits: Limits = field(default_factory=Limits)
 
     @lazily
     def computation(self) -> Computation:
         """The schema, read and computed as far as was needed. Raises SchemaError, UnsatisfiableError, LimitError."""
-        budget = self.budget.start()
+        limits = self.limits.start()
         try:
-            document = self._read(budget).document
-            computation = Computation(document, budget)
+            document = self._read(limits).document
+            computation = Computation(document, limits)
             if not computation.root_inhabited():
                 raise self._unsatisfiable()
             if document.subtle:
@@ -77,18 +77,18 @@ class JsonSchema(Constraint):
             ) from None
         return computation
 
-    def _read(self, budget: Budget, noting: bool = False) -> Reader:
-        return read(self.schema, self.options, self.registry, budget, noting)
+    def _read(self, limits: Limits, noting: bool = False) -> SchemaReader:
+        return read(self.schema, self.options, self.registry, limits, noting)
 
     def _unsatisfiable(self) -> ConstrainError:
         """Why nothing fulfils the schema: asked of a reader that is kept."""
-        reader = self._read(self.budget)
-        return unsatisfiable(Computation(reader.document, self.budget), reader, self._probe)
+        reader = self._read(self.limits)
+        return unsatisfiable(Computation(reader.document, self.limits), reader, self._probe)
 
     def _probe(self, raw: Any) -> bool:
         """Does anything fulfil this schema in the place of the root?"""
-        reader = read(self._with_definitions(raw), self.options, self.registry, self.budget)
-        return Computation(reader.document, self.budget).root_inhabited()
+        reader = read(self._with_definitions(raw), self.options, self.registry, self.limits)
+        return Computation(reader.document, self.limits).root_inhabited()
 
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root, so that its references still lead somewhere."""
@@ -129,7 +129,7 @@ class JsonSchema(Constraint):
     @lazily
     def report(self) -> list[Entry]:
         """What becomes of every keyword: the schema is read once more."""
-        return make_report(self._read(Budget().start(), noting=True))
+        return make_report(self._read(Limits().start(), noting=True))
 
     def parse(self, text: str) -> Any:
         """The value of a member text: JSON, or an instance of the type that was given. Raises ValueError."""
@@ -175,13 +175,15 @@ class JsonSchema(Constraint):
         return f"json_schema({excerpt(self.schema, 60)})"
 
 
-def read(schema: Any, options: Options, registry: Any, budget: Budget, noting: bool = False) -> Reader:
+def read(schema: Any, options: Options, registry: Any, limits: Limits, noting: bool = False) -> SchemaReader:
     """Read a schema."""
     dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
     try:
-        return Reader(schema, dialect, options, Scope(schema, dialect, registry), budget, noting=noting)
+        return SchemaReader(schema, dialect, options, Scope(schema, dialect, registry), limits, noting=noting)
     except DynamicReference:
-        return Reader(schema, dialect, options, Scope(schema, dialect, registry), budget, dynamic=True, noting=noting)
+        return SchemaReader(
+            schema, dialect, options, Scope(schema, dialect, registry), limits, dynamic=True, noting=noting
+        )
 
 
 def _stated_dialect(schema: Any, registry: Any) -> Dialect:
@@ -207,7 +209,7 @@ def json_schema(
     formats: Formats = "assert",
     registry: Any = None,
     dialect: str | None = None,
-    budget: Budget | None = None,
+    limits: Limits | None = None,
 ) -> JsonSchema:
     """The texts that are JSON and fulfil a schema.
 
@@ -222,7 +224,7 @@ def json_schema(
     dialect: the draft, whatever `$schema` says: "draft4", "draft6", "draft7", "draft2019-09", "draft2020-12",
       "openapi-3.0" (with `nullable`); or "openai-strict": refuse what is outside the subset that OpenAI's strict mode
       takes.
-    budget: seconds and memory that reading may take, and a way to cancel it; by default 20 s and 2 GB.
+    limits: seconds and memory that reading may take, and a way to cancel it; by default 20 s and 2 GB.
 
     Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it),
     LimitError.
@@ -247,7 +249,7 @@ def json_schema(
         raw, parse_with = described(schema)
     if strict:
         check_strict(raw)
-    constraint = JsonSchema(raw, options, registry, schema, parse_with, budget or Budget())
+    constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or Limits())
     constraint.computation  # noqa: B018  reads the schema: faults are raised here, not at the first use
     return constraint
 

@@ -44,7 +44,7 @@ DEFINITIONS = ("$defs", "definitions")
 FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
 
-class Rules(NamedTuple):
+class StrictRules(NamedTuple):
     """The subset in numbers and names; other providers copy it with other values (`RULES._replace(max_depth=5)`).
 
     keywords: what a subschema may hold. formats: values of `format`. max_depth: levels of objects and arrays.
@@ -65,7 +65,7 @@ class Rules(NamedTuple):
     max_large_enum_text: int = 15_000
 
 
-RULES = Rules()
+RULES = StrictRules()
 
 
 class Violation(NamedTuple):
@@ -111,7 +111,7 @@ class _Node(NamedTuple):
 class _Walk:
     """One walk: what was found, and the sums."""
 
-    def __init__(self, root: Any, rules: Rules) -> None:
+    def __init__(self, root: Any, rules: StrictRules) -> None:
         self.root = root
         self.rules = rules
         self.found: list[Violation] = []
@@ -298,12 +298,12 @@ class _Walk:
             yield _Node(inner, (*node.path, "properties", name), depth)
 
 
-def violations(schema: Any, rules: Rules = RULES) -> list[Violation]:
+def violations(schema: Any, rules: StrictRules = RULES) -> list[Violation]:
     """Everything in a schema (as JSON: a dict) that is outside the strict subset; empty if nothing is."""
     return _Walk(schema, rules).run()
 
 
-def check(schema: Any, rules: Rules = RULES) -> None:
+def check(schema: Any, rules: StrictRules = RULES) -> None:
     """Raise one SchemaError that lists everything outside the strict subset."""
     found = violations(schema, rules)
     if found:

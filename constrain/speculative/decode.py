@@ -29,7 +29,7 @@ from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.core.particles import Events, Particle, Particles
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, Fixed
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
 from constrain.speculative.drafters import drafter_named
 from constrain.speculative.drafting import Drafting
 from constrain.speculative.masks import TreeMasks, fill
@@ -196,7 +196,7 @@ class _Loop(Particles):
         asked = list(contexts.values())
         with self.job.clock.stage("draft"):
             alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
-            budgets = [Budget(0, 0)] * len(asked) if alike else self.options.controller.budget(asked)
+            budgets = [DraftBudget(0, 0)] * len(asked) if alike else self.options.controller.budget(asked)
             budgets = [b._replace(depth=min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
             drafts = [[]] * len(asked) if alike else self.drafting.propose(asked, budgets)
             chain = self.trees is None or not self.target.branching  # a long prompt is read without a mask over trees

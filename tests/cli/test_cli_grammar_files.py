@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from constrain.cli.constraints import SourceOptions
 
+from constrain.cli.constraints import SourceOptions
 from naive_grammar import member
 
 FILES = {

@@ -13,7 +13,7 @@ import constrain
 import vocabularies
 from constrain.engine import Matcher, TokenAutomaton
 from constrain.engine import batch as batches
-from constrain.engine.readers import Readers
+from constrain.engine.readers import ReaderCount
 from constrain.errors import ConstrainError
 from constrain.kernels import batch as kernels
 from small_grammars import JSON
@@ -213,7 +213,7 @@ def test_every_row_is_taken_once() -> None:
 
 
 def test_forgetting_waits_for_readers() -> None:
-    readers = Readers()
+    readers = ReaderCount()
     readers.enter()
     readers.enter()
     passed = threading.Event()

@@ -12,7 +12,7 @@ import vocabularies
 from constrain.cfg.rules import Nonterminal
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine import inspect as anatomy
-from constrain.engine.automaton import Rules, TokenAutomaton
+from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.kernels import arena, chains, earley
 from constrain.schema.write.lower_objects import CHAIN
 
@@ -91,7 +91,7 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
     assert places == 2 * n - (len(rules.chains) - 1) + 3 * chained  # all but the first of each later chain
 
 
-def compare(automaton: TokenAutomaton, rules: Rules) -> int:
+def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
     """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
     places = 0
     for record, symbol in anatomy.symbols(automaton, rules).items():

@@ -18,7 +18,7 @@ from constrain.sampling.core.draw import Chance
 from constrain.sampling.core.potentials import Potential, predicate
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.methods import awrs
-from constrain.sampling.methods.awrs import Choice, TokenRejection, failures, settle
+from constrain.sampling.methods.awrs import TokenChoice, TokenRejection, failures, settle
 from constrain.sampling.methods.smc import AWRS
 from toy_model import TableModel
 
@@ -41,7 +41,7 @@ OPTIONS = {
 }
 
 
-def choose(log_probs: torch.Tensor, valid: set[int], options: TokenRejection, draw: Draw) -> Choice:
+def choose(log_probs: torch.Tensor, valid: set[int], options: TokenRejection, draw: Draw) -> TokenChoice:
     asked: list[int] = []
 
     def check(pairs: list[tuple[int, int]]) -> list[bool]:

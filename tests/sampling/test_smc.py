@@ -20,7 +20,7 @@ from constrain.sampling.core.potentials import Potential, predicate
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.methods.awrs import TokenRejection
-from constrain.sampling.methods.exact import Table
+from constrain.sampling.methods.exact import MemberTable
 from constrain.sampling.methods.smc import SMC
 from toy_model import TableModel, tiny_llama, tiny_tokenizer
 
@@ -307,7 +307,7 @@ def test_a_real_model_is_estimated_without_bias() -> None:
     """E[w 1(x)] = p(x) within the noise of 500 outputs, for each text and each way to spell it in tokens."""
     rows = 500
     job = job_of_a_real_model("true|null|00|[a-c]", ["the "] * rows, 7, Settings(max_tokens=5, temperature=4.0))
-    table = Table(shaped(job), 0, limit=1000, batch=64)
+    table = MemberTable(shaped(job), 0, limit=1000, batch=64)
     samples = drive(SMC(particles=3, ess_threshold=1, resampling="stratified"), job)
     drawn = [(tuple(sample.tokens), math.exp(sample.log_weight - table.log_mass)) for sample in samples]
     assert len(table.members) == 13

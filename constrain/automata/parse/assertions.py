@@ -58,14 +58,14 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Sequence:
+class PatternSequence:
     """One after the other."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
-class Choice:
+class PatternChoice:
     """Any of the parts."""
 
     parts: tuple[Tree, ...]
@@ -81,7 +81,7 @@ class Loop:
 
 
 Assertion = Near | Look
-Tree = Node | Near | Look | Sequence | Choice | Loop
+Tree = Node | Near | Look | PatternSequence | PatternChoice | Loop
 
 
 def start(index: int) -> Near:
@@ -140,7 +140,7 @@ def sequence(parts: ListOf[Tree]) -> Tree:
     merged: list[Tree] = []
     run: list[Node] = []
     for part in parts:
-        for each in part.parts if isinstance(part, Sequence) else (part,):
+        for each in part.parts if isinstance(part, PatternSequence) else (part,):
             if isinstance(each, Node):
                 run.append(each)
             else:
@@ -151,7 +151,7 @@ def sequence(parts: ListOf[Tree]) -> Tree:
         return in_sequence(run)
     merged += [in_sequence(run)] if run else []
     merged = [part for part in merged if part != EPSILON]
-    return merged[0] if len(merged) == 1 else Sequence(tuple(merged))
+    return merged[0] if len(merged) == 1 else PatternSequence(tuple(merged))
 
 
 def choice(parts: ListOf[Tree]) -> Tree:
@@ -159,7 +159,7 @@ def choice(parts: ListOf[Tree]) -> Tree:
     plain = [part for part in parts if isinstance(part, Node)]
     other = [part for part in parts if not isinstance(part, Node)]
     merged = [*other, *([alternate(*plain)] if plain and alternate(*plain) != EMPTY else [])]
-    return Choice(tuple(merged)) if len(merged) > 1 else merged[0] if merged else EMPTY
+    return PatternChoice(tuple(merged)) if len(merged) > 1 else merged[0] if merged else EMPTY
 
 
 def loop(body: Tree, low: int, high: int | None) -> Tree:
@@ -182,4 +182,4 @@ def mirror_tree(tree: Tree) -> Tree:
     if isinstance(tree, Loop):
         return Loop(mirror_tree(tree.body), tree.low, tree.high)
     parts = tuple(map(mirror_tree, tree.parts))
-    return Sequence(parts[::-1]) if isinstance(tree, Sequence) else Choice(parts)
+    return PatternSequence(parts[::-1]) if isinstance(tree, PatternSequence) else PatternChoice(parts)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from constrain.automata.parse import assertions
 from constrain.automata.parse.assertions import Near, Tree
-from constrain.automata.parse.parser import Flags, Kind, Reader, finish_pattern
+from constrain.automata.parse.parser import Flags, Kind, PatternParser, finish_pattern
 from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars
 from constrain.automata.unicode import casing, intervals
 from constrain.automata.unicode.classes import ASCII_DIGIT, ASCII_WORD, ECMA_LINE_END, ecma_space, unicode_property
@@ -35,7 +35,7 @@ def parse_ecma(pattern: str) -> Node:
     return finish_pattern(reader, assertions.sequence([ANY_TEXT, reader.read(), ANY_TEXT]))
 
 
-class EcmaReader(Reader):
+class EcmaReader(PatternParser):
     """The reader of ECMA-262 patterns."""
 
     closes_at_once = True  # `[]` matches nothing, `[^]` anything

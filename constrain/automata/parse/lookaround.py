@@ -22,11 +22,11 @@ from itertools import product
 
 from constrain.automata.parse.assertions import (
     Assertion,
-    Choice,
     Look,
     Loop,
     Near,
-    Sequence,
+    PatternChoice,
+    PatternSequence,
     Tree,
     assertion,
     choice,
@@ -131,9 +131,9 @@ def _solve_all(tree: Tree, closed: bool) -> list[tuple[Node, Node]]:
 
 def _lines(tree: Tree) -> list[Line]:
     """Spread out the choices that hold assertions."""
-    if isinstance(tree, Choice):
+    if isinstance(tree, PatternChoice):
         return _limited([line for part in tree.parts for line in _lines(part)], tree)
-    if isinstance(tree, Sequence):
+    if isinstance(tree, PatternSequence):
         spread: list[Line] = [[]]
         for part in tree.parts:
             spread = _limited([[*line, *more] for line, more in product(spread, _lines(part))], tree)
@@ -153,7 +153,13 @@ def _place(tree: Tree | Tempered) -> int:
     """Where the first assertion of a tree stands."""
     if isinstance(tree, Near | Look | Tempered):
         return tree.index
-    parts = tree.parts if isinstance(tree, Sequence | Choice) else (tree.body,) if isinstance(tree, Loop) else ()
+    parts = (
+        tree.parts
+        if isinstance(tree, PatternSequence | PatternChoice)
+        else (tree.body,)
+        if isinstance(tree, Loop)
+        else ()
+    )
     return min((_place(part) for part in parts if not isinstance(part, Node)), default=0)
 
 

@@ -38,7 +38,7 @@ class Flags:
 
 
 @dataclass
-class Frame:
+class OpenGroup:
     """An open group. branches: its finished alternatives; parts: the one being read; flags: those to go back to."""
 
     kind: Kind
@@ -52,14 +52,14 @@ class Frame:
         return assertions.choice([*self.branches, assertions.sequence(self.parts)])
 
 
-class Reader:
+class PatternParser:
     """Reads one pattern. A dialect fills in the methods below the line "the dialect's part"."""
 
     def __init__(self, text: str, flags: Flags) -> None:
         self.text = text
         self.at = 0
         self.flags = flags
-        self.frames = [Frame("group", 0, flags)]
+        self.frames = [OpenGroup("group", 0, flags)]
         self.repeatable = False  # may a quantifier follow?
 
     def fail(self, message: str, index: int, length: int = 1, fix: str | None = None) -> NoReturn:
@@ -118,7 +118,7 @@ class Reader:
 
     def push(self, kind: Kind, index: int) -> None:
         """Open a group; what follows belongs to it."""
-        self.frames.append(Frame(kind, index, self.flags))
+        self.frames.append(OpenGroup(kind, index, self.flags))
         self.repeatable = False
 
     def close_group(self, index: int) -> None:
@@ -131,7 +131,7 @@ class Reader:
         self.repeatable = True
         self.frames[-1].parts.append(self.finish(frame))
 
-    def finish(self, frame: Frame) -> Tree:
+    def finish(self, frame: OpenGroup) -> Tree:
         """The meaning of a group that was just closed."""
         tree = frame.tree()
         if frame.kind == "group":
@@ -185,7 +185,7 @@ class Reader:
             self.at += 1
         return self.text[start : self.at]
 
-    def repeat_last(self, frame: Frame, index: int, low: int, high: int | None) -> None:
+    def repeat_last(self, frame: OpenGroup, index: int, low: int, high: int | None) -> None:
         """Apply a quantifier, whose lazy `?` changes nothing for a language, to the last part."""
         if not self.repeatable:
             self.fail(
@@ -316,7 +316,7 @@ class Reader:
         raise NotImplementedError
 
 
-def finish_pattern(reader: Reader, tree: Tree) -> Node:
+def finish_pattern(reader: PatternParser, tree: Tree) -> Node:
     """The plain language of a whole pattern."""
     try:
         return lookaround.plain(tree)

@@ -18,7 +18,7 @@ import warnings
 
 from constrain.automata.parse import assertions
 from constrain.automata.parse.assertions import Look, Near, Tree
-from constrain.automata.parse.parser import Flags, Kind, Reader, finish_pattern
+from constrain.automata.parse.parser import Flags, Kind, PatternParser, finish_pattern
 from constrain.automata.shape import max_length, min_length, times
 from constrain.automata.syntax import ANY_CHAR, Chars, Node, Ranges, chars, literals
 from constrain.automata.unicode import casing, intervals
@@ -71,7 +71,7 @@ def _compiled_flags(pattern: str, flags: int) -> int:
         raise RegexError(f"{fault} ({pattern!r}, flags={flags!r})") from None
 
 
-class PythonReader(Reader):
+class PythonReader(PatternParser):
     """The reader of patterns that `re.compile` has accepted."""
 
     def skip_blank(self) -> bool:

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from constrain.cfg.build import Reading
 from constrain.cfg.ebnf import Expression, Sequence
-from constrain.cfg.readers.gbnf import BLANK_LINES, Reader, finish
+from constrain.cfg.readers.gbnf import BLANK_LINES, GbnfParser, finish
 
 _OPTIONS = re.compile(r'\[(?:[^\]"\n]|"(?:\\.|[^"\\\n])*")*\]')
 _OPTION = re.compile(r'[ \t]*([A-Za-z_]+)[ \t]*(?:=[ \t]*(?:"(?:\\.|[^"\\\n])*"|[^,"\s]+))?[ \t]*(?:,|$)')
@@ -41,7 +41,7 @@ def read_ebnf(text: str, *, start: str = "root") -> Reading:
     return replace(reading, findings=(*reading.findings, *reader.notes))
 
 
-class EbnfReader(Reader):
+class EbnfReader(GbnfParser):
     """notes: sentences about what was read and has no effect on the language."""
 
     NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")

@@ -35,10 +35,10 @@ def read_gbnf(text: str, *, start: str = "root") -> Reading:
     Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
     is nested too deeply.
     """
-    return finish(Reader(text), start)
+    return finish(GbnfParser(text), start)
 
 
-def finish(reader: Reader, start: str) -> Reading:
+def finish(reader: GbnfParser, start: str) -> Reading:
     """The grammar of a reader's text. Raises as `read_gbnf`."""
     try:
         rules = reader.read()
@@ -52,7 +52,7 @@ def finish(reader: Reader, start: str) -> Reading:
         raise LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own") from None
 
 
-class Reader:
+class GbnfParser:
     """Recursive descent over the text; `index` is where it stands.
 
     The class variables are what a similar format may have otherwise (`ebnf_reader`). BLANK: what separates the items of

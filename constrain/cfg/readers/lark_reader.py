@@ -32,7 +32,7 @@ from constrain.cfg.readers.lark_loader import load
 from constrain.cfg.readers.lark_terminals import bounds, literals, single_string, terminal_node, terminal_texts
 from constrain.cfg.rules import Lexer, Terminal
 from constrain.cfg.transform.analysis import nullable_node
-from constrain.cfg.transform.beside import settled
+from constrain.cfg.transform.beside import eliminate_context
 from constrain.cfg.transform.fold import reachable, references
 from constrain.cfg.transform.regular import WHOLE, with_blanks
 from constrain.errors import GrammarError, LimitError, span
@@ -108,7 +108,7 @@ class LarkRules:
             )
         reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place, layout=layout)
         if self.looking:
-            return replace(reading, grammar=settled(reading.grammar))
+            return replace(reading, grammar=eliminate_context(reading.grammar))
         if not parts:
             return reading
         if self.ignore:  # what is ignored may stand around a part, but not inside

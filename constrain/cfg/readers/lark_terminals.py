@@ -36,14 +36,14 @@ from constrain.cfg.readers.regex_shape import (
     sees_outside,
     split_after_lazy,
 )
-from constrain.cfg.rules import Beside
-from constrain.cfg.transform.beside import beside_of
+from constrain.cfg.rules import Context
+from constrain.cfg.transform.beside import contexts_of
 from constrain.errors import GrammarError, RegexError
 
 Place = Callable[[Token], str | None]
 
 
-def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Beside, ...]]:
+def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Context, ...]]:
     """The language of a terminal's tree (references resolved in place, as lark's loader leaves it), and which of its
     texts count between which characters, if it looks at these.
 
@@ -65,7 +65,7 @@ def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Beside, .
         fix = "remove it, and say in the rules what may follow"
         raise GrammarError(f"a terminal {reason}", place=place(first), fix=fix)
     if before or after:
-        beside = beside_of(whole, bool(before), bool(after))
+        beside = contexts_of(whole, bool(before), bool(after))
         return syntax.alternate(*(row.node for row in beside)), beside
     if lazy is None:
         return node, ()

@@ -24,7 +24,7 @@ from constrain.automata.parse.python import parse_python
 from constrain.automata.quotient import left_quotient, right_quotient
 from constrain.automata.syntax import ANY_TEXT, EMPTY, Node, Ranges
 from constrain.automata.unicode import intervals
-from constrain.cfg.rules import Beside, Grammar, Nonterminal, Symbol, Terminal
+from constrain.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.analysis import empty_node
 from constrain.cfg.transform.regular import spaced_out
 from constrain.cfg.transform.walk import alternatives_of
@@ -34,7 +34,7 @@ LIMIT = 20_000
 ANYWHERE: Ranges = intervals.ANY
 
 
-class State(NamedTuple):
+class Expectation(NamedTuple):
     """Between two lexemes. last: the class of the last character, -1 for the start of the text. after, may_end: what
     the next character has to be, and whether there may be none."""
 
@@ -46,7 +46,7 @@ class State(NamedTuple):
 # --- reading a terminal -----------------------------------------------------------------------------------------------
 
 
-def beside_of(pattern: str, before: bool, after: bool) -> tuple[Beside, ...]:
+def contexts_of(pattern: str, before: bool, after: bool) -> tuple[Context, ...]:
     """What a regex matches between which characters. before, after: does it look at those? Raises RegexError.
 
     Its texts with a character on either side are one regular language; cutting a character of each class off its ends
@@ -70,7 +70,7 @@ def beside_of(pattern: str, before: bool, after: bool) -> tuple[Beside, ...]:
             known = found.get((ranges, may_end, node), ((), False))
             found[ranges, may_end, node] = intervals.union(known[0], side), known[1] or at_start
     return tuple(
-        Beside(side, at_start, ranges, may_end, node)
+        Context(side, at_start, ranges, may_end, node)
         for (ranges, may_end, node), (side, at_start) in found.items()
         if not empty_node(node)
     )
@@ -117,7 +117,7 @@ def _without(a: Ranges, b: Ranges) -> Ranges:
 # --- the grammar ------------------------------------------------------------------------------------------------------
 
 
-def settled(grammar: Grammar) -> Grammar:
+def eliminate_context(grammar: Grammar) -> Grammar:
     """The same language without terminals that look beside them; nothing is ignored in it. Raises LimitError."""
     return _Product(spaced_out(grammar)).grammar()
 
@@ -127,18 +127,18 @@ class _Product:
         self.start = grammar.start
         sets = (row.before for terminal in terminals_of(grammar.start) for row in terminal.beside)
         self.classes = _classes(iter([each for each in sets if each != ANYWHERE]))
-        self.moves: dict[tuple[Terminal, State], list[tuple[Terminal, State]]] = {}
-        self.outs: dict[tuple[Nonterminal, State], dict[State, None]] = {}
-        self.made: dict[tuple[Nonterminal, State, State], Nonterminal] = {}
+        self.moves: dict[tuple[Terminal, Expectation], list[tuple[Terminal, Expectation]]] = {}
+        self.outs: dict[tuple[Nonterminal, Expectation], dict[Expectation, None]] = {}
+        self.made: dict[tuple[Nonterminal, Expectation, Expectation], Nonterminal] = {}
 
     def grammar(self) -> Grammar:
         """The product."""
-        begin = State(-1)
+        begin = Expectation(-1)
         self._reach(begin)
         ends = [state for state in self.outs[self.start, begin] if state.may_end]
         return Grammar(Nonterminal("start", lambda: [[self._made(self.start, begin, end)] for end in ends]))
 
-    def _reach(self, begin: State) -> None:
+    def _reach(self, begin: Expectation) -> None:
         """The states that each rule can lead to from each state that it is met in: the least fixed point."""
         self.outs[self.start, begin] = {}
         changed = True
@@ -159,19 +159,19 @@ class _Product:
                     fix="take the look-around from the edge of terminals, and say in the rules what may follow",
                 )
 
-    def _after(self, symbol: Symbol, state: State) -> list[State]:
+    def _after(self, symbol: Symbol, state: Expectation) -> list[Expectation]:
         if isinstance(symbol, Terminal):
             return [after for _, after in self._move(symbol, state)]
         return list(self.outs.setdefault((symbol, state), {}))
 
-    def _move(self, terminal: Terminal, state: State) -> list[tuple[Terminal, State]]:
+    def _move(self, terminal: Terminal, state: Expectation) -> list[tuple[Terminal, Expectation]]:
         """What a terminal may be in a state, and the state after it."""
         if (terminal, state) not in self.moves:
             self.moves[terminal, state] = list(self._moves(terminal, state))
         return self.moves[terminal, state]
 
-    def _moves(self, terminal: Terminal, state: State) -> Iterator[tuple[Terminal, State]]:
-        rows = terminal.beside or (Beside(ANYWHERE, True, ANYWHERE, True, terminal.node),)
+    def _moves(self, terminal: Terminal, state: Expectation) -> Iterator[tuple[Terminal, Expectation]]:
+        rows = terminal.beside or (Context(ANYWHERE, True, ANYWHERE, True, terminal.node),)
         for row in rows:
             met = row.at_start if state.last < 0 else intervals.common(self.classes[state.last], row.before)
             if not met:
@@ -179,7 +179,7 @@ class _Product:
             node = _beginning(row.node, state.after)
             for last, part in self._by_last(node):
                 if not empty_node(part):
-                    yield replace(terminal, node=part, beside=()), State(last, row.after, row.at_end)
+                    yield replace(terminal, node=part, beside=()), Expectation(last, row.after, row.at_end)
 
     def _by_last(self, node: Node) -> Iterator[tuple[int, Node]]:
         """(class of the last character, the texts that end so)."""
@@ -189,7 +189,7 @@ class _Product:
             ending = syntax.concat(ANY_TEXT, syntax.chars(self.classes[i]))
             yield i, node if len(met) == 1 else syntax.intersect(node, ending)
 
-    def _made(self, old: Nonterminal, begin: State, end: State) -> Nonterminal:
+    def _made(self, old: Nonterminal, begin: Expectation, end: Expectation) -> Nonterminal:
         if (old, begin, end) not in self.made:
             key = None if old.key is None else ("beside", old.key, begin, end)
             self.made[old, begin, end] = Nonterminal(
@@ -197,17 +197,17 @@ class _Product:
             )
         return self.made[old, begin, end]
 
-    def _alternatives(self, old: Nonterminal, begin: State, end: State) -> Sequence[Sequence[Symbol]]:
+    def _alternatives(self, old: Nonterminal, begin: Expectation, end: Expectation) -> Sequence[Sequence[Symbol]]:
         paths = [path for each in alternatives_of(old) for path in self._paths(tuple(each), begin, end)]
         return [list(path) for path in dict.fromkeys(paths)]
 
-    def _paths(self, symbols: tuple[Symbol, ...], state: State, end: State) -> Iterator[tuple[Symbol, ...]]:
+    def _paths(self, symbols: tuple[Symbol, ...], state: Expectation, end: Expectation) -> Iterator[tuple[Symbol, ...]]:
         """The ways from one state to another through some symbols."""
         if not symbols:
             yield from [()] if state == end else []
             return
         first, *others = symbols
-        steps: list[tuple[Symbol, State]]
+        steps: list[tuple[Symbol, Expectation]]
         if isinstance(first, Terminal):
             steps = [*self._move(first, state)]
         else:

@@ -24,7 +24,7 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job
 from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.sampler import check_count
-from constrain.sampling.core.trie import ARRAYS, Trie
+from constrain.sampling.core.trie import ARRAYS, PrefixTrie
 
 FORMAT = "constrain memory 1"
 
@@ -38,7 +38,7 @@ class Memory:
     def __init__(self, *, max_nodes: int = 1_000_000, max_targets: int = 1024) -> None:
         self.max_nodes = check_count("max_nodes", max_nodes, 2)
         self.max_targets = check_count("max_targets", max_targets)
-        self._tries: dict[str, Trie] = {}
+        self._tries: dict[str, PrefixTrie] = {}
         self._named = True
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class Memory:
         memory._named = False
         return memory
 
-    def trie(self, job: Job, row: int) -> Trie:
+    def trie(self, job: Job, row: int) -> PrefixTrie:
         """What is known of the target of a row; empty at first.
 
         Raises ConstrainError: nobody said which constraint the job has (`Job.constraint_key`).
@@ -68,7 +68,7 @@ class Memory:
                 fix="set Job.constraint_key to something that tells this constraint, on this vocabulary, from others",
             )
         key = _key(job, row)
-        trie = self._tries.pop(key, None) or Trie(self.max_nodes)
+        trie = self._tries.pop(key, None) or PrefixTrie(self.max_nodes)
         self._tries[key] = trie  # the latest is last
         if len(self._tries) > self.max_targets:
             del self._tries[next(iter(self._tries))]
@@ -98,7 +98,7 @@ class Memory:
                 memory = cls(max_nodes=header["max_nodes"], max_targets=header["max_targets"])
                 for number, key in enumerate(header["keys"]):
                     arrays = {name: file[f"{number}.{name}"] for name in ARRAYS}
-                    memory._tries[key] = Trie.of_arrays(arrays, memory.max_nodes)
+                    memory._tries[key] = PrefixTrie.of_arrays(arrays, memory.max_nodes)
         except (ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
             raise ConstrainError(
                 f"{os.fspath(path)} is no saved memory: {str(error).splitlines()[0] if str(error) else error!r}",

@@ -62,15 +62,15 @@ class Potential:
 
     def __mul__(self, other: Potential) -> Potential:
         """The potential whose weights are the products; put the cheaper factor first."""
-        return Product([self, other]) if isinstance(other, Potential) else NotImplemented
+        return PotentialProduct([self, other]) if isinstance(other, Potential) else NotImplemented
 
 
-class Product(Potential):
+class PotentialProduct(Potential):
     """Factors in order: a text that one rules out is not shown to the next."""
 
     def __init__(self, factors: Sequence[Potential]) -> None:
         self.factors: list[Potential] = [
-            each for f in factors for each in (f.factors if isinstance(f, Product) else [f])
+            each for f in factors for each in (f.factors if isinstance(f, PotentialProduct) else [f])
         ]
 
     @property

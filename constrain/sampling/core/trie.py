@@ -33,7 +33,7 @@ UNVISITED, VISITED, COMPLETE = 0, 1, 2
 ARRAYS = ("parent", "token", "log_p", "log_rest", "status")
 
 
-class Trie:
+class PrefixTrie:
     """Nodes are numbers; a child has a higher one than its parent.
 
     parent, token: the edge to the node. log_p: log p(token | parent). log_rest: log mass of the allowed tokens of
@@ -143,7 +143,7 @@ class Trie:
         }
 
     @classmethod
-    def of_arrays(cls, arrays: dict[str, NDArray[np.generic]], max_nodes: int) -> Trie:
+    def of_arrays(cls, arrays: dict[str, NDArray[np.generic]], max_nodes: int) -> PrefixTrie:
         """The trie that `arrays` described. Raises ConstrainError: they describe no trie."""
         columns = [arrays[name].tolist() for name in ARRAYS]
         if not columns[0] or len({len(column) for column in columns}) > 1:

@@ -23,7 +23,7 @@ from constrain.sampling.core.memory import Memory
 from constrain.sampling.core.particles import Stems
 from constrain.sampling.core.sampler import Sampler, check_count, check_share
 from constrain.sampling.core.shape import shaped
-from constrain.sampling.core.trie import Trie
+from constrain.sampling.core.trie import PrefixTrie
 from constrain.sampling.methods.attempts import Attempt, run_round
 
 
@@ -73,7 +73,7 @@ class ASAp(Sampler):
             samples[row].attempts += draws
         return samples
 
-    def _warm_up(self, job: Job, stems: Stems, tries: list[Trie]) -> list[tuple[int, int, int, int]]:
+    def _warm_up(self, job: Job, stems: Stems, tries: list[PrefixTrie]) -> list[tuple[int, int, int, int]]:
         """Draws for each target, counted for its first row: (row, forwards, masks, draws)."""
         first = {id(trie): row for row, trie in reversed(list(enumerate(tries)))}
         spent = []

@@ -27,7 +27,7 @@ from constrain.sampling.core.draw import NO_TOKEN
 from constrain.sampling.core.job import Job
 from constrain.sampling.core.particles import Particle, Particles, Stems
 from constrain.sampling.core.step import CACHED, Step, log_total_of
-from constrain.sampling.core.trie import ROOT, UNTRACKED, Trie
+from constrain.sampling.core.trie import ROOT, UNTRACKED, PrefixTrie
 
 
 class Attempt(Particle):
@@ -37,7 +37,7 @@ class Attempt(Particle):
     succeed is Z / θ.
     """
 
-    def __init__(self, job: Job, row: int, stream: int, trie: Trie | None) -> None:
+    def __init__(self, job: Job, row: int, stream: int, trie: PrefixTrie | None) -> None:
         super().__init__(job, row, stream)
         self.trie = trie
         self.node = ROOT if trie is not None else UNTRACKED

@@ -58,10 +58,10 @@ ONE_BY_ONE = 4  # draws from many candidates before an order of all that are lef
 MANY = 1 << 14
 RESUM = 1e-3  # a mass is summed anew when so little of it is left, before rounding shows
 
-Checks = Generator[list[int], list[bool], "Choice"]  # yields candidates to check, is sent whether they are valid
+Checks = Generator[list[int], list[bool], "TokenChoice"]  # yields candidates to check, is sent whether they are valid
 
 
-class Choice(NamedTuple):
+class TokenChoice(NamedTuple):
     """candidate: the chosen one, None when dead. log_weight: log ŵ. checks: candidates that were checked."""
 
     candidate: int | None
@@ -124,10 +124,10 @@ class TokenRejection:
             options.append((tail.candidate, tail.log_weight))
         checks = len(head) + tail.checks
         if not options:
-            return Choice(None, -math.inf, checks)
+            return TokenChoice(None, -math.inf, checks)
         logs = torch.tensor([log for _, log in options], dtype=torch.float64)
         chosen = chance(logs.softmax(0)) if len(options) > 1 else 0
-        return Choice(options[chosen][0], float(logs.logsumexp(0)), checks)
+        return TokenChoice(options[chosen][0], float(logs.logsumexp(0)), checks)
 
     def _tail(self, pool: _Pool, chance: Chance) -> Checks:
         if self.estimator == "recursive":
@@ -233,13 +233,13 @@ def _recursive(pool: _Pool, chance: Chance, looks: int | None, max_checks: float
         checks += 1
         if is_valid:
             if checks == max_checks:
-                return Choice(drawn.candidate, drawn.log_mass, checks)
+                return TokenChoice(drawn.candidate, drawn.log_mass, checks)
             rest = int(min(looks or checks, max_checks - checks, drawn.left))
             log_rest = yield from _des_raj(order, rest)
-            return Choice(drawn.candidate, _log_add(drawn.log_prob, log_rest), checks + rest)
+            return TokenChoice(drawn.candidate, _log_add(drawn.log_prob, log_rest), checks + rest)
         if checks == max_checks:
             break
-    return Choice(None, -math.inf, checks)
+    return TokenChoice(None, -math.inf, checks)
 
 
 def _des_raj(order: Iterator[_Drawn], looks: int) -> Generator[list[int], list[bool], float]:
@@ -293,11 +293,11 @@ def _geometric(pool: _Pool, chance: Chance, accepts: int, max_rejects: float) ->
             result = drawn if result is None else result
         accepted += 1
     if result is None:
-        return Choice(None, -math.inf, checks)
+        return TokenChoice(None, -math.inf, checks)
     log_weight = (
         math.log(min(accepts - 1, accepted)) - math.log(accepted + rejected - 1) if accepted > 1 or rejected else 0.0
     )
-    return Choice(result, log_all + log_weight, checks)
+    return TokenChoice(result, log_all + log_weight, checks)
 
 
 def failures(log_success: float, chance: Callable[[torch.Tensor], int], most: float = math.inf) -> float:
@@ -330,12 +330,12 @@ def _log_add(a: float, b: float) -> float:
     return top if top == -math.inf else top + math.log(math.exp(a - top) + math.exp(b - top))
 
 
-def settle(choices: Sequence[Checks], check: Callable[[list[tuple[int, int]]], list[bool]]) -> list[Choice]:
+def settle(choices: Sequence[Checks], check: Callable[[list[tuple[int, int]]], list[bool]]) -> list[TokenChoice]:
     """Run several choices side by side, so that what they want checked is checked in one call.
 
     check: (which choice, which candidate) pairs → whether each is valid
     """
-    done: dict[int, Choice] = {}
+    done: dict[int, TokenChoice] = {}
     answers: dict[int, list[bool] | None] = dict.fromkeys(range(len(choices)))
     while answers:
         asked: dict[int, list[int]] = {}

@@ -27,7 +27,7 @@ from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.core.step import Step, log_total_of
-from constrain.sampling.methods.tractable import Product, Tractable
+from constrain.sampling.methods.tractable import ModelProduct, Tractable
 
 
 class Exact(Sampler):
@@ -56,16 +56,16 @@ class Exact(Sampler):
     def _draw(self, job: Job, rows: list[int]) -> dict[int, Sample]:
         """Samples of rows with one target."""
         if isinstance(job.model, Tractable):
-            product = Product(job, rows[0], job.model, self.limit)
+            product = ModelProduct(job, rows[0], job.model, self.limit)
             return {row: product.draw(job.streams[row]) for row in rows}
-        table = Table(job, rows[0], limit=self.limit, batch=self.batch)
+        table = MemberTable(job, rows[0], limit=self.limit, batch=self.batch)
         if table.log_mass == -math.inf:
             return {row: table.sample(None) for row in rows}
         law = torch.tensor([[math.exp(each.log_prob - table.log_mass) for each in table.members]], dtype=torch.float64)
         return {row: table.sample(int(job.draw(law, [job.streams[row]])[0])) for row in rows}
 
 
-class Table:
+class MemberTable:
     """All members of a row's language, in no order, as samples with `log_prob`. log_mass: log Z."""
 
     def __init__(self, job: Job, row: int, *, limit: int, batch: int) -> None:

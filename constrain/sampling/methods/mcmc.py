@@ -35,7 +35,7 @@ from constrain.sampling.core.potentials import Asked, Potential
 from constrain.sampling.core.resampling import log_mean
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
-from constrain.sampling.methods.sir import Begun, masked_draws, weigh
+from constrain.sampling.methods.sir import DrawStart, masked_draws, weigh
 
 PROPOSALS = ("restart", "uniform", "priority")
 CUT, ACCEPT = 0, 1  # numbers of a chain's streams; proposal j draws from 2 + j
@@ -59,7 +59,7 @@ class MCMC(Sampler):
     def run(self, job: Job) -> list[Sample]:
         """The last state of a chain a row."""
         job = shaped(job)
-        chains = [Chain(row, stream) for row, stream in enumerate(job.streams)]
+        chains = [MarkovChain(row, stream) for row, stream in enumerate(job.streams)]
         if self.proposal == "restart":
             begun = [chain.begin(j) for chain in chains for j in range(self.steps + 1)]
             drawn = self._draw(job, begun)
@@ -76,13 +76,13 @@ class MCMC(Sampler):
                 self.advance(job, chains)
         return [chain.output(log_mean(chain.weights) if self.proposal == "restart" else None) for chain in chains]
 
-    def advance(self, job: Job, chains: Sequence[Chain]) -> None:
+    def advance(self, job: Job, chains: Sequence[MarkovChain]) -> None:
         """One step of every chain; the job must be `shaped`."""
         proposed = self._draw(job, [self._cut(job, chain) for chain in chains])
         for chain, sample in zip(chains, proposed, strict=True):
             self.move(job, chain, sample)
 
-    def move(self, job: Job, chain: Chain, proposed: Sample) -> None:
+    def move(self, job: Job, chain: MarkovChain, proposed: Sample) -> None:
         """Accept the proposed sample, or stay."""
         chain.count(proposed)
         log_ratio = self._log_ratio(chain.state, proposed)
@@ -93,14 +93,14 @@ class MCMC(Sampler):
         chain.accepted += accept == 1
         chain.states.append(proposed if accept == 1 else chain.state)
 
-    def _draw(self, job: Job, begun: Sequence[Begun]) -> list[Sample]:
+    def _draw(self, job: Job, begun: Sequence[DrawStart]) -> list[Sample]:
         drawn = masked_draws(job, begun)
         asked = weigh(job, drawn, [each.row for each in begun], self.potential)
         for sample in drawn:
             sample.evaluations = int(asked is not None and sample.finish_reason == "stop")
         return drawn
 
-    def _cut(self, job: Job, chain: Chain) -> Begun:
+    def _cut(self, job: Job, chain: MarkovChain) -> DrawStart:
         """Where the next proposal of a chain begins."""
         state = chain.state
         if state.log_weight == -math.inf:
@@ -139,7 +139,7 @@ class MCMC(Sampler):
 
 
 @dataclass
-class Chain:
+class MarkovChain:
     """The states of one row's chain so far."""
 
     row: int
@@ -156,9 +156,9 @@ class Chain:
     def state(self) -> Sample:
         return self.states[-1]
 
-    def begin(self, number: int, tokens: Sequence[int] = (), trace: Sequence = ()) -> Begun:
+    def begin(self, number: int, tokens: Sequence[int] = (), trace: Sequence = ()) -> DrawStart:
         """The start of proposal `number`, which keeps these tokens."""
-        return Begun(self.row, substream(self.stream, 2 + number), tokens, trace)
+        return DrawStart(self.row, substream(self.stream, 2 + number), tokens, trace)
 
     def enter(self, first: Sample) -> None:
         """Begin the chain at a sample."""

@@ -19,7 +19,7 @@ from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Stems
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
-from constrain.sampling.core.trie import Trie
+from constrain.sampling.core.trie import PrefixTrie
 from constrain.sampling.methods.attempts import Attempt, run_round
 
 
@@ -42,7 +42,7 @@ class Rejection(Sampler):
         return first_accepted(shaped(job), [None] * len(job.prompts), attempts=self.attempts, batch=self.batch)
 
 
-def first_accepted(job: Job, tries: Sequence[Trie | None], *, attempts: int, batch: int) -> list[Sample]:
+def first_accepted(job: Job, tries: Sequence[PrefixTrie | None], *, attempts: int, batch: int) -> list[Sample]:
     """For each row the first of its attempts that succeeds.
 
     job: shaped. tries: of each row. attempts: at most, for a row. batch: attempts of a round, of all rows together.
@@ -71,7 +71,7 @@ def first_accepted(job: Job, tries: Sequence[Trie | None], *, attempts: int, bat
     return [row.sample(tries[row.number]) for row in rows]
 
 
-def _empty(trie: Trie | None) -> bool:
+def _empty(trie: PrefixTrie | None) -> bool:
     """It is proven that the model gives no member any mass."""
     return trie is not None and trie.bounds[1] == -math.inf
 
@@ -101,7 +101,7 @@ class _Row:
                 self.last = attempt
         self.running = []
 
-    def sample(self, trie: Trie | None) -> Sample:
+    def sample(self, trie: PrefixTrie | None) -> Sample:
         """The output of the row. Z is estimated by successes / Σ 1/θ, within what is proven."""
         attempt = self.chosen or self.last
         assert attempt is not None

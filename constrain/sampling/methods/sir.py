@@ -43,7 +43,7 @@ class SIR(Sampler):
         """One sample a row, drawn from N, which are its `population`."""
         job = shaped(job)
         rows = range(len(job.prompts))
-        begun = [Begun(row, substream(job.streams[row], j)) for row in rows for j in range(self.samples)]
+        begun = [DrawStart(row, substream(job.streams[row], j)) for row in rows for j in range(self.samples)]
         drawn = masked_draws(job, begun)
         asked = weigh(job, drawn, [each.row for each in begun], self.potential)
         outputs = []
@@ -80,7 +80,7 @@ def forwards_of(batch: Sequence[Sample]) -> int:
 
 
 @dataclass
-class Begun:
+class DrawStart:
     """Where a masked draw begins: a row of the job, its stream, and tokens (with their records) that it keeps."""
 
     row: int
@@ -89,7 +89,7 @@ class Begun:
     trace: Sequence[TokenRecord] = ()
 
 
-def masked_draws(job: Job, begun: Sequence[Begun]) -> list[Sample]:
+def masked_draws(job: Job, begun: Sequence[DrawStart]) -> list[Sample]:
     """Masked decoding of many sequences in one batch; only what can still be a member that fits is allowed.
 
     log_weight: log p(x) / q(x), kept tokens included. The job must be `shaped`.
@@ -112,7 +112,7 @@ def masked_draws(job: Job, begun: Sequence[Begun]) -> list[Sample]:
     return [particle.sample for particle in particles]
 
 
-def _particle(job: Job, begun: Begun) -> Particle:
+def _particle(job: Job, begun: DrawStart) -> Particle:
     particle = Particle(job, begun.row, begun.stream)
     for record in begun.trace:
         particle.record(record, record.log_prob_raw - record.log_prob_sampled)

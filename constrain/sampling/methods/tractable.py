@@ -168,7 +168,7 @@ class _Session:
         return _Session(self.model, [list(self.rows[row]) for row in rows])
 
 
-class Product:
+class ModelProduct:
     """A tractable model times the constraint of a row: β, and draws from the target. log_mass: log Z."""
 
     def __init__(self, job: Job, row: int, model: Tractable, limit: int) -> None:

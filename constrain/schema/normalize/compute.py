@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from constrain.automata.syntax import ANY_TEXT, EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
 from constrain.schema.read.document import Document, Site
-from constrain.schema.read.limits import Budget
+from constrain.schema.read.limits import Limits
 from constrain.schema.sets.algebra import (
     EVERYTHING,
     FALSE,
@@ -80,9 +80,9 @@ class _Located:
 class Computation:
     """Normal forms, shapes and emptiness of one document, all memoised."""
 
-    def __init__(self, document: Document, budget: Budget) -> None:
+    def __init__(self, document: Document, limits: Limits) -> None:
         self.document = document
-        self.budget = budget
+        self.limits = limits
         self._normals: dict[Conj, Normal] = {TRUE: EVERYTHING, FALSE: NOTHING}
         self._atoms: dict[tuple[int, bool], Normal] = {}
         self._open: set[tuple[int, bool]] = set()
@@ -159,7 +159,7 @@ class Computation:
 
     def _count(self, pairs: int) -> None:
         self._work += pairs
-        self.budget.check(max(1, pairs))
+        self.limits.check(max(1, pairs))
         if self._work > MAX_WORK:
             raise LimitError(
                 f"combining the alternatives of this schema takes more than {MAX_WORK} steps",

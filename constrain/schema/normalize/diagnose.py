@@ -14,7 +14,7 @@ from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.schema.normalize.compute import Computation
 from constrain.schema.read.document import Site
 from constrain.schema.read.keywords import KEYWORDS
-from constrain.schema.read.reader import Reader
+from constrain.schema.read.reader import SchemaReader
 from constrain.schema.sets.algebra import Conj
 
 Probe = Callable[[Any], bool]  # does anything fulfil this schema, put in the place of the root?
@@ -28,7 +28,7 @@ PAIRS = [
 ]
 
 
-def unsatisfiable(computation: Computation, reader: Reader, probe: Probe) -> ConstrainError:
+def unsatisfiable(computation: Computation, reader: SchemaReader, probe: Probe) -> ConstrainError:
     """The error for an empty root, at the deepest place that explains it. reader: what read its document."""
     site = reader.document.root_site
     seen = {id(site.raw)}
@@ -72,7 +72,7 @@ def _helps(site: Site, keyword: str, probe: Probe) -> bool:
         return False
 
 
-def _empty_parts(computation: Computation, reader: Reader, site: Site) -> Iterator[Site]:
+def _empty_parts(computation: Computation, reader: SchemaReader, site: Site) -> Iterator[Site]:
     """Required properties and items of a subschema that are themselves empty."""
     raw = site.raw if isinstance(site.raw, dict) else {}
     properties = raw.get("properties", {})
@@ -84,7 +84,7 @@ def _empty_parts(computation: Computation, reader: Reader, site: Site) -> Iterat
         yield from _if_empty(computation, reader, site, items, "items")
 
 
-def _if_empty(computation: Computation, reader: Reader, site: Site, raw: Any, *steps: str) -> Iterator[Site]:
+def _if_empty(computation: Computation, reader: SchemaReader, site: Site, raw: Any, *steps: str) -> Iterator[Site]:
     conj: Conj = reader.conj(raw, site, steps)
     if not computation.inhabited(conj):
         inner = computation.document.site_of(conj) if isinstance(raw, dict) else None

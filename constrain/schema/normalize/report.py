@@ -12,7 +12,7 @@ from constrain.constraints.report import Entry
 from constrain.schema.formats.registry import FORMATS, NARROWED_FORMATS
 from constrain.schema.read.document import Options, Site
 from constrain.schema.read.keywords import KEYWORDS
-from constrain.schema.read.reader import Reader
+from constrain.schema.read.reader import SchemaReader
 
 HELPERS = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}
 NARROWED = {
@@ -21,7 +21,7 @@ NARROWED = {
 }
 
 
-def make_report(reader: Reader) -> list[Entry]:
+def make_report(reader: SchemaReader) -> list[Entry]:
     """Every keyword of every subschema that was reached, then the residues of JSON itself."""
     document = reader.document
     residual = {(id(site), keyword): note for site, keyword, note in document.residues}

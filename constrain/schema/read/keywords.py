@@ -17,14 +17,14 @@ from constrain.schema.read import keywords_containers as containers
 from constrain.schema.read import keywords_logic as logic
 from constrain.schema.read import keywords_unevaluated as unevaluated
 from constrain.schema.read import keywords_values as values
-from constrain.schema.read.reading import Reading
+from constrain.schema.read.reading import SubschemaReading
 from constrain.schema.sets.formula import Formula
 
 if TYPE_CHECKING:
     from constrain.schema.read.document import Site
-    from constrain.schema.read.reader import Reader
+    from constrain.schema.read.reader import SchemaReader
 
-Keyword = Callable[[Reading, Any], None]
+Keyword = Callable[[SubschemaReading, Any], None]
 
 KEYWORDS: dict[str, Keyword] = {
     "type": values.type_,
@@ -71,9 +71,9 @@ KEYWORDS: dict[str, Keyword] = {
 }
 
 
-def parse(reader: Reader, site: Site) -> Formula:
+def parse(reader: SchemaReader, site: Site) -> Formula:
     """The formula of a subschema. Raises SchemaError at this place for malformed or unsupported keywords."""
-    reading = Reading(reader, site)
+    reading = SubschemaReading(reader, site)
     lacks = site.dialect.lacks
     for name, value in site.raw.items():
         keyword = KEYWORDS.get(name) if isinstance(name, str) else _refuse_name(site, name)

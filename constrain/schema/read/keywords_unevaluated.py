@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from constrain.automata.syntax import ANY_TEXT, Node, alternate, complement
 from constrain.errors import ConstrainError, LimitError
 from constrain.schema.read.keywords_values import pattern_value
-from constrain.schema.read.reading import Reading
+from constrain.schema.read.reading import SubschemaReading
 from constrain.schema.sets.algebra import ANY_OBJECT, EVERYTHING, NOTHING, TRUE, ArrayBox, Conj, ObjectBox, both
 from constrain.schema.sets.formula import AllOf, AnyOf, Formula, Fulfils, Is
 
 if TYPE_CHECKING:
     from constrain.schema.read.document import Site
-    from constrain.schema.read.reader import Reader
+    from constrain.schema.read.reader import SchemaReader
 
 MAX_CASES = 500
 
@@ -79,7 +79,7 @@ class Case(NamedTuple):
         return self.guards <= other.guards and other.evaluated.within(self.evaluated)
 
 
-def unevaluatedProperties(reading: Reading, value: Any) -> None:
+def unevaluatedProperties(reading: SubschemaReading, value: Any) -> None:
     """What the properties fulfil that no other keyword evaluates."""
     conj = reading.child(value, "unevaluatedProperties")
     cases = _Cases(reading.reader, Keys(), _own_keys).of(reading.site, asked=True)
@@ -94,7 +94,7 @@ def unevaluatedProperties(reading: Reading, value: Any) -> None:
     _add(reading, cases, box)
 
 
-def unevaluatedItems(reading: Reading, value: Any) -> None:
+def unevaluatedItems(reading: SubschemaReading, value: Any) -> None:
     """What the items fulfil that no other keyword evaluates."""
     conj = reading.child(value, "unevaluatedItems")
     negate = reading.document.negation
@@ -109,7 +109,7 @@ def unevaluatedItems(reading: Reading, value: Any) -> None:
     _add(reading, _Cases(reading.reader, Items(), _own_items).of(reading.site, asked=True), box)
 
 
-def _add(reading: Reading, cases: list[Case], box: Callable[[Any], ArrayBox | ObjectBox]) -> None:
+def _add(reading: SubschemaReading, cases: list[Case], box: Callable[[Any], ArrayBox | ObjectBox]) -> None:
     """Add the union of the cases to what is read."""
     if any(case.evaluated.every and not case.guards for case in cases):
         return
@@ -140,7 +140,9 @@ class _Cases:
     nothing: what is evaluated by no keyword. own: what the keywords of one subschema evaluate by themselves.
     """
 
-    def __init__(self, reader: Reader, nothing: Evaluated, own: Callable[[Reader, Site, bool], Evaluated]) -> None:
+    def __init__(
+        self, reader: SchemaReader, nothing: Evaluated, own: Callable[[SchemaReader, Site, bool], Evaluated]
+    ) -> None:
         self.reader = reader
         self.none = Case(frozenset(), nothing)
         self.own = own
@@ -230,18 +232,18 @@ def _pruned(cases: Iterable[Case]) -> list[Case]:
     return kept
 
 
-def _own_keys(reader: Reader, site: Site, asked: bool) -> Keys:
+def _own_keys(reader: SchemaReader, site: Site, asked: bool) -> Keys:
     """What the keywords of one subschema evaluate of an object."""
     raw = site.raw
     if "additionalProperties" in raw or ("unevaluatedProperties" in raw and not asked):
         return Keys(every=True)
     patterns = raw.get("patternProperties", {})
-    reading = Reading(reader, site)
+    reading = SubschemaReading(reader, site)
     languages = frozenset(pattern_value(reading, "patternProperties", text) for text in patterns)
     return Keys(frozenset(raw.get("properties", {})), languages)
 
 
-def _own_items(reader: Reader, site: Site, asked: bool) -> Items:
+def _own_items(reader: SchemaReader, site: Site, asked: bool) -> Items:
     """What the keywords of one subschema evaluate of an array."""
     raw, dialect = site.raw, site.dialect
     tuples = isinstance(raw.get("items"), list) and dialect.array_items

@@ -10,7 +10,7 @@ from constrain.schema.formats.bounds import format_language
 from constrain.schema.formats.registry import CHECKED_LATER, FORMATS
 from constrain.schema.read.dialect import UNSTATED
 from constrain.schema.read.patterns import pattern_node
-from constrain.schema.read.reading import TYPES, Reading
+from constrain.schema.read.reading import TYPES, SubschemaReading
 from constrain.schema.sets.digits import is_regular
 from constrain.schema.sets.formula import Is
 from constrain.schema.sets.numbers import NumberBox, Rational, exact, is_number
@@ -19,7 +19,7 @@ from constrain.schema.sets.values import is_encodable, set_of_values
 NAMED_TYPES = TYPES | {"integer"}
 
 
-def type_(reading: Reading, value: Any) -> None:
+def type_(reading: SubschemaReading, value: Any) -> None:
     """One type or a list of types."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -34,19 +34,19 @@ def type_(reading: Reading, value: Any) -> None:
     reading.types = frozenset("number" if name == "integer" else name for name in names)
 
 
-def enum(reading: Reading, value: Any) -> None:
+def enum(reading: SubschemaReading, value: Any) -> None:
     """Any of the values."""
     if not isinstance(value, list):
         raise reading.site.error("enum is a list of values", 'write "enum": [...]', "enum")
     _constants(reading, value, "enum")
 
 
-def const(reading: Reading, value: Any) -> None:
+def const(reading: SubschemaReading, value: Any) -> None:
     """Exactly this value."""
     _constants(reading, [value], "const")
 
 
-def _constants(reading: Reading, values: list[Any], keyword: str) -> None:
+def _constants(reading: SubschemaReading, values: list[Any], keyword: str) -> None:
     try:
         normal = set_of_values(values, reading.document.constant)
     except ConstrainError as error:
@@ -58,7 +58,7 @@ def _constants(reading: Reading, values: list[Any], keyword: str) -> None:
     reading.formulas.append(Is(normal))
 
 
-def check_text(reading: Reading, text: Any, keyword: str) -> str:
+def check_text(reading: SubschemaReading, text: Any, keyword: str) -> str:
     """A text without lone surrogates: such a text has no UTF-8 spelling."""
     if not isinstance(text, str):
         raise reading.site.error(f"{keyword}: {text!r} is not a text", "use a text", keyword)
@@ -71,7 +71,7 @@ def check_text(reading: Reading, text: Any, keyword: str) -> str:
 # ------------------------------------------------------------------------------------------------------- numbers
 
 
-def number_value(reading: Reading, keyword: str, value: Any) -> Rational:
+def number_value(reading: SubschemaReading, keyword: str, value: Any) -> Rational:
     """The exact value of a numeric keyword."""
     if not is_number(value):
         raise reading.site.error(f"{keyword} is a number, not {value!r}", f"write a number after {keyword}", keyword)
@@ -83,19 +83,19 @@ def number_value(reading: Reading, keyword: str, value: Any) -> Rational:
         raise reading.site.error(f"{keyword}: {error}", f"write a number after {keyword}", keyword) from error
 
 
-def minimum(reading: Reading, value: Any) -> None:
+def minimum(reading: SubschemaReading, value: Any) -> None:
     """Not less than; with draft 4's `exclusiveMinimum: true`, greater than."""
     strict = reading.raw.get("exclusiveMinimum") is True
     reading.numbers.append(NumberBox(low=number_value(reading, "minimum", value), low_open=strict))
 
 
-def maximum(reading: Reading, value: Any) -> None:
+def maximum(reading: SubschemaReading, value: Any) -> None:
     """Not greater than; with draft 4's `exclusiveMaximum: true`, less than."""
     strict = reading.raw.get("exclusiveMaximum") is True
     reading.numbers.append(NumberBox(high=number_value(reading, "maximum", value), high_open=strict))
 
 
-def _is_draft4_flag(reading: Reading, keyword: str, value: Any) -> bool:
+def _is_draft4_flag(reading: SubschemaReading, keyword: str, value: Any) -> bool:
     """Draft 4 has booleans here, all later drafts have numbers; a schema that states no draft may have either."""
     dialect = reading.site.dialect
     if isinstance(value, bool) and (dialect.boolean_bounds or dialect is UNSTATED):
@@ -107,19 +107,19 @@ def _is_draft4_flag(reading: Reading, keyword: str, value: Any) -> bool:
     return False
 
 
-def exclusiveMinimum(reading: Reading, value: Any) -> None:
+def exclusiveMinimum(reading: SubschemaReading, value: Any) -> None:
     """Greater than."""
     if not _is_draft4_flag(reading, "exclusiveMinimum", value):
         reading.numbers.append(NumberBox(low=number_value(reading, "exclusiveMinimum", value), low_open=True))
 
 
-def exclusiveMaximum(reading: Reading, value: Any) -> None:
+def exclusiveMaximum(reading: SubschemaReading, value: Any) -> None:
     """Less than."""
     if not _is_draft4_flag(reading, "exclusiveMaximum", value):
         reading.numbers.append(NumberBox(high=number_value(reading, "exclusiveMaximum", value), high_open=True))
 
 
-def multipleOf(reading: Reading, value: Any) -> None:
+def multipleOf(reading: SubschemaReading, value: Any) -> None:
     """A multiple of a positive number; divisors that have no small automaton are checked afterwards."""
     step = number_value(reading, "multipleOf", value)
     if step <= 0:
@@ -134,7 +134,7 @@ def multipleOf(reading: Reading, value: Any) -> None:
 # ------------------------------------------------------------------------------------------------------- strings
 
 
-def count_value(reading: Reading, keyword: str, value: Any) -> int:
+def count_value(reading: SubschemaReading, keyword: str, value: Any) -> int:
     """A non-negative integer (1.0 is one)."""
     number = number_value(reading, keyword, value)
     if not isinstance(number, int) or number < 0:
@@ -142,22 +142,22 @@ def count_value(reading: Reading, keyword: str, value: Any) -> int:
     return number
 
 
-def minLength(reading: Reading, value: Any) -> None:
+def minLength(reading: SubschemaReading, value: Any) -> None:
     """At least so many characters (code points)."""
     reading.length = (count_value(reading, "minLength", value), reading.length[1])
 
 
-def maxLength(reading: Reading, value: Any) -> None:
+def maxLength(reading: SubschemaReading, value: Any) -> None:
     """At most so many characters (code points)."""
     reading.length = (reading.length[0], count_value(reading, "maxLength", value))
 
 
-def pattern(reading: Reading, value: Any) -> None:
+def pattern(reading: SubschemaReading, value: Any) -> None:
     """An ECMA-262 pattern that matches somewhere in the text."""
     reading.texts.append(pattern_value(reading, "pattern", value))
 
 
-def pattern_value(reading: Reading, keyword: str, value: Any):  # type: ignore[no-untyped-def]
+def pattern_value(reading: SubschemaReading, keyword: str, value: Any):  # type: ignore[no-untyped-def]
     """The language of texts that a pattern is found in."""
     if not isinstance(value, str):
         raise reading.site.error(f"{keyword} is a regular expression, not {value!r}", "write a text", keyword)
@@ -170,7 +170,7 @@ def pattern_value(reading: Reading, keyword: str, value: Any):  # type: ignore[n
         ) from error
 
 
-def format_(reading: Reading, value: Any) -> None:
+def format_(reading: SubschemaReading, value: Any) -> None:
     """A format that is known is asserted (unless `formats="annotate"`); others are annotations."""
     if not isinstance(value, str):
         raise reading.site.error(f"format is a name, not {value!r}", "write the name of a format", "format")

@@ -19,8 +19,8 @@ LOOKS = 32  # between two looks at the memory, which cost 20 µs
 
 
 @dataclass
-class Budget:
-    """Limits of one schema, for `json_schema(..., budget=...)`. A budget may be used again; each use starts anew.
+class Limits:
+    """Limits of one schema, for `json_schema(..., limits=...)`. A limits may be used again; each use starts anew.
 
     seconds: wall clock. megabytes: by how much the process may grow meanwhile (where /proc tells; else not limited).
     cancelled: asked now and then; if it says True, reading ends with a LimitError.
@@ -34,7 +34,7 @@ class Budget:
     _steps: int = field(default=0, repr=False, compare=False)
     _looks: int = field(default=0, repr=False, compare=False)
 
-    def start(self) -> Budget:
+    def start(self) -> Limits:
         """Begin to count."""
         self._end = float("inf") if self.seconds is None else time.perf_counter() + self.seconds
         self._most = 0.0  # known from the first look on
@@ -42,7 +42,7 @@ class Budget:
         return self
 
     def check(self, steps: int = 1) -> None:
-        """Count some steps. Raises LimitError when the budget is spent."""
+        """Count some steps. Raises LimitError when the limits is spent."""
         self._steps += steps
         if self._steps >= STEPS:
             self._steps = 0
@@ -54,7 +54,7 @@ class Budget:
         if time.perf_counter() > self._end:
             raise LimitError(
                 f"reading the schema takes more than {self.seconds:g} seconds",
-                fix="write fewer overlapping combinations (allOf, oneOf, not), or pass budget=Budget(seconds=...)",
+                fix="write fewer overlapping combinations (allOf, oneOf, not), or pass limits=Limits(seconds=...)",
             )
         self._looks += 1
         if self.megabytes is None or self._looks % LOOKS != 1:
@@ -64,7 +64,7 @@ class Budget:
         elif resident_megabytes() > self._most:
             raise LimitError(
                 f"reading the schema takes more than {self.megabytes:g} MB of memory",
-                fix="write fewer overlapping combinations (allOf, oneOf, not), or pass budget=Budget(megabytes=...)",
+                fix="write fewer overlapping combinations (allOf, oneOf, not), or pass limits=Limits(megabytes=...)",
             )
 
 

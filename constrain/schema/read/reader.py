@@ -23,7 +23,7 @@ from constrain.schema.read.document import Document, Options, Site, excerpt
 from constrain.schema.read.duplicates import SILENT, Contents
 from constrain.schema.read.dynamic import Dynamic, DynamicReference, dynamic_target, entered
 from constrain.schema.read.keywords import parse
-from constrain.schema.read.limits import Budget
+from constrain.schema.read.limits import Limits
 from constrain.schema.read.references import Scope, Target
 from constrain.schema.sets.algebra import FALSE, TRUE, Conj
 from constrain.schema.sets.formula import Formula, Is, combined
@@ -35,7 +35,7 @@ COMMON = frozenset(
 )
 
 
-class Reader:
+class SchemaReader:
     """What reading one schema remembers.
 
     dynamic: references depend on the way that led to them; if one does and this is False, `DynamicReference` is raised.
@@ -43,7 +43,7 @@ class Reader:
     """
 
     def __init__(
-        self, raw: Any, dialect: Dialect, options: Options, scope: Scope, budget: Budget, dynamic: bool = False,
+        self, raw: Any, dialect: Dialect, options: Options, scope: Scope, limits: Limits, dynamic: bool = False,
         noting: bool = False,
     ) -> None:  # fmt: skip
         self.dynamic = dynamic
@@ -60,7 +60,7 @@ class Reader:
         document.root = self._read(root)
         while self._queue:
             serial, content = self._queue.popleft()
-            budget.check()
+            limits.check()
             document.formulas[serial] = self._parsed(document.site(serial), content)
         self._refuse_loops()
         scope.shared.clear()  # it holds the scope itself

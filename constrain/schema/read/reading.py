@@ -29,12 +29,12 @@ from constrain.schema.sets.strings import meet_strings
 
 if TYPE_CHECKING:
     from constrain.schema.read.document import Site
-    from constrain.schema.read.reader import Reader
+    from constrain.schema.read.reader import SchemaReader
 
 TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
 
 
-class Reading:
+class SubschemaReading:
     """The state of reading one subschema.
 
     types: JSON types that stay allowed; numbers, texts, arrays: conditions to be intersected (an array condition None
@@ -43,7 +43,7 @@ class Reading:
       among them the boxes stand.
     """
 
-    def __init__(self, reader: Reader, site: Site) -> None:
+    def __init__(self, reader: SchemaReader, site: Site) -> None:
         self.reader = reader
         self.document = reader.document
         self.site = site

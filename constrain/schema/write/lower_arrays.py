@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from constrain.cfg.rules import Nonterminal, Repetition, Symbol
+from constrain.cfg.rules import ListRules, Nonterminal, Symbol
 from constrain.schema.sets.algebra import ArrayBox
 from constrain.schema.sets.shapes_arrays import ArrayShape, CountedArrays, State
 from constrain.schema.write.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
@@ -59,12 +59,12 @@ class _ArrayRules:
                 alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
         return alternatives
 
-    def repetition(self) -> Repetition | None:
+    def repetition(self) -> ListRules | None:
         """All that there is of a list of equals."""
         if not self.plain:
             return None
         gap = self.lowering.space
-        return Repetition(
+        return ListRules(
             key=(*self.key, "list"),
             name="items",
             part=self.shape.box.rest,
@@ -89,7 +89,7 @@ class _Items(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.alternatives(self.i, self.state)
 
-    def chain(self) -> Repetition | None:
+    def chain(self) -> ListRules | None:
         return None if self.i else self.rules.repetition()
 
     @property

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.cfg.rules import Chain, Nonterminal, Punctuation, Symbol, Terminal
+from constrain.cfg.rules import Nonterminal, ObjectRules, Punctuation, Symbol, Terminal
 from constrain.lazily import lazily
 from constrain.schema.formats.bounds import at_most
 from constrain.schema.sets.algebra import Conj, ObjectBox
@@ -45,7 +45,7 @@ FEW = 6  # shapes that stand side by side; of more, those with the same names ar
 CHAIN = 32  # declared properties whose rules the engine makes at once
 
 
-class Situation(NamedTuple):
+class ObjectState(NamedTuple):
     """Where in an object we are.
 
     done: with declared order the index of the next declared property (their number once open keys have begun), else
@@ -78,7 +78,7 @@ def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, 
         shape = computation.object_shape(part)
         if shape is not None:
             rules = make(lowering, shape, (*lowering.key(box), i))
-            start = Situation(0, 0, shape.all_pending, False)
+            start = ObjectState(0, 0, shape.all_pending, False)
             alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
     return alternatives
 
@@ -98,7 +98,7 @@ class _ObjectRules:
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
 
-    def following(self, at: Situation) -> Alternatives:
+    def following(self, at: ObjectState) -> Alternatives:
         """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
         alternatives: Alternatives = []
         if self.complete(at):
@@ -110,25 +110,25 @@ class _ObjectRules:
                 alternatives.append([_Member(self, at._replace(any_yet=True))])
         return alternatives
 
-    def complete(self, at: Situation) -> bool:
+    def complete(self, at: ObjectState) -> bool:
         """May the object end here?"""
         shape = self.shape
         return not at.pending and self.required_left(at) == 0 and (not shape.counts or at.size >= shape.low)
 
-    def viable(self, at: Situation) -> bool:
+    def viable(self, at: ObjectState) -> bool:
         """Can the object be completed from here?"""
         if not self.shape.counts and not at.pending:
             return True
         return self.shape.viable(self.required_left(at), self.available(at), at.size, at.pending)
 
-    def after(self, at: Situation, done: int, pending: Pending, is_open: bool = False) -> Situation:
+    def after(self, at: ObjectState, done: int, pending: Pending, is_open: bool = False) -> ObjectState:
         """The situation after one more property."""
         size = 0
         if self.shape.counts:
             size = at.size + 1 if self.shape.high is not None else min(at.size + 1, self.shape.low)
-        return Situation(done, size, pending, True, is_open or at.open_yet)
+        return ObjectState(done, size, pending, True, is_open or at.open_yet)
 
-    def open_pairs(self, at: Situation, done: int) -> Iterator[list[Symbol]]:
+    def open_pairs(self, at: ObjectState, done: int) -> Iterator[list[Symbol]]:
         """Members with open keys."""
         for language, conj, left in self.shape.entries(at.pending):
             then = self.after(at, done, left, is_open=True)
@@ -146,31 +146,31 @@ class _ObjectRules:
             self._open_keys[language] = known
         return known
 
-    def open_goes_on(self, at: Situation, done: int) -> bool:
+    def open_goes_on(self, at: ObjectState, done: int) -> bool:
         """May a member with an open key come next?"""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.entries(at.pending))
 
-    def chain(self, at: Situation) -> Chain | None:
+    def chain(self, at: ObjectState) -> ObjectRules | None:
         """The members from here on, as far as they are made at once."""
         return None
 
-    def place(self, at: Situation, is_member: bool) -> tuple[Hashable, int] | None:
+    def place(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
         """Where in a chain a situation is; is_member: that of its members, else of what may come."""
         return None
 
-    def goes_on(self, at: Situation) -> bool:
+    def goes_on(self, at: ObjectState) -> bool:
         """May a member come next?"""
         raise NotImplementedError
 
-    def members(self, at: Situation) -> Alternatives:
+    def members(self, at: ObjectState) -> Alternatives:
         """The members that may come next."""
         raise NotImplementedError
 
-    def required_left(self, at: Situation) -> int:
+    def required_left(self, at: ObjectState) -> int:
         """How many required properties are still to come."""
         raise NotImplementedError
 
-    def available(self, at: Situation) -> int:
+    def available(self, at: ObjectState) -> int:
         """How many declared properties may still come."""
         raise NotImplementedError
 
@@ -181,14 +181,14 @@ class _Members(Nonterminal):
     __slots__ = ("at", "rules")
     chained = True
 
-    def __init__(self, rules: _ObjectRules, at: Situation) -> None:
+    def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
         super().__init__("members", None, (*rules.key, "members", *at.key), True, at.open_yet)
         self.rules, self.at = rules, at
 
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
-    def chain(self) -> Chain | None:
+    def chain(self) -> ObjectRules | None:
         return None if self.at.any_yet else self.rules.chain(self.at)
 
     @property
@@ -202,14 +202,14 @@ class _Member(Nonterminal):
     __slots__ = ("at", "rules")
     chained = True
 
-    def __init__(self, rules: _ObjectRules, at: Situation) -> None:
+    def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
         super().__init__("member", None, (*rules.key, "member", *at.key), True, at.open_yet)
         self.rules, self.at = rules, at
 
     def expand(self) -> Alternatives:
         return self.rules.members(self.at)
 
-    def chain(self) -> Chain | None:
+    def chain(self) -> ObjectRules | None:
         return self.rules.chain(self.at)
 
     @property
@@ -226,13 +226,13 @@ class _InOrder(_ObjectRules):
         classes = self.shape.classes
         return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= CHAIN
 
-    def required_left(self, at: Situation) -> int:
+    def required_left(self, at: ObjectState) -> int:
         return self.shape.required_after[at.done]
 
-    def available(self, at: Situation) -> int:
+    def available(self, at: ObjectState) -> int:
         return len(self.shape.members) - at.done
 
-    def goes_on(self, at: Situation) -> bool:
+    def goes_on(self, at: ObjectState) -> bool:
         if not self.shape.counts and not at.pending:
             return at.done < len(self.shape.members) or bool(self.shape.classes)
         for i in range(at.done, len(self.shape.members)):
@@ -242,7 +242,7 @@ class _InOrder(_ObjectRules):
                 return False
         return self.open_goes_on(at, len(self.shape.members))
 
-    def members(self, at: Situation) -> Alternatives:
+    def members(self, at: ObjectState) -> Alternatives:
         if at.done == len(self.shape.members):
             return list(self.open_pairs(at, at.done))
         alternatives: Alternatives = []
@@ -251,12 +251,12 @@ class _InOrder(_ObjectRules):
         if self.viable(then):
             alternatives.append([*self.lowering.pair(key_terminal(name), conj), _Members(self, then)])
         if not self.shape.must[at.done]:
-            skipped = Situation(at.done + 1, at.size, at.pending, True, at.open_yet)
+            skipped = ObjectState(at.done + 1, at.size, at.pending, True, at.open_yet)
             if self.goes_on(skipped):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def chain(self, at: Situation) -> Chain | None:
+    def chain(self, at: ObjectState) -> ObjectRules | None:
         """See above. A chain begins at every CHAIN-th property."""
         shape, first, n = self.shape, at.done, len(self.shape.members)
         if not self._is_plain(at) or first % CHAIN or (first == n and at.any_yet):
@@ -269,7 +269,7 @@ class _InOrder(_ObjectRules):
                 texts += [name for name, _ in shape.box.named if name not in texts]
             parts.append(shape.classes[0][1])
         goes_on = stop < n or (shape.classes and not rest)
-        return Chain(
+        return ObjectRules(
             key=(*self.key, "chain", first),
             name="members",
             begins=not at.any_yet,
@@ -283,7 +283,7 @@ class _InOrder(_ObjectRules):
             punctuation=_punctuation(self.lowering.whitespace),
         )
 
-    def place(self, at: Situation, is_member: bool) -> tuple[Hashable, int] | None:
+    def place(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
         """See above."""
         n = len(self.shape.members)
         if self.shape.counts or at.pending or not at.any_yet:
@@ -298,7 +298,7 @@ class _InOrder(_ObjectRules):
             number += min(CHAIN, n - first)
         return ((*self.key, "chain", first), number) if not is_member or first == 0 or behind > first else None
 
-    def _is_plain(self, at: Situation) -> bool:
+    def _is_plain(self, at: ObjectState) -> bool:
         """Whether only the place in the order matters."""
         return not (self.shape.counts or at.pending or at.open_yet)
 
@@ -306,19 +306,19 @@ class _InOrder(_ObjectRules):
 class _AnyOrder(_ObjectRules):
     """Any order: the declared properties so far are remembered."""
 
-    def required_left(self, at: Situation) -> int:
+    def required_left(self, at: ObjectState) -> int:
         return sum(must for i, must in enumerate(self.shape.must) if not at.done >> i & 1)
 
-    def available(self, at: Situation) -> int:
+    def available(self, at: ObjectState) -> int:
         return len(self.shape.members) - at.done.bit_count()
 
-    def goes_on(self, at: Situation) -> bool:
+    def goes_on(self, at: ObjectState) -> bool:
         left = [i for i in range(len(self.shape.members)) if not at.done >> i & 1]
         return any(self.viable(self.after(at, at.done | 1 << i, at.pending)) for i in left) or self.open_goes_on(
             at, at.done
         )
 
-    def members(self, at: Situation) -> Alternatives:
+    def members(self, at: ObjectState) -> Alternatives:
         alternatives: Alternatives = []
         for i, (name, conj) in enumerate(self.shape.members):
             if not at.done >> i & 1:

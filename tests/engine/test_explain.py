@@ -6,30 +6,30 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.engine.explain import Situation, situation
+from constrain.engine.explain import Explanation, explain
 from small_grammars import JSON, STATEMENTS
 
 VALUES = ["STRING", "NUMBER", '"true"', '"false"', '"null"', '"{"', '"["']
 CASES = [
-    (JSON, "", Situation(VALUES, [], [], [])),
-    (JSON, "[1, ", Situation(VALUES, [], ['array: "," • value'], ["array", "value", "start"])),
+    (JSON, "", Explanation(VALUES, [], [], [])),
+    (JSON, "[1, ", Explanation(VALUES, [], ['array: "," • value'], ["array", "value", "start"])),
     (
         JSON,
         '{"a": [1',
-        Situation(
+        Explanation(
             ['","', '"]"'],
             ["NUMBER"],
             ["value: • NUMBER", 'array: value • ("," value)*'],
             ["array", "value", "pair", "object", "start"],
         ),
     ),
-    (JSON, '{"a": "x', Situation([], ["STRING"], ["value: • STRING"], ["pair", "object", "value", "start"])),
+    (JSON, '{"a": "x', Explanation([], ["STRING"], ["value: • STRING"], ["pair", "object", "value", "start"])),
     (
         STATEMENTS,
         "if a == ",
-        Situation(["NAME", "NUMBER", '"("'], [], ["expression: … • expression"], ["expression", "start"]),
+        Explanation(["NAME", "NUMBER", '"("'], [], ["expression: … • expression"], ["expression", "start"]),
     ),
-    ('start: "x"~3..5 "y"', "xx", Situation(['"x"'], [], [], [])),
+    ('start: "x"~3..5 "y"', "xx", Explanation(['"x"'], [], [], [])),
 ]
 
 
@@ -38,7 +38,7 @@ CASES = [
 def test_situations(text, prefix, expected, lexer):
     matcher = constrain.compile(constrain.grammar(text, lexer=lexer), vocabularies.tiny()).matcher()
     assert matcher.advance_bytes(prefix.encode())
-    found = situation(matcher)
+    found = explain(matcher)
     if "~" not in text:
         assert found == expected
     else:
@@ -53,7 +53,7 @@ def test_terminals_are_those_that_the_text_can_go_on_with():
     for prefix in ("", "[", "[1", "[1 ", '{"a"', '{"a":1', '{"a":1,', "[]"):
         matcher = constrain.compile(constraint, vocabularies.tiny()).matcher()
         assert matcher.advance_bytes(prefix.encode())
-        found = situation(matcher)
+        found = explain(matcher)
         for name, lead in leads.items():
             goes_on = name == "NUMBER" and "NUMBER" in found.go_on
             assert matcher.fork().advance_bytes(lead.encode()) == (name in found.begin or goes_on), (prefix, name)

@@ -12,7 +12,7 @@ import constrain
 import vocabularies
 from constrain.automata.syntax import literal
 from constrain.cfg.rules import Grammar, Nonterminal, Terminal
-from constrain.completion.length_budget import Closing
+from constrain.completion.length_budget import LengthBudget
 from constrain.completion.tokens_to_end import NEVER, Spellings
 from constrain.engine import compile as compile_source
 from constrain.errors import ConstrainError, LimitError
@@ -51,13 +51,13 @@ def test_every_text_is_closed_in_time(seed, least, lexer):
     ends is one of the language."""
     constraint = Made(random_grammar(random.Random(seed), lexer=lexer))
     compiled = compile_source(constraint, AB)
-    closing = Closing(compiled)
+    budget = LengthBudget(compiled)
     for most in (1, 2, 4, 5):
-        if closing.matcher().needs() > most:
+        if budget.matcher().needs() > most:
             with pytest.raises(ConstrainError, match=r"too small|no completion"):
-                closing.matcher(least, most)
+                budget.matcher(least, most)
             continue
-        matcher = closing.matcher(least, most)
+        matcher = budget.matcher(least, most)
         reached = all_texts(matcher, AB, most)
         beginnings = {tuple(tokens) for tokens, _ in reached}
         for tokens, done in reached:
@@ -65,7 +65,7 @@ def test_every_text_is_closed_in_time(seed, least, lexer):
             assert done or any(longer[:-1] == start for longer in beginnings)
             assert len(tokens) <= most
             if done and len(tokens) < least:  # only where nothing else could follow in time
-                again = closing.matcher(0, most)
+                again = budget.matcher(0, most)
                 assert all(again.advance(token) for token in tokens[:-1])
                 assert allowed(again, AB) == [6]
         if not least:
@@ -79,8 +79,8 @@ def test_masks_and_single_tokens_agree(seed):
     constraints = [constrain.grammar(JSON), constrain.grammar(STATEMENTS, lexer="greedy"), constrain.json_schema(True)]
     constraint = constraints[seed % 3]
     vocabulary = vocabularies.tiny()
-    closing = Closing(compile_source(constraint, vocabulary))
-    matcher = closing.matcher(rng.choice([0, 5]), 24)
+    budget = LengthBudget(compile_source(constraint, vocabulary))
+    matcher = budget.matcher(rng.choice([0, 5]), 24)
     while True:
         tokens = allowed(matcher, vocabulary)
         assert tokens
@@ -90,7 +90,7 @@ def test_masks_and_single_tokens_agree(seed):
         if token in vocabulary.eos_ids:
             break
     assert matcher.taken <= 24
-    assert compiled_matcher(closing.compiled, matcher.inner.text.decode()).is_accepting()
+    assert compiled_matcher(budget.compiled, matcher.inner.text.decode()).is_accepting()
 
 
 @pytest.mark.parametrize("name", ["sentencepiece32k", "tekken"])
@@ -98,12 +98,12 @@ def test_counts_of_groups_are_those_of_single_tokens(name):
     """`Horizon.after`, which decides most tokens at once, against reading each token."""
     vocabulary = getattr(vocabularies, name)()
     compiled = compile_source(constrain.grammar(JSON), vocabulary)
-    closing = Closing(compiled)
+    budget = LengthBudget(compiled)
     rng = random.Random(0)
     for text in ('{"a', '{"', "[1", "", '["é', '["\\'):
-        matcher = closing.matcher()
+        matcher = budget.matcher()
         matcher.inner.advance_bytes(text.encode())
-        counts = matcher._ask(closing.horizon.after)
+        counts = matcher._ask(budget.to_end.after)
         mask = set(allowed(compiled_matcher(compiled, text), vocabulary)) - set(vocabulary.eos_ids)
         assert set(np.flatnonzero(counts < NEVER).tolist()) == mask
         odd = [token for token in mask if not vocabulary.tokens[token].isascii()]
@@ -128,12 +128,12 @@ def test_fewest_tokens():
 def test_budgets_that_cannot_be_met():
     compiled = compile_source(constrain.json_schema({"enum": ["aaaaaaaaaa"]}), vocabularies.tiny())
     with pytest.raises(ConstrainError, match=r"12 tokens is too small: the shortest text, '\"aaaaaaaaaa\"', takes 13"):
-        Closing(compiled).matcher(most=12)
-    matcher = Closing(compiled).matcher(most=13)
+        LengthBudget(compiled).matcher(most=12)
+    matcher = LengthBudget(compiled).matcher(most=13)
     assert not matcher.is_accepting()
     unspelled = compile_source(constrain.regex("a|b"), Vocabulary([b"b?", b"a?", b"c", None], eos_ids=[3]))
     with pytest.raises(ConstrainError, match="can spell"):
-        Closing(unspelled).matcher(most=9)
+        LengthBudget(unspelled).matcher(most=9)
 
 
 def endless(n: int, last: int | None) -> Nonterminal:
@@ -150,12 +150,12 @@ def test_endlessly_many_rules(monkeypatch):
     """Those nearest to the start are enough if they have an end; else more are looked at, up to a limit."""
     monkeypatch.setattr("constrain.completion.shortest.ENOUGH", 20)
     monkeypatch.setattr("constrain.completion.shortest.LIMIT", 100)
-    closing = Closing(compile_source(Made(Grammar(endless(0, None))), AB))
-    matcher = closing.matcher(most=90)
+    budget = LengthBudget(compile_source(Made(Grammar(endless(0, None))), AB))
+    matcher = budget.matcher(most=90)
     while not matcher.is_accepting():
         tokens = allowed(matcher, AB)
         assert matcher.advance(1 if 1 in tokens else tokens[0])  # b as long as it goes
     assert matcher.taken == 89
-    assert Closing(compile_source(Made(Grammar(endless(0, 60))), AB)).matcher().needs() == 60  # 58 b, bba, EOS
+    assert LengthBudget(compile_source(Made(Grammar(endless(0, 60))), AB)).matcher().needs() == 60  # 58 b, bba, EOS
     with pytest.raises(LimitError, match="no text within 100 rules"):
-        Closing(compile_source(Made(Grammar(endless(0, 1000))), AB))
+        LengthBudget(compile_source(Made(Grammar(endless(0, 1000))), AB))

@@ -10,8 +10,8 @@ import pytest
 import constrain
 import vocabularies
 from constrain.completion import levels
-from constrain.completion.length_budget import Closing
-from constrain.completion.levels import Levels, Walk
+from constrain.completion.length_budget import LengthBudget
+from constrain.completion.levels import Levels, TrieLevelWalk
 from constrain.engine import TokenAutomaton
 from constrain.engine import compile as compile_source
 from constrain.kernels import arena, configurations
@@ -38,7 +38,7 @@ def one_by_one(compiled, configuration: int) -> list[int]:
     return found
 
 
-def check(compiled, walk: Walk, configuration: int) -> None:
+def check(compiled, walk: TrieLevelWalk, configuration: int) -> None:
     numbers = walk.after(configuration)
     assert [walk.configurations[number] for number in numbers] == one_by_one(compiled, configuration)
 
@@ -47,7 +47,7 @@ def check(compiled, walk: Walk, configuration: int) -> None:
 def test_every_token(constraint):
     """The tiny vocabulary: bytes, longer tokens, two tokens of the same bytes, special ones."""
     compiled = compile_source(constraint, vocabularies.tiny(), automaton=TokenAutomaton(vocabularies.tiny()))
-    walk = Walk(compiled.automaton, compiled.vocabulary)
+    walk = TrieLevelWalk(compiled.automaton, compiled.vocabulary)
     for text in TEXTS:
         matcher = compiled.matcher()
         if matcher.advance_bytes(text.encode()):
@@ -59,7 +59,7 @@ def test_a_real_vocabulary():
     compiled = compile_source(SOURCES[2], vocabulary)
     matcher = compiled.matcher()
     assert matcher.advance_bytes(b"if ab")
-    check(compiled, Walk(compiled.automaton, vocabulary), matcher._states[-1])
+    check(compiled, TrieLevelWalk(compiled.automaton, vocabulary), matcher._states[-1])
 
 
 def test_levels_spell_the_tokens():
@@ -83,7 +83,7 @@ def test_the_table_is_bounded_and_follows_the_automaton(monkeypatch):
     """With little room, and after the automaton forgot everything, the answers are the same."""
     monkeypatch.setattr(levels, "MOST", 20)
     compiled = compile_source(SOURCES[1], vocabularies.tiny(), automaton=TokenAutomaton(vocabularies.tiny()))
-    walk = Walk(compiled.automaton, compiled.vocabulary)
+    walk = TrieLevelWalk(compiled.automaton, compiled.vocabulary)
     for text in ["if ab", "if (a+", "let a=1", "let a=1;"]:
         matcher = compiled.matcher()
         assert matcher.advance_bytes(text.encode())
@@ -101,7 +101,7 @@ def test_a_large_budget_changes_no_mask(constraint):
     """Guards, end of text and checks are seen to as in the engine's own masks."""
     vocabulary = vocabularies.tiny()
     compiled = compile_source(constraint, vocabulary)
-    limited = Closing(compiled).matcher(most=1000)
+    limited = LengthBudget(compiled).matcher(most=1000)
     rng = random.Random(3)
     rows = np.zeros((2, vocabulary.words), np.uint32)
     for _ in range(60):

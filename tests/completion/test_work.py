@@ -8,7 +8,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.cfg.transform.walk import reachable
-from constrain.completion.length_budget import Closing
+from constrain.completion.length_budget import LengthBudget
 from constrain.derived.members import is_member
 from constrain.engine import TokenAutomaton
 from constrain.engine import compile as compile_source
@@ -39,7 +39,7 @@ def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
     """What one cut costs, with one mask at each place between the tokens of MIDDLE."""
     compiled = compile_source(constraint, vocabulary, automaton=TokenAutomaton(vocabulary))
     automaton = compiled.automaton
-    closing = Closing(compiled)
+    closing = LengthBudget(compiled)
     matcher = closing.matcher(most=64)
     row = np.zeros(vocabulary.words, np.uint32)
     by_text = {token: i for i, token in reversed(list(enumerate(vocabulary.tokens))) if token}
