@@ -177,16 +177,13 @@ def accepted(rule: str, world: World, width: int, depth: int) -> float:
 
     def run(draw: Draw) -> float:
         here = replace(context, setting=replace(context.setting, draw=draw))
-        tree
-       
-       
-       
-       
-       
-       
-       
-       
-        = TreeBuilder().build(here, [drafts[0].draft(here, DraftBudget(9, 9))], DraftBudget(9, 9), draws=verifier.draws) (verdict,) = verifier.verify([Case(tree, TableRows(world, tree, draw), 0)], draw) last = verdict.path[-1] if verdict.path else -1 unread = [int(tree.tokens[n]) for n in range(len(tree)) if tree.parents[n] == last and not tree.read[n]] return len(verdict.path) + (verdict.token in unread)
+        tree = TreeBuilder().build(
+            here, [drafts[0].draft(here, DraftBudget(9, 9))], DraftBudget(9, 9), draws=verifier.draws
+        )
+        (verdict,) = verifier.verify([Case(tree, TableRows(world, tree, draw), 0)], draw)
+        last = verdict.path[-1] if verdict.path else -1
+        unread = [int(tree.tokens[n]) for n in range(len(tree)) if tree.parents[n] == last and not tree.read[n]]
+        return len(verdict.path) + (verdict.token in unread)
 
     return math.fsum(chance * count for chance, count in enumerate_draws(run))
 
