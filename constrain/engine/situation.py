@@ -20,7 +20,7 @@ from constrain.engine.matcher import Matcher
 from constrain.grammar.ebnf import is_helper, written_rule
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.grammar.walk import alternatives_of
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 DEEPEST = 3  # groups within groups that are written out
 

@@ -39,7 +39,7 @@ from constrain.grammar.backwards import Backwards
 from constrain.grammar.regular import spaced_out
 from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.guided.members import byte_automaton
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 Follow = tuple[int, int]  # (rule, the parser state where it was begun)
 Tail = tuple[tuple[Symbol, ...], Follow | None]  # symbols to come, then what follows; None: the end of the text

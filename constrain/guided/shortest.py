@@ -33,7 +33,9 @@ from constrain.engine.automaton import Rules, TokenAutomaton
 from constrain.errors import LimitError
 from constrain.grammar.rules import Nonterminal, Symbol, Terminal
 from constrain.grammar.walk import Alternatives, nearest
-from constrain.kernels import arena, configurations, expressions
+from constrain.kernels.lexer import expressions
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena
 
 ENOUGH = 5_000
 LIMIT = 50_000  # nonterminals

@@ -14,7 +14,8 @@ from constrain.engine import compile as compile_source
 from constrain.guided import levels
 from constrain.guided.closing import Closing
 from constrain.guided.levels import Levels, Walk
-from constrain.kernels import arena, configurations
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 from small_grammars import JSON, STATEMENTS
 

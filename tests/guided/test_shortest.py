@@ -13,7 +13,7 @@ from constrain.grammar.source import grammar, regex
 from constrain.guided.members import byte_automaton, byte_matcher, is_member
 from constrain.guided.shortest import Shortest
 from constrain.guided.triggered import triggered
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 from naive_grammar import language, random_grammar, texts
 from small_grammars import JSON, STATEMENTS
 

@@ -12,7 +12,7 @@ from constrain.engine import compile as compile_source
 from constrain.grammar.walk import reachable
 from constrain.guided.closing import Closing
 from constrain.guided.members import is_member
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 PREFIX = "CREATE VIEW accounts AS\n  SELECT rolname AS usename,\n    a.oid AS usesysid,\n    rolcreatedb"
 MIDDLE = " AS usecreatedb,\n rolsuper "
