@@ -2,7 +2,7 @@
 
 The idea: a terminal, a `pattern`, a string with a length, a number in a range are all one kind of tree, closed under
 `&`, `|`, complement and counted repetition. Nothing is expanded here: `a{0,100000}` is one node, and an automaton
-state is made only when a text reaches it (`lower.py`, `kernels/expressions.py`).
+state is made only when a text reaches it (`lower.py`, `kernels/lexer/expressions.py`).
 
 `JsonString(n)` stands for the JSON string literals, quotes included, whose *decoded* value is in `n`: every spelling of
 every character counts (`a`, `\\u0061`), so a language of values needs no knowledge of escapes.

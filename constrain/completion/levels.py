@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import TokenAutomaton
-from constrain.kernels import arena, configurations
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 

@@ -33,7 +33,9 @@ from constrain.cfg.transform.walk import Alternatives, nearest
 from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.errors import LimitError
-from constrain.kernels import arena, configurations, expressions
+from constrain.kernels.lexer import expressions
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena
 
 ENOUGH = 5_000
 LIMIT = 50_000  # nonterminals

@@ -39,7 +39,7 @@ from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules
 from constrain.engine.inspect import Item
 from constrain.errors import GrammarError, UnsatisfiableError, span
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 Follow = tuple[int, int]  # (rule, the parser state where it was begun)
 Tail = tuple[tuple[Symbol, ...], Follow | None]  # symbols to come, then what follows; None: the end of the text

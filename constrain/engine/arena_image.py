@@ -1,4 +1,4 @@
-"""A vocabulary as arena words: tries, token bytes and slices, as kernels/masks.py reads them."""
+"""A vocabulary as arena words: tries, token bytes and slices, as kernels/fill.py reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from constrain import kernels
 from constrain.automata.lower import utf8_sequences
 from constrain.automata.store import Int32
 from constrain.automata.syntax import Ranges
-from constrain.kernels import arena, masks, slices
+from constrain.kernels.masks import fill
+from constrain.kernels.masks.common import slices
+from constrain.kernels.records import arena
 from constrain.vocab.slices import Slice
 from constrain.vocab.trie import Trie
 from constrain.vocab.vocabulary import Vocabulary
@@ -79,7 +81,7 @@ def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple
     """(the SLICE words that describe a slice whose tables begin at offset `at`, those tables)."""
     rest = _nodes(piece.rest)
     main = np.zeros(len(piece.rest), np.int32)
-    masks.align_trie(whole, rest, np.zeros(piece.rest.max_depth + 2, np.int32), main)
+    fill.align_trie(whole, rest, np.zeros(piece.rest.max_depth + 2, np.int32), main)
     rows = np.ascontiguousarray(piece.tokens_by_length).view(np.int32)
     sequences = [_sequence(each) for low, high in piece.ranges for each in utf8_sequences(low, high)]
     tables = [rest, main, rows.ravel(), np.array(sequences, np.int32).ravel()]

@@ -1,6 +1,6 @@
 """One arena a vocabulary: every constraint compiled for it shares lexer states, inside sets and equal nonterminals.
 
-The idea: `step(state, byte)` on integers answers everything (kernels/configurations.py); this room lays out the trie
+The idea: `step(state, byte)` on integers answers everything (kernels/parser); this room lays out the trie
 in the arena, turns symbols into records when a text first reaches them, and keeps memory bounded: over budget it
 forgets everything (`flush`, as RE2's lazy DFA does), `epoch` goes up, and each matcher finds its place again from its
 own bytes.
@@ -29,7 +29,9 @@ from constrain.engine.arena_image import arena_image, whole_class
 from constrain.engine.chains import make_places
 from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
-from constrain.kernels import arena, chains, configurations, earley, expressions
+from constrain.kernels.lexer import expressions
+from constrain.kernels.parser import configurations, earley, object_rules
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
@@ -373,7 +375,7 @@ class CompiledRules:
         """The record of a nonterminal that was made as a place of a chain, if it was."""
         place = nonterminal.place
         first = self.chains.get(place[0]) if place else None
-        return first + place[1] * chains.PLACE if first and place else None
+        return first + place[1] * object_rules.PLACE if first and place else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they are those of another epoch."""

@@ -1,4 +1,4 @@
-"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/chains.py.
+"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/object_rules.py.
 
 The idea: of what a chain says only the values need symbols; texts of keys are handed over as they are. A value that is
 met for the first time, and is no terminal, gets a record behind the places, and waits for its alternatives.
@@ -15,7 +15,7 @@ from constrain.automata.lower import lower
 from constrain.automata.store import packed
 from constrain.automata.syntax import json_string, literal
 from constrain.cfg.rules import ListRules, Nonterminal, ObjectRules, Part, Punctuation, Terminal, Values
-from constrain.kernels import chains
+from constrain.kernels.parser import object_rules
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import CompiledRules, TokenAutomaton
@@ -48,9 +48,9 @@ def _chain(automaton: TokenAutomaton, head: int, chain: ObjectRules, rules: Comp
     else:
         words += [len(t) if t.isascii() else -lower(automaton, json_string(literal(t))) for t in chain.texts]
         text = "".join(filter(str.isascii, chain.texts))
-    places = automaton.call(chains.make_chain, head, packed(words, text))
+    places = automaton.call(object_rules.make_chain, head, packed(words, text))
     rules.chains[chain.key] = places
-    _wait(fresh, places + (2 * len(chain.must) + 3 * chain.rest) * chains.PLACE, rules)
+    _wait(fresh, places + (2 * len(chain.must) + 3 * chain.rest) * object_rules.PLACE, rules)
     return [beyond] if beyond in rules.waiting and not any(chain.must) else []
 
 
@@ -62,10 +62,10 @@ def _repetition(automaton: TokenAutomaton, head: int, repetition: ListRules, rul
         words.append(len(symbols))
         words += automaton.records(symbols, rules)
     words.append(value)
-    following = automaton.call(chains.make_repetition, head, packed(words, ""))
+    following = automaton.call(object_rules.make_repetition, head, packed(words, ""))
     rules.chains[repetition.key] = following
-    _wait(fresh, following + chains.PLACE, rules)
-    value = following + chains.PLACE if fresh else value
+    _wait(fresh, following + object_rules.PLACE, rules)
+    value = following + object_rules.PLACE if fresh else value
     return [value] if automaton.waits(value, rules) else []
 
 
@@ -88,8 +88,8 @@ def _value(automaton: TokenAutomaton, part: Part, values: Values, fresh: Fresh, 
 def _wait(fresh: Fresh, first: int, rules: CompiledRules) -> None:
     """Note the records of new values, of which this is the first."""
     for record, (key, value) in enumerate(fresh.items()):
-        rules.records[key] = first + record * chains.PLACE
-        rules.waiting[first + record * chains.PLACE] = value
+        rules.records[key] = first + record * object_rules.PLACE
+        rules.waiting[first + record * object_rules.PLACE] = value
 
 
 def _marks(automaton: TokenAutomaton, punctuation: Punctuation) -> list[int]:

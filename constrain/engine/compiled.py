@@ -9,7 +9,7 @@ from constrain.constraints.base import Constraint
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError, UnsatisfiableError
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 
 

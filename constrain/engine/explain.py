@@ -20,7 +20,7 @@ from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.engine.inspect import Item
 from constrain.engine.matcher import Matcher
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 DEEPEST = 3  # groups within groups that are written out
 

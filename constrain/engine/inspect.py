@@ -9,7 +9,7 @@ of its parser state, the item's symbols, and then what follows its rule in the s
 That is a grammar whose size is the height of the parser's stack: quotients of grammars, shortest completions and
 explanations are all read from here. Every parser state that is met this way is closed already.
 
-Records are those of kernels/configurations.py and kernels/earley.py, as plain numbers. Cost: Python, some µs an item.
+Records are those of kernels/parser, as plain numbers. Cost: Python, some µs an item.
 The caller holds the automaton's lock and runs under `attempt`: numbers are good for one epoch.
 """
 
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from constrain.cfg.rules import Symbol, Terminal
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
-from constrain.kernels import arena, configurations, earley
+from constrain.kernels.parser import configurations, earley
+from constrain.kernels.records import arena
 
 LEXER = earley.LEXER  # the word of a parser state that names the state of the lexer where its lexemes begin
 

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.errors import ConstrainError
-from constrain.kernels import arena, configurations, masks
-from constrain.kernels.masks import fill_mask, known_mask
+from constrain.kernels.masks import fill
+from constrain.kernels.masks.fill import fill_mask, known_mask
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
@@ -154,7 +156,7 @@ class Matcher:
                 except TypeError:  # no kernel takes the row: its flags or shape have changed since it was checked
                     row = _row(row, automaton.size)
         if found < 0:
-            found = self._ask(masks.fill_mask, row)
+            found = self._ask(fill.fill_mask, row)
         if found > 0 or self._always_guarded:
             self._narrow(row, found)
 
@@ -175,11 +177,11 @@ class Matcher:
             here = self._states[-1]
             words = find(here)
             row[: len(words)] = words
-            found = masks.IS_WATCHED if automaton.A[here + configurations.WATCHING] == 2 else 0
-            return found + (masks.IS_ACCEPTING if automaton.call(configurations.accepts, here) else 0)
+            found = fill.IS_WATCHED if automaton.A[here + configurations.WATCHING] == 2 else 0
+            return found + (fill.IS_ACCEPTING if automaton.call(configurations.accepts, here) else 0)
 
         found = automaton.attempt(operation)
-        if found & masks.IS_ACCEPTING:
+        if found & fill.IS_ACCEPTING:
             for token in self._eos_ids:
                 row[token >> 5] |= np.uint32(1 << (token & 31))
         if found or self._always_guarded:
@@ -198,7 +200,7 @@ class Matcher:
             return known[0]
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
         if not self._finished:
-            found = self._ask(masks.fill_mask, row)
+            found = self._ask(fill.fill_mask, row)
             if self._narrows(found):
                 self._narrow(row, found)
             else:
@@ -231,7 +233,7 @@ class Matcher:
         forced: list[int] = []
         fork = self.fork()
         while len(forced) < MAX_FORCED:
-            token = fork._ask(masks.forced_token)
+            token = fork._ask(fill.forced_token)
             if token < 0 or token in self._automaton.eos_ids:
                 break
             if not fork.advance(token):  # vetoed: a dead end
@@ -326,16 +328,16 @@ class Matcher:
         compiled = self.compiled
         return bool(
             compiled.always_guarded
-            or (found & masks.IS_WATCHED and compiled.guard is not None)
-            or (found & masks.IS_ACCEPTING and compiled.constraint.residual)
+            or (found & fill.IS_WATCHED and compiled.guard is not None)
+            or (found & fill.IS_ACCEPTING and compiled.constraint.residual)
         )
 
     def _narrow(self, words: Row, found: int) -> None:
         """Take out of a mask what the guard vetoes, and the EOS if the text does not pass. found: see `fill_mask`."""
         guard = self.compiled.guard
-        if guard is not None and (found & masks.IS_WATCHED or guard.always):
+        if guard is not None and (found & fill.IS_WATCHED or guard.always):
             guard.veto(self._guard_state(), words)
-        if found & masks.IS_ACCEPTING and not self._passes():
+        if found & fill.IS_ACCEPTING and not self._passes():
             for token in self._automaton.eos_ids:
                 words[token >> 5] &= ~np.uint32(1 << (token & 31))
 

@@ -14,7 +14,7 @@ import constrain
 import vocabularies
 from constrain.engine import TokenAutomaton
 from constrain.grammar_text.text import grammar
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 
 def many_rules(count: int, kind: str) -> str:

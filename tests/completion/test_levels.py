@@ -14,7 +14,8 @@ from constrain.completion.length_budget import LengthBudget
 from constrain.completion.levels import Levels, TrieLevelWalk
 from constrain.engine import TokenAutomaton
 from constrain.engine import compile as compile_source
-from constrain.kernels import arena, configurations
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 from small_grammars import JSON, STATEMENTS
 

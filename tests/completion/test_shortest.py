@@ -14,7 +14,7 @@ from constrain.derived.members import byte_automaton, byte_matcher, is_member
 from constrain.derived.triggered import triggered
 from constrain.engine import inspect as anatomy
 from constrain.grammar_text.text import grammar
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 from naive_grammar import language, random_grammar, texts
 from small_grammars import JSON, STATEMENTS
 

@@ -13,7 +13,7 @@ from constrain.derived.members import is_member
 from constrain.engine import TokenAutomaton
 from constrain.engine import compile as compile_source
 from constrain.engine import inspect as anatomy
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 PREFIX = "CREATE VIEW accounts AS\n  SELECT rolname AS usename,\n    a.oid AS usesysid,\n    rolcreatedb"
 MIDDLE = " AS usecreatedb,\n rolsuper "

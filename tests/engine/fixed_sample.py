@@ -36,7 +36,7 @@ import vocabularies
 from conftest import data_path
 from constrain.constraints.base import Constraint
 from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 
 DATA = Path(__file__).parents[1] / "data"

@@ -1,5 +1,5 @@
 """Masks of states that are text but for something: exceptions, lengths beside patterns, complements, remainders. For
-every token id the mask's bit is what `allows` says, at every cut of some members (kernels/slices.py; `find_inside`)."""
+every token id the mask's bit is what `allows` says, at every cut of some members (masks/common/slices.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 KEYS: dict[str, Any] = {
     "type": "object",

@@ -15,7 +15,7 @@ from constrain.engine import Matcher, TokenAutomaton
 from constrain.engine import batch as batches
 from constrain.engine.readers import ReaderCount
 from constrain.errors import ConstrainError
-from constrain.kernels import batch as kernels
+from constrain.kernels.masks import batch as kernels
 from small_grammars import JSON
 
 VOCABULARY = vocabularies.tiny()

@@ -13,7 +13,8 @@ from constrain.cfg.rules import Nonterminal
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
-from constrain.kernels import arena, chains, earley
+from constrain.kernels.parser import earley, object_rules
+from constrain.kernels.records import arena
 from constrain.schema.write.lower_objects import CHAIN
 
 SIZES = [0, 1, 2, 3, CHAIN - 1, CHAIN, CHAIN + 1, 2 * CHAIN, 2 * CHAIN + 1]
@@ -101,7 +102,7 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
             place = symbol.place
             if place is not None:
                 places += 1
-                assert record == rules.chains[place[0]] + place[1] * chains.PLACE
+                assert record == rules.chains[place[0]] + place[1] * object_rules.PLACE
     return places
 
 

@@ -1,6 +1,6 @@
 """Masks under the greedy lexer, against the bytes of each token read one by one, on tries of some size.
 
-`kernels/lineups.py` takes over what a part of a union (LARGE nodes), or of a list (FEW_NODES), does in large subtrees.
+`lexer_lists.py` takes over what a part of a union (LARGE nodes), or of a list (FEW_NODES), does in large subtrees.
 These vocabularies hold all texts of an alphabet up to a length, so that the trie has large subtrees at every depth, and
 one that is the hub.
 """
@@ -16,7 +16,8 @@ from engine_cases import Made, allowed, mask_of, small_vocabulary
 
 import constrain
 from constrain.grammar_text.words import WholeWords
-from constrain.kernels import arena, greedy, lineups
+from constrain.kernels.masks.greedy import greedy_mask, lexer_lists
+from constrain.kernels.records import arena
 from layout_cases import SUBSET
 from naive_grammar import random_grammar
 from small_grammars import STATEMENTS
@@ -51,8 +52,8 @@ def check_masks(constraint, vocabulary, rng: random.Random, texts: int, steps: i
 def test_random_grammars(length, grammars, at_least):
     rng, vocabulary, masks = random.Random(11), all_texts("ab", length), 0
     sizes = sorted(vocabulary.trie.end - np.arange(len(vocabulary.trie)))
-    assert sizes[-4] > greedy.SMALL
-    assert (sizes[-2] > lineups.FEW_NODES) == (length == 11)
+    assert sizes[-4] > greedy_mask.SMALL
+    assert (sizes[-2] > lexer_lists.FEW_NODES) == (length == 11)
     for _ in range(grammars):
         try:
             masks += check_masks(Made(random_grammar(rng, "ab", "greedy")), vocabulary, rng, 2, 8)
@@ -97,7 +98,7 @@ NUMBER: /a=?q/
 def test_what_a_reference_does_is_taken_over():
     """Unions of names with keywords, operators and words that look like both, on a trie where names are a reference."""
     vocabulary = all_texts("aqz-=", 6)
-    assert len(vocabulary.trie) > 1.25 * lineups.LARGE  # a fifth of it is the hub
+    assert len(vocabulary.trie) > 1.25 * lexer_lists.LARGE  # a fifth of it is the hub
     constraint = constrain.grammar(WORDS, lexer="greedy")
     assert check_masks(constraint, vocabulary, random.Random(8), 3, 8) > 15
     automaton = constrain.compile(constraint, vocabulary).automaton
@@ -109,7 +110,7 @@ def test_what_a_reference_does_is_taken_over():
 def _roots(automaton):
     """The lists of lexer states of which it is known what they take from the trie's root on."""
     records = automaton.H[automaton.H != 0].tolist()
-    found = [r for r in records if _kind(automaton, r) == arena.LINEUP and automaton.A[r + lineups.INSIDE]]
+    found = [r for r in records if _kind(automaton, r) == arena.LINEUP and automaton.A[r + lexer_lists.INSIDE]]
     return [key[1:] for key in (_key(automaton, r) for r in found) if key[0] == 0]
 
 

@@ -16,7 +16,7 @@ import constrain
 import vocabularies
 from constrain.automata.decide import matches
 from constrain.engine import TokenAutomaton
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 from small_grammars import JSON
 
 RULES = r"""

@@ -10,7 +10,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
 SOURCES = {

@@ -4,7 +4,7 @@ A bitmask is uint32[B, ceil(V / 32)], low bit first, 1 = allowed (int32 of the s
 knows few operations on uint32). Logits may be wider than the vocabulary — models are padded to a round size — and the
 ids beyond it stand for nothing: they are never allowed.
 
-Cost: on a CPU some µs a row (kernels/logits.py); what that kernel does not read (float64, columns that are not side by
+Cost: on a CPU some µs a row (kernels/masks); what that kernel does not read (float64, columns that are not side by
 side, logits that need gradients) takes unpacked bits and a masked fill. On a GPU the words travel (V / 8 bytes a row;
 mask_buffer.py), and one Triton kernel writes (triton_bitmask.py); without Triton, bits are unpacked there. Where few
 tokens are allowed — most states of a schema or a grammar — samplers take only their columns.
@@ -79,7 +79,7 @@ _BITS = {  # floats -> integers of their width, and the bits of -inf in them
 @cache
 def _kernels() -> dict[torch.dtype, Any]:
     from constrain import kernels
-    from constrain.kernels import logits
+    from constrain.kernels.masks import logits
 
     kernels.load()
     return {torch.int32: logits.refuse_singles, torch.int16: logits.refuse_halves}

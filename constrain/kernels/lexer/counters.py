@@ -1,7 +1,7 @@
 """Counters that no token can reach the end of: one position in a long bounded string stands for all.
 
 The idea: a token has at most so many bytes. If a counter has more copies left than fit into them, the lexer state does
-the same with every token as if the counter had no end, so that both share their inside set (kernels/insides.py).
+the same with every token as if the counter had no end, so that both share their inside set (tables.py).
 
 Inside an intersection the parts depend on each other, except in the usual case: a pattern, and a length that counts any
 characters from zero on (or from one, if the pattern has no empty text). Then a text goes on iff the shortest completion
@@ -16,8 +16,32 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.arena import ALT, AND, BYTES, CAT, EPSILON, KEY, LENGTHS, REP, TAG, intern1, kind, push, size
-from constrain.kernels.expressions import ANY_CHARACTER, CLAMPED, FLAGS, alt, both, cat, is_nullable, push_flat, rep
+from constrain.kernels.lexer.expressions import (
+    ANY_CHARACTER,
+    CLAMPED,
+    FLAGS,
+    alt,
+    both,
+    cat,
+    is_nullable,
+    push_flat,
+    rep,
+)
+from constrain.kernels.records.arena import (
+    ALT,
+    AND,
+    BYTES,
+    CAT,
+    EPSILON,
+    KEY,
+    LENGTHS,
+    REP,
+    TAG,
+    intern1,
+    kind,
+    push,
+    size,
+)
 
 SHORTEST, FARTHEST = 1, 2  # memo words of LENGTHS, each plus one
 UNKNOWN = 1 << 20  # bytes

@@ -12,27 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
-    DEPTH,
-    N_INSIDE,
-    N_TOKENS,
-    N_VISITED,
-    NEXT_SAME,
-    NO_TAGS,
-    NODE_SEEN,
-    NONE,
-    OWN,
-    SERIAL,
-    TRIE,
-    push,
-    region,
-    room,
-    sort_groups,
-)
-from constrain.kernels.blocks import store_tokens
-from constrain.kernels.expressions import INSIDE, continues, step, tags
-from constrain.kernels.slices import MIN_ALIKE, alike, loops
-from constrain.kernels.walks import (
+from constrain.kernels.lexer.expressions import INSIDE, continues, step, tags
+from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, loops
+from constrain.kernels.masks.dynamic.walks import (
     BITMAP,
     BLOCK,
     BLOCKS,
@@ -51,6 +33,24 @@ from constrain.kernels.walks import (
     root_children,
     store_triples,
     tag_of,
+)
+from constrain.kernels.masks.greedy.blocks import store_tokens
+from constrain.kernels.records.arena import (
+    DEPTH,
+    N_INSIDE,
+    N_TOKENS,
+    N_VISITED,
+    NEXT_SAME,
+    NO_TAGS,
+    NODE_SEEN,
+    NONE,
+    OWN,
+    SERIAL,
+    TRIE,
+    push,
+    region,
+    room,
+    sort_groups,
 )
 
 

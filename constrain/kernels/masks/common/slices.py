@@ -25,7 +25,24 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.arena import (
+from constrain.kernels.lexer.expressions import (
+    FIRST_SLICE,
+    FLAGS,
+    alt,
+    alt2,
+    both,
+    cat,
+    continues,
+    is_negative,
+    is_nullable,
+    peek,
+    prune,
+    push_flat,
+    rep,
+    step,
+    tags,
+)
+from constrain.kernels.records.arena import (
     ALT,
     AND,
     BYTES,
@@ -43,23 +60,6 @@ from constrain.kernels.arena import (
     kind,
     push,
     size,
-)
-from constrain.kernels.expressions import (
-    FIRST_SLICE,
-    FLAGS,
-    alt,
-    alt2,
-    both,
-    cat,
-    continues,
-    is_negative,
-    is_nullable,
-    peek,
-    prune,
-    push_flat,
-    rep,
-    step,
-    tags,
 )
 
 SLICE, SEQUENCE = 16, 9

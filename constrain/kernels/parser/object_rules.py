@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.lexer.spelling import push_strings
+from constrain.kernels.parser.earley import ALTERNATIVES, IS_WATCHED, RIGHT_RECURSIVE, mark_watched, suffix_of
+from constrain.kernels.records.arena import (
     KEY,
     KIND_BITS,
     NONTERMINAL,
@@ -25,8 +27,6 @@ from constrain.kernels.arena import (
     sort_groups,
     unique_groups,
 )
-from constrain.kernels.earley import ALTERNATIVES, IS_WATCHED, RIGHT_RECURSIVE, mark_watched, suffix_of
-from constrain.kernels.spelling import push_strings
 
 PLACE = KEY + 1  # words of a NONTERMINAL
 

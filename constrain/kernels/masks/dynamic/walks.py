@@ -10,7 +10,7 @@ vocabulary's trie finds, for all grammars on that vocabulary:
 
 Where a state loops on a class of characters (a string body, an identifier), the tokens made only of such characters
 need no walk: the vocabulary has them ready as *slices*, by length, each with the trie of all other tokens
-(kernels/slices.py).
+(slices.py).
 
 What can follow in a lexeme of one terminal does not depend on the terminal: `name"` after `last` is `name"` after
 `first`. So the expression that is left is walked, without the terminal's tag, and the block names the tagset OWN.
@@ -30,7 +30,10 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.lexer.expressions import TAGS, cat, continues, is_nullable, peek, step, tags
+from constrain.kernels.masks.common.slices import MAIN, NODES, PIECE_NODES, copy_slice, largest_slice
+from constrain.kernels.masks.greedy.blocks import store_bitmap, store_tokens
+from constrain.kernels.records.arena import (
     CAT,
     DEPTH,
     EPS,
@@ -53,9 +56,6 @@ from constrain.kernels.arena import (
     room,
     sort_groups,
 )
-from constrain.kernels.blocks import store_bitmap, store_tokens
-from constrain.kernels.expressions import TAGS, cat, continues, is_nullable, peek, step, tags
-from constrain.kernels.slices import MAIN, NODES, PIECE_NODES, copy_slice, largest_slice
 
 HEAD = 5
 TOKENS, BITMAP, BLOCKS, N_BLOCKS = 1, 2, 3, 4  # words of an inside region, after the number of tokens

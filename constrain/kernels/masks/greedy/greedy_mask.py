@@ -1,8 +1,8 @@
 """Token masks under the greedy lexer.
 
 The idea: a configuration is a list of pairs (parser state, lexer state), the longest lexeme in progress first. What
-tokens do until a lexeme has ended is said by the lexer states alone (`inside`, kernels/lineups.py). What they do then,
-from whatever node on, is said by the lexer state of the parser state that the lexeme leads to (kernels/following.py),
+tokens do until a lexeme has ended is said by the lexer states alone (`inside`, lexer_lists.py). What they do then,
+from whatever node on, is said by the lexer state of the parser state that the lexeme leads to (following.py),
 until a lexeme leads to another one. A mask is these, and no configuration is made on the way but for forks.
 
     PLACE(node, CONFIG)      of forks     memo: number of the mask that met it last
@@ -16,7 +16,34 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.masks.greedy.blocks import (
+    BASE,
+    BLOCK,
+    BLOCKS,
+    CONTENT_OF,
+    ENDED_AS,
+    ENDS,
+    INNER_BITS,
+    MAX_PAIRS,
+    N_BLOCKS,
+    N_ENDS,
+    N_INNER,
+    PAIR,
+    add_inner,
+    set_tokens,
+    store_tokens,
+)
+from constrain.kernels.masks.greedy.following import ALIVE, LATEST, following, is_loop
+from constrain.kernels.masks.greedy.lexer_lists import INSIDE, hub, inside
+from constrain.kernels.parser.configurations import (
+    accepts,
+    peek_configuration,
+    push_fresh,
+    step_configuration,
+    whole,
+)
+from constrain.kernels.parser.earley import FRESH, LEXER, close, scan
+from constrain.kernels.records.arena import (
     CONFIG,
     DEPTH,
     EOS,
@@ -40,27 +67,6 @@ from constrain.kernels.arena import (
     sort_groups,
     unique_groups,
 )
-from constrain.kernels.blocks import (
-    BASE,
-    BLOCK,
-    BLOCKS,
-    CONTENT_OF,
-    ENDED_AS,
-    ENDS,
-    INNER_BITS,
-    MAX_PAIRS,
-    N_BLOCKS,
-    N_ENDS,
-    N_INNER,
-    PAIR,
-    add_inner,
-    set_tokens,
-    store_tokens,
-)
-from constrain.kernels.configurations import accepts, peek_configuration, push_fresh, step_configuration, whole
-from constrain.kernels.earley import FRESH, LEXER, close, scan
-from constrain.kernels.following import ALIVE, LATEST, following, is_loop
-from constrain.kernels.lineups import INSIDE, hub, inside
 
 MET = 1  # memo word of PLACE
 SMALL = 2  # nodes of a subtree that is walked with configurations

@@ -1,7 +1,7 @@
 """Token masks: which tokens keep a configuration alive.
 
 The idea: what a token does with the lexeme in progress does not depend on the parser, and is known for each lexer state
-(`inside`, kernels/insides.py): the tokens that stay inside, and for each set t of terminals that the lexeme may end as
+(`inside`, tables.py): the tokens that stay inside, and for each set t of terminals that the lexeme may end as
 the tokens that end with it, and the *exits*, nodes of the trie where the next lexeme begins.
 
 A mask is then the union of inside sets, plus, for each t, a walk of the few exit subtrees from `scan(p, t)`. Only when
@@ -21,7 +21,13 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.masks.dynamic.dependent import FRAME, cross, walk_configuration
+from constrain.kernels.masks.dynamic.tables import inside
+from constrain.kernels.masks.dynamic.walks import BITMAP, TOKENS
+from constrain.kernels.masks.greedy.greedy_mask import greedy_mask
+from constrain.kernels.parser.configurations import ACCEPTING, MASK_OF, WATCHING, accepts
+from constrain.kernels.parser.earley import GREEDY
+from constrain.kernels.records.arena import (
     DEPTH,
     EOS,
     KEY,
@@ -36,12 +42,6 @@ from constrain.kernels.arena import (
     room,
     size,
 )
-from constrain.kernels.configurations import ACCEPTING, MASK_OF, WATCHING, accepts
-from constrain.kernels.crossing import FRAME, cross, walk_configuration
-from constrain.kernels.earley import GREEDY
-from constrain.kernels.greedy import greedy_mask
-from constrain.kernels.insides import inside
-from constrain.kernels.walks import BITMAP, TOKENS
 
 IS_WATCHED, IS_ACCEPTING = 1, 2  # what `fill_mask` says
 SEVERAL = -2  # tokens, in the search for a forced one

@@ -15,11 +15,31 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import N_VISITED, NEXT_SAME, NO_TAGS, NONE, OWN, SEEN, SERIAL, TRIE, push
-from constrain.kernels.configurations import configuration_of, peek_configuration, step_configuration
-from constrain.kernels.earley import close, scan
-from constrain.kernels.expressions import TAGS, continues, peek, step, tags
-from constrain.kernels.walks import BLOCK, BLOCKS, ENDS, N_BLOCKS, N_ENDS, N_RUNS, RUNS, SURVIVORS, T
+from constrain.kernels.lexer.expressions import TAGS, continues, peek, step, tags
+from constrain.kernels.masks.dynamic.walks import (
+    BLOCK,
+    BLOCKS,
+    ENDS,
+    N_BLOCKS,
+    N_ENDS,
+    N_RUNS,
+    RUNS,
+    SURVIVORS,
+    T,
+)
+from constrain.kernels.parser.configurations import configuration_of, peek_configuration, step_configuration
+from constrain.kernels.parser.earley import close, scan
+from constrain.kernels.records.arena import (
+    N_VISITED,
+    NEXT_SAME,
+    NO_TAGS,
+    NONE,
+    OWN,
+    SEEN,
+    SERIAL,
+    TRIE,
+    push,
+)
 
 FRAME = 4
 STATE, LEXER, NEXT, NEXT_LEXER = 0, 1, 2, 3  # words of a frame

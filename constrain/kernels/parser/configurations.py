@@ -23,7 +23,18 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.lexer.expressions import (
+    CLASSES,
+    class_of,
+    continues,
+    partition,
+    partition_of_fronts,
+    push_fronts,
+    step,
+    tags,
+)
+from constrain.kernels.parser.earley import ACCEPTS, CLOSING, GREEDY, WATCHED, close, scan, scan_all
+from constrain.kernels.records.arena import (
     CONFIG,
     KEY,
     LINEUP,
@@ -40,17 +51,6 @@ from constrain.kernels.arena import (
     size,
     sort_groups,
     unique_groups,
-)
-from constrain.kernels.earley import ACCEPTS, CLOSING, GREEDY, WATCHED, close, scan, scan_all
-from constrain.kernels.expressions import (
-    CLASSES,
-    class_of,
-    continues,
-    partition,
-    partition_of_fronts,
-    push_fronts,
-    step,
-    tags,
 )
 
 PART_OF, ROW_OF, MASK_OF, ACCEPTING, WATCHING, WHOLE = 1, 2, 3, 4, 5, 6  # memo words; ACCEPTING, WATCHING: 1 no, 2 yes

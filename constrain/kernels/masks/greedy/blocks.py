@@ -1,6 +1,6 @@
 """What tokens do with the lexemes in progress, in the arena: blocks of trie nodes, and sets of tokens.
 
-The idea: a walk (kernels/lineups.py) pushes a row (block, key, node, left) for each node where something is to be asked
+The idea: a walk (lexer_lists.py) pushes a row (block, key, node, left) for each node where something is to be asked
 of the parser, and sets the bits of the tokens where nothing is. Here rows are sorted and stored by block, and read
 again for a walk that takes over most of them.
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.records.arena import (
     CONTENT,
     KEY,
     LEFT,

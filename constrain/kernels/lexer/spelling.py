@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import SPELLED, push
-from constrain.kernels.expressions import cat, literal_trie
+from constrain.kernels.lexer.expressions import cat, literal_trie
+from constrain.kernels.records.arena import SPELLED, push
 
 QUOTE = 128  # in A[SPELLED]: the expression of a quote, behind those of the ASCII characters
 

@@ -30,7 +30,23 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.lexer.expressions import alt, continues, peek, step, tags
+from constrain.kernels.masks.common.slices import MIN_ALIKE, alike
+from constrain.kernels.masks.greedy.blocks import (
+    BASE,
+    END,
+    FEW_NODES,
+    FORK,
+    MAX_PAIRS,
+    RESTART,
+    add_inner,
+    block_number,
+    keep_rows,
+    push_row,
+    set_tokens,
+    store_inside,
+)
+from constrain.kernels.records.arena import (
     ALT,
     DEPTH,
     HUB,
@@ -54,22 +70,6 @@ from constrain.kernels.arena import (
     room,
     size,
 )
-from constrain.kernels.blocks import (
-    BASE,
-    END,
-    FEW_NODES,
-    FORK,
-    MAX_PAIRS,
-    RESTART,
-    add_inner,
-    block_number,
-    keep_rows,
-    push_row,
-    set_tokens,
-    store_inside,
-)
-from constrain.kernels.expressions import alt, continues, peek, step, tags
-from constrain.kernels.slices import MIN_ALIKE, alike
 
 INSIDE = 1  # memo word of LINEUP
 FRAME = 3 + 2 * MAX_PAIRS  # n pairs in progress; (i, t) of a lexeme that has ended, t = NO_TAGS: none; the pairs

@@ -18,9 +18,9 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import NONE
-from constrain.kernels.configurations import MASK_OF, WATCHING, accepts, advance
-from constrain.kernels.masks import IS_ACCEPTING, IS_WATCHED, mask, write_mask
+from constrain.kernels.masks.fill import IS_ACCEPTING, IS_WATCHED, mask, write_mask
+from constrain.kernels.parser.configurations import MASK_OF, WATCHING, accepts, advance
+from constrain.kernels.records.arena import NONE
 
 NEXT, WRITTEN = 0, 1  # words of the counter that threads share: the next row that nobody took; rows that are written
 

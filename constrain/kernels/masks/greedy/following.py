@@ -21,7 +21,19 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.lexer.expressions import continues, peek, step, tags
+from constrain.kernels.masks.greedy.blocks import (
+    HEAD,
+    MAX_PAIRS,
+    N_FORKS,
+    N_RESTARTS,
+    N_RUNS,
+    RESTARTS,
+    set_tokens,
+    store_inside,
+)
+from constrain.kernels.masks.greedy.lexer_lists import FRAME, INSIDE, push_end, push_exit, step_lineup
+from constrain.kernels.records.arena import (
     DEPTH,
     FOLLOWING,
     KEY,
@@ -38,9 +50,6 @@ from constrain.kernels.arena import (
     room,
     size,
 )
-from constrain.kernels.blocks import HEAD, MAX_PAIRS, N_FORKS, N_RESTARTS, N_RUNS, RESTARTS, set_tokens, store_inside
-from constrain.kernels.expressions import continues, peek, step, tags
-from constrain.kernels.lineups import FRAME, INSIDE, push_end, push_exit, step_lineup
 
 ALIVE, LATEST = 2, 3  # memo words of FOLLOWING: its forks; the LOOPS that it was asked for last
 

@@ -37,7 +37,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import (
+from constrain.kernels.lexer.expressions import lexer_state
+from constrain.kernels.records.arena import (
     AWAITED,
     KEY,
     KIND_BITS,
@@ -62,7 +63,6 @@ from constrain.kernels.arena import (
     sort_groups,
     unique_groups,
 )
-from constrain.kernels.expressions import lexer_state
 
 ALTERNATIVES, RIGHT_RECURSIVE, IS_WATCHED, PREDICTS = 1, 2, 3, 4  # memo words of nonterminals
 IGNORED, GREEDY, CLOSING = 1, 2, 3  # of grammars; CLOSING: a text is a member if it is one with this byte at its end

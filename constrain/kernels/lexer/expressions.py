@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.arena import (
+from constrain.kernels.records.arena import (
     ALL,
     ALT,
     AND,

@@ -1,7 +1,7 @@
 """Inside sets: what every token does with the lexemes that a lexer state may be in, whichever parser state waits.
 
-The idea: `inside(l)` is found once for a lexer state l, by a walk of the trie (kernels/walks.py) or of where l differs
-from a state that is known (kernels/differences.py), and shared by all grammars on the vocabulary. Lexer states that
+The idea: `inside(l)` is found once for a lexer state l, by a walk of the trie (walks.py) or of where l differs
+from a state that is known (differences.py), and shared by all grammars on the vocabulary. Lexer states that
 have a part in common share that part's inside too:
 
 * of a state with one terminal it is kept with the expression that is left of the terminal;
@@ -18,12 +18,12 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.arena import ALT, CAT, DEPTH, KEY, NONE, kind, push, region, room, size
-from constrain.kernels.counters import clamp
-from constrain.kernels.differences import inside_by_difference, inside_by_exceptions, reference_of
-from constrain.kernels.expressions import INSIDE, alt, continues, is_negative, is_nullable, push_fronts, tags
-from constrain.kernels.slices import MIN_ALIKE, alike, closed, most_covered, text_part
-from constrain.kernels.walks import inside_by_walk, tag_of, untagged
+from constrain.kernels.lexer.counters import clamp
+from constrain.kernels.lexer.expressions import INSIDE, alt, continues, is_negative, is_nullable, push_fronts, tags
+from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, closed, most_covered, text_part
+from constrain.kernels.masks.dynamic.differences import inside_by_difference, inside_by_exceptions, reference_of
+from constrain.kernels.masks.dynamic.walks import inside_by_walk, tag_of, untagged
+from constrain.kernels.records.arena import ALT, CAT, DEPTH, KEY, NONE, kind, push, region, room, size
 
 
 @kernel("i(arena, arena, arena, i, i)")
