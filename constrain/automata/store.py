@@ -198,9 +198,9 @@ class Store:
         words = characters + [8 + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
-    def strings(self, texts: Sequence[str]) -> int:
+    def strings(self, texts: Sequence[str], plain: bool) -> int:
         """The JSON strings of ASCII texts, at least two, distinct and sorted. A[SPELLED] is there."""
-        return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts)))
+        return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts), plain))
 
     def region(self, words: Sequence[int] | Int32) -> int:
         """A region of these words."""
@@ -232,11 +232,14 @@ def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
     return e
 
 
-def packed(words: list[int], text: str) -> Int32:
+def packed(words: list[int], text: str, plain: bool = False) -> Int32:
     """Words and then the characters of a text, as kernels/lexer/spelling.py reads them."""
     found = array("i", words)
     found.frombytes(text.encode("utf-32-le"))
-    return np.frombuffer(found, np.int32)
+    out = np.frombuffer(found, np.int32)
+    if plain:
+        out[len(words) :] += spelling.PLAIN
+    return out
 
 
 def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:

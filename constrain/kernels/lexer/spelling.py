@@ -2,7 +2,8 @@
 
 The idea: A[SPELLED] says how each ASCII character is written inside a string (automata/lower.py makes it), so that a
 text becomes an expression without a look at its letters in Python. Words that hold texts begin with the length of each,
-and go on with the characters of all; -e instead of a length stands for a text whose expression is e.
+and go on with the characters of all, each plus PLAIN if it is to be spelled plainly; -e instead of a length stands for a
+text whose expression is e.
 
 Cost: a lookup a letter.
 """
@@ -16,6 +17,7 @@ from constrain.kernels.lexer.expressions import cat, literal_trie
 from constrain.kernels.records.arena import SPELLED, push
 
 QUOTE = 128  # in A[SPELLED]: the expression of a quote, behind those of the ASCII characters
+PLAIN = 129  # in A[SPELLED]: where those of the same characters in plain spelling begin
 
 
 @kernel("void(arena, arena, arena, arena, i, i)")

@@ -45,7 +45,7 @@ SLICES, N_SLICES = 18, 19
 NODE_SEEN = 25
 HUB = 26  # 1 + the child of the trie's root with the largest subtree, -1: none is large, 0: not known yet (greedy.py)
 ROOT = 27  # region: the trie's child of the root by each byte, or -1; 0: not known yet (walks.py)
-SPELLED = 28  # region: the expressions of ASCII characters inside a JSON string, and of a quote (spelling.py)
+SPELLED = 28  # region: the expressions of ASCII characters inside a JSON string, of a quote, and others (spelling.py)
 N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
 HEADER = 64
 
