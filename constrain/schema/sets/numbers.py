@@ -22,7 +22,8 @@ class NumberBox(NamedTuple):
     """An interval of numbers with divisibility conditions, or finitely many numbers.
 
     low, high: ends (None: unbounded); low_open, high_open: the end itself is excluded.
-    multiple: every number is a multiple of it (1: integers). steps: the numbers whose least common multiple that is.
+    multiple: every number is a multiple of it (1: integers). steps: the numbers whose least common multiple that is; of
+      points: 1, if they are called integers.
     not_multiples: no number is a multiple of any of these.
     points: if not None, only these numbers (all other conditions have been applied). holes: numbers left out.
     plain: how a number is spelled — True: without fraction and exponent (`integer` in draft 4), False: with one, None:
@@ -100,7 +101,8 @@ def meet_numbers(a: NumberBox, b: NumberBox) -> NumberBox | None:
         a, b = b, a
     if a.points is not None:
         points = frozenset(point for point in a.points if holds(b, point))
-        return NumberBox(points=points, plain=plain) if points else None
+        integers = frozenset((1,)) & (steps_of(a) | steps_of(b))
+        return NumberBox(points=points, plain=plain, steps=integers) if points else None
     low, low_open = _inner_end((a.low, a.low_open), (b.low, b.low_open), 1)
     high, high_open = _inner_end((a.high, a.high_open), (b.high, b.high_open), -1)
     if low is not None and high is not None and (low > high or (low == high and (low_open or high_open))):
@@ -110,11 +112,12 @@ def meet_numbers(a: NumberBox, b: NumberBox) -> NumberBox | None:
     if multiple is not None and any(multiple % other == 0 for other in excluded):
         return None
     return NumberBox(
-        low, low_open, high, high_open, multiple, excluded, None, a.holes | b.holes, plain, _steps(a) | _steps(b)
+        low, low_open, high, high_open, multiple, excluded, None, a.holes | b.holes, plain, steps_of(a) | steps_of(b)
     )
 
 
-def _steps(box: NumberBox) -> frozenset[Rational]:
+def steps_of(box: NumberBox) -> frozenset[Rational]:
+    """The numbers of which a schema says that all in the box are multiples; 1: they are called integers."""
     return box.steps or (frozenset() if box.multiple is None else frozenset((box.multiple,)))
 
 
