@@ -81,31 +81,35 @@ class Values(NamedTuple):
 class Punctuation:
     """What stands in every list of pairs; compared by identity.
 
-    any_key: any key at all. separator, close, between, behind: see `ObjectRules`; each literal or nullable.
+    any_key: any key at all. plain_keys: listed keys are spelled plainly. opening, separator, close, between, behind: see
+    `ObjectRules`.
     """
 
     def __init__(
         self,
         any_key: Terminal,
+        plain_keys: bool,
+        opening: Sequence[Symbol],
         separator: Sequence[Symbol],
         close: Sequence[Symbol],
         between: Sequence[Symbol],
         behind: Sequence[Symbol],
     ) -> None:
         self.any_key = any_key
-        self.lists = separator, close, between, behind
+        self.plain_keys = plain_keys
+        self.lists = opening, separator, close, between, behind
 
 
 class ObjectRules(NamedTuple):
     """Nonterminals of a list of n pairs in a fixed order, and of others behind them, many at once:
 
-        first      -> close | member(0)
+        first      -> close | opening member(0)
         member(i)  -> key(i) between value(i) behind next(i + 1) | member(i + 1)    (the latter unless must[i])
         next(i)    -> close | separator member(i)                                    (the former if none of must[i:])
         member(n)  -> any other key between value(n) behind next(n + 1)
         next(n + 1) -> close | separator member'(n)        member'(n): the same as member(n); both are watched
 
-    key: says which chain it is (`Nonterminal.place`). texts: key(i) is the JSON string of texts[i], in every spelling;
+    key: says which chain it is (`Nonterminal.place`). texts: key(i) is the JSON string of texts[i];
       those behind the n are of keys that must not come.
     parts: value(i) is what `values` make of parts[i]; one more if there are other keys (`rest`).
     begins: the nonterminal whose chain it is is `first`; else it is member(0).
@@ -128,7 +132,7 @@ class ObjectRules(NamedTuple):
 class ListRules(NamedTuple):
     """Nonterminals of a list of equals, both at once:
 
-        first -> close | value behind next       (the former if it may be `empty`)
+        first -> close | opening value behind next       (the former if it may be `empty`)
         next  -> close | separator value behind next
 
     key, name: see `ObjectRules`. The value is what `values` make of `part`.
@@ -139,6 +143,7 @@ class ListRules(NamedTuple):
     part: Part
     values: Values
     empty: bool
+    opening: Sequence[Symbol]
     separator: Sequence[Symbol]
     close: Sequence[Symbol]
     behind: Sequence[Symbol]

@@ -42,13 +42,14 @@ def _chain(automaton: TokenAutomaton, head: int, chain: ObjectRules, rules: Comp
     words += _marks(automaton, chain.punctuation)
     words += chain.must
     words += values
-    text = "".join(chain.texts)
+    text, plain = "".join(chain.texts), chain.punctuation.plain_keys
     if text.isascii():
         words += map(len, chain.texts)
     else:
-        words += [len(t) if t.isascii() else -lower(automaton, json_string(literal(t))) for t in chain.texts]
+        strings = (len(t) if t.isascii() else -lower(automaton, json_string(literal(t), plain)) for t in chain.texts)
+        words += strings
         text = "".join(filter(str.isascii, chain.texts))
-    places = automaton.call(object_rules.make_chain, head, packed(words, text))
+    places = automaton.call(object_rules.make_chain, head, packed(words, text, plain))
     rules.chains[chain.key] = places
     _wait(fresh, places + (2 * len(chain.must) + 3 * chain.rest) * object_rules.PLACE, rules)
     return [beyond] if beyond in rules.waiting and not any(chain.must) else []
@@ -58,7 +59,7 @@ def _repetition(automaton: TokenAutomaton, head: int, repetition: ListRules, rul
     fresh: Fresh = {}
     value = _value(automaton, repetition.part, repetition.values, fresh, rules)
     words = [repetition.empty, len(fresh), automaton.number(repetition.name, rules), automaton.number("value", rules)]
-    for symbols in (repetition.separator, repetition.close, repetition.behind):
+    for symbols in (repetition.opening, repetition.separator, repetition.close, repetition.behind):
         words.append(len(symbols))
         words += automaton.records(symbols, rules)
     words.append(value)

@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from constrain.guards import Guard
     from constrain.vocab.vocabulary import Vocabulary
 
-Whitespace = Literal["bounded", "compact", "any"]
+Spelling = Literal["plain", "any"]
+Whitespace = Literal["indented", "bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
-ORDERS, FORMAT_POLICIES = get_args(PropertyOrder), get_args(Formats)
+SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,11 +102,9 @@ class JsonSchema(Constraint):
         return self.computation.document
 
     def _build(self) -> Grammar:
-        lowering = Lowering(self.computation, self.options.whitespace, self.options.property_order)
-        root = lowering.value(self.document.root)
-        before = lowering.space
-        after = lowering.space if self.options.whitespace == "any" else ()
-        sequence: list[Symbol] = [*before, root, *after]
+        lowering = Lowering(self.computation, self.options)
+        after = lowering.before if self.options.whitespace == "any" else ()
+        sequence: list[Symbol] = [*lowering.before, lowering.value(self.document.root), *after]
         return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.number, "document")))
 
     @property
@@ -204,7 +203,8 @@ def _stated_dialect(schema: Any, registry: Any) -> Dialect:
 def json_schema(
     schema: Any,
     *,
-    whitespace: Whitespace = "bounded",
+    spelling: Spelling = "plain",
+    whitespace: Whitespace | None = None,
     property_order: PropertyOrder = "schema",
     formats: Formats = "assert",
     registry: Any = None,
@@ -215,9 +215,12 @@ def json_schema(
 
     schema: dict | bool | JSON text | pydantic model | dataclass | TypedDict | Enum | Literal | Union | callable (its
       arguments).
-    whitespace: "bounded" — any JSON whitespace a person would write, never an endless run; "compact" — none; "any" —
-      all, also after
-        the value.
+    spelling: "plain" — every value as serializers write it: escapes only where JSON needs them and for what is not
+      ASCII, integers as digits, other numbers with the digits of a double; "any" — all that JSON allows. It says which
+      texts of a value count, not which values (docs/notes/0012).
+    whitespace: "indented" (the default of "plain") — none, a space, or a line end with the indentation of the depth;
+      "bounded" (the default of "any") — what a person would write, never an endless run; "compact" — none; "any" — all,
+      also after the value.
     property_order: "schema" — declared order, then the rest; "any" — every order.
     formats: "assert" — the known formats are enforced; "annotate" — none is.
     registry: a `referencing.Registry` for references into other documents.
@@ -229,7 +232,9 @@ def json_schema(
     Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it),
     LimitError.
     """
+    whitespace = whitespace or ("indented" if spelling == "plain" else "bounded")
     for value, allowed, name in (
+        (spelling, SPELLINGS, "spelling"),
         (whitespace, POLICIES, "whitespace"),
         (property_order, ORDERS, "property_order"),
         (formats, FORMAT_POLICIES, "formats"),
@@ -240,7 +245,7 @@ def json_schema(
     if dialect is not None and not strict and dialect not in NAMED:
         known = ", ".join([*NAMED, OPENAI_STRICT])
         raise ConstrainError(f"dialect={dialect!r} is not an option", fix=f"use one of {known}")
-    options = Options(whitespace, property_order, formats, None if strict else dialect)
+    options = Options(whitespace, property_order, formats, None if strict else dialect, spelling)
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):

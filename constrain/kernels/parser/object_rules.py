@@ -35,8 +35,8 @@ PLACE = KEY + 1  # words of a NONTERMINAL
 # texts there are, at least n; the others belong to keys that must not come. FRESH: how many values are new.
 # NUMBER, VALUE_NUMBER: of the places and of new values.
 BEYOND, CLOSES, BEGINS, PAIRS, REST, TEXTS, FRESH, NUMBER, VALUE_NUMBER = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Then the punctuation: the expression of any key, and four lists, each with its length before it: the separator, the
-# close, what is between a key and its value, what is behind them. Then n times whether the member must be there; the
+# Then the punctuation: the expression of any key, and five lists, each with its length before it: the opening, the
+# separator, the close, what is between a key and its value, what is behind them. Then n times whether the member must be there; the
 # values, those of the rest last, -1 - k being the new value k; and the texts (spelling.py).
 PUNCTUATION = 9
 
@@ -136,7 +136,8 @@ def make_chain(A, H, S, head, words):
     words: see above.
     """
     n, closes = np.int64(words[PAIRS]), np.int64(words[CLOSES])
-    separator = PUNCTUATION + 2
+    opening = PUNCTUATION + 2
+    separator = opening + words[opening - 1] + 1
     close = separator + words[separator - 1] + 1
     between = close + words[close - 1] + 1
     behind = between + words[between - 1] + 1
@@ -178,7 +179,7 @@ def make_chain(A, H, S, head, words):
         A[here + ALTERNATIVES] = store_alternatives(A, written, skipped)
         later = here if written != 0 or skipped != 0 else 0
     if words[BEGINS]:
-        first = new_suffix(A, later, 0) if later != 0 else 0
+        first = new_suffixes(A, words, opening, separator - 1, new_suffix(A, later, 0)) if later != 0 else 0
         A[head + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, first)
     S[0] = keys
     return places
@@ -189,10 +190,11 @@ def make_repetition(A, H, S, head, words):
     """Make the nonterminal `next` of a repetition whose `first` is the head. Returns its record; that of the value, if
     it is new, is behind it.
 
-    words: whether the list may be empty; whether the value is new; the numbers of both; the separator, the close, and
-    what is behind a value, each with its length before it; the record of the value.
+    words: whether the list may be empty; whether the value is new; the numbers of both; the opening, the separator, the
+    close, and what is behind a value, each with its length before it; the record of the value.
     """
-    separator = 5
+    opening = 5
+    separator = opening + words[opening - 1] + 1
     close = separator + words[separator - 1] + 1
     behind = close + words[close - 1] + 1
     last = behind + words[behind - 1]
@@ -212,5 +214,6 @@ def make_repetition(A, H, S, head, words):
         written = new_suffix(A, value, new_suffixes(A, words, behind, last, new_suffix(A, following, 0)))
     again = new_suffixes(A, words, separator, close - 1, written) if written != 0 else 0
     A[following + ALTERNATIVES] = store_alternatives(A, ended, again)
-    A[head + ALTERNATIVES] = store_alternatives(A, ended if words[0] else 0, written)
+    first = new_suffixes(A, words, opening, separator - 1, written) if written != 0 else 0
+    A[head + ALTERNATIVES] = store_alternatives(A, ended if words[0] else 0, first)
     return following

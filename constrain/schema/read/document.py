@@ -25,10 +25,11 @@ from constrain.schema.sets.values import Value, formula_of_value, value_key
 class Options(NamedTuple):
     """How a schema is read and written: the arguments of `json_schema`."""
 
-    whitespace: str = "bounded"
+    whitespace: str = "indented"
     property_order: str = "schema"
     formats: str = "assert"
     dialect: str | None = None
+    spelling: str = "plain"
 
 
 class Site:

@@ -13,30 +13,30 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from constrain.cfg.rules import ListRules, Nonterminal, Symbol
+from constrain.cfg.rules import ListRules, Nonterminal
 from constrain.schema.sets.algebra import ArrayBox
 from constrain.schema.sets.shapes_arrays import ArrayShape, CountedArrays, State
-from constrain.schema.write.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
+from constrain.schema.write.terminals import Alternatives
 
 if TYPE_CHECKING:
-    from constrain.schema.write.lower import Lowering
+    from constrain.schema.write.lower import Level
 
 
-def array_alternatives(lowering: Lowering, box: ArrayBox) -> Alternatives:
+def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
     """The arrays of a box; none if there are none."""
-    shape = lowering.computation.array_shape(box)
+    shape = level.computation.array_shape(box)
     if shape is None:
         return []
-    return [[OPEN_ARRAY, *lowering.space, _ArrayRules(lowering, shape).situation(0, shape.start)]]
+    return [[*level.around.open_array, _ArrayRules(level, shape).situation(0, shape.start)]]
 
 
 class _ArrayRules:
     """The situations inside the arrays of one shape."""
 
-    def __init__(self, lowering: Lowering, shape: ArrayShape) -> None:
-        self.lowering = lowering
+    def __init__(self, level: Level, shape: ArrayShape) -> None:
+        self.level = level
         self.shape = shape
-        self.key = lowering.key(shape.box)
+        self.key = level.key(shape.box)
         counted = isinstance(shape, CountedArrays)
         self.watched = (shape.box.unique or shape.box.repeats) and counted
         self.plain = counted and shape.steady <= 1 and shape.high is None and not (shape.box.prefix or shape.start)
@@ -49,30 +49,31 @@ class _ArrayRules:
 
     def alternatives(self, i: int, state: State) -> Alternatives:
         """The end, or one more item."""
-        gap = self.lowering.space
+        around = self.level.around
         alternatives: Alternatives = []
         if self.shape.complete(i, state):
-            alternatives.append([CLOSE_ARRAY])
-        before: list[Symbol] = [COMMA, *gap] if i else []
+            alternatives.append([*around.close_array])
+        before = around.comma if i else around.opening
         for conj, after in self.shape.entries(i, state):
             if self.shape.viable(i + 1, after):
-                alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
+                alternatives.append([*before, self.level.value(conj), *around.behind, self.situation(i + 1, after)])
         return alternatives
 
     def repetition(self) -> ListRules | None:
         """All that there is of a list of equals."""
         if not self.plain:
             return None
-        gap = self.lowering.space
+        around = self.level.around
         return ListRules(
             key=(*self.key, "list"),
             name="items",
             part=self.shape.box.rest,
-            values=self.lowering.values,
+            values=self.level.values,
             empty=self.shape.box.low == 0,
-            separator=(COMMA, *gap),
-            close=(CLOSE_ARRAY,),
-            behind=gap,
+            opening=around.opening,
+            separator=around.comma,
+            close=around.close_array,
+            behind=around.behind,
         )
 
 

@@ -27,19 +27,15 @@ from constrain.schema.sets.algebra import Conj, ObjectBox
 from constrain.schema.sets.shapes_objects import ObjectShape, Pending
 from constrain.schema.write.lower_unions import united
 from constrain.schema.write.terminals import (
-    ANY_STRING,
-    CLOSE_OBJECT,
-    COLON,
-    COMMA,
-    OPEN_OBJECT,
     Alternatives,
+    any_string,
     key_terminal,
     other_key,
 )
-from constrain.schema.write.whitespace import space
+from constrain.schema.write.whitespace import layout
 
 if TYPE_CHECKING:
-    from constrain.schema.write.lower import Lowering
+    from constrain.schema.write.lower import Level
 
 FEW = 6  # shapes that stand side by side; of more, those with the same names are united (lower_unions.py)
 CHAIN = 32  # declared properties whose rules the engine makes at once
@@ -66,34 +62,35 @@ class ObjectState(NamedTuple):
         return self.done, self.size, needs, self.any_yet, self.open_yet
 
 
-def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
+def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
     """The objects in a union of boxes, which is that of a conjunction; one alternative for each shape, or for many."""
-    computation = lowering.computation
+    computation = level.computation
     parts = [(box, i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
     alternatives: Alternatives = []
     if len(parts) > FEW:
-        alternatives, parts = united(lowering, conj, parts)
-    make = _InOrder if lowering.in_order else _AnyOrder
+        alternatives, parts = united(level, conj, parts)
+    make = _InOrder if level.lowering.in_order else _AnyOrder
     for box, i, part in parts:
         shape = computation.object_shape(part)
         if shape is not None:
-            rules = make(lowering, shape, (*lowering.key(box), i))
+            rules = make(level, shape, (*level.key(box), i))
             start = ObjectState(0, 0, shape.all_pending, False)
-            alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
+            alternatives.append([*level.around.open_object, _Members(rules, start)])
     return alternatives
 
 
-@lru_cache(maxsize=8)
-def _punctuation(whitespace: str) -> Punctuation:
-    gap = space(whitespace)
-    return Punctuation(ANY_STRING, (COMMA, *gap), (CLOSE_OBJECT,), (*gap, COLON, *gap), gap)
+@lru_cache(maxsize=None)  # as many as there are layouts
+def _punctuation(whitespace: str, depth: int, plain: bool) -> Punctuation:
+    around = layout(whitespace, depth)
+    lists = around.opening, around.comma, around.close_object, around.colon, around.behind
+    return Punctuation(any_string(plain), plain, *lists)
 
 
 class _ObjectRules:
     """The situations inside the objects of one shape."""
 
-    def __init__(self, lowering: Lowering, shape: ObjectShape, key: tuple[int, ...]) -> None:
-        self.lowering = lowering
+    def __init__(self, level: Level, shape: ObjectShape, key: tuple[int, ...]) -> None:
+        self.level = level
         self.shape = shape
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
@@ -102,12 +99,12 @@ class _ObjectRules:
         """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
         alternatives: Alternatives = []
         if self.complete(at):
-            alternatives.append([CLOSE_OBJECT])
+            alternatives.append([*self.level.around.close_object])
         if self.goes_on(at):
             if at.any_yet:
-                alternatives.append([COMMA, *self.lowering.space, _Member(self, at)])
+                alternatives.append([*self.level.around.comma, _Member(self, at)])
             else:
-                alternatives.append([_Member(self, at._replace(any_yet=True))])
+                alternatives.append([*self.level.around.opening, _Member(self, at._replace(any_yet=True))])
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
@@ -133,16 +130,16 @@ class _ObjectRules:
         for language, conj, left in self.shape.entries(at.pending):
             then = self.after(at, done, left, is_open=True)
             if self.viable(then):
-                yield [*self.lowering.pair(self.open_key(language), conj), _Members(self, then)]
+                yield [*self.level.pair(self.open_key(language), conj), _Members(self, then)]
 
     def open_key(self, language: Node) -> Terminal:
         """The terminal of open keys: any string but the declared names, or a language of its own."""
         known = self._open_keys.get(language)
         if known is None:
             if language == ANY_TEXT:
-                known = other_key(self.shape.declared)
+                known = other_key(self.shape.declared, self.level.plain)
             else:
-                known = Terminal(json_string(at_most(language)), name="key")
+                known = Terminal(json_string(at_most(language), self.level.plain), name="key")
             self._open_keys[language] = known
         return known
 
@@ -249,7 +246,7 @@ class _InOrder(_ObjectRules):
         name, conj = self.shape.members[at.done]
         then = self.after(at, at.done + 1, at.pending)
         if self.viable(then):
-            alternatives.append([*self.lowering.pair(key_terminal(name), conj), _Members(self, then)])
+            alternatives.append([*self.level.pair(key_terminal(name, self.level.plain), conj), _Members(self, then)])
         if not self.shape.must[at.done]:
             skipped = ObjectState(at.done + 1, at.size, at.pending, True, at.open_yet)
             if self.goes_on(skipped):
@@ -275,12 +272,12 @@ class _InOrder(_ObjectRules):
             begins=not at.any_yet,
             texts=texts,
             parts=parts,
-            values=self.lowering.values,
+            values=self.level.values,
             must=shape.must[first:stop],
             rest=rest,
             beyond=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
             open=shape.required_after[stop] > 0,
-            punctuation=_punctuation(self.lowering.whitespace),
+            punctuation=_punctuation(self.level.lowering.whitespace, self.level.depth, self.level.plain),
         )
 
     def place(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
@@ -324,6 +321,6 @@ class _AnyOrder(_ObjectRules):
             if not at.done >> i & 1:
                 then = self.after(at, at.done | 1 << i, at.pending)
                 if self.viable(then):
-                    alternatives.append([*self.lowering.pair(key_terminal(name), conj), _Members(self, then)])
+                    alternatives.append([*self.level.pair(key_terminal(name, self.level.plain), conj), _Members(self, then)])
         alternatives += self.open_pairs(at, at.done)
         return alternatives

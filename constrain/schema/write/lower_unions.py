@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata.syntax import ANY_TEXT
-from constrain.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.cfg.rules import Nonterminal, Terminal
 from constrain.schema.sets.algebra import FALSE, Conj, ObjectBox
-from constrain.schema.write.terminals import CLOSE_OBJECT, COMMA, OPEN_OBJECT, Alternatives, key_terminal, other_key
+from constrain.schema.write.terminals import Alternatives, key_terminal, other_key
 
 if TYPE_CHECKING:
-    from constrain.schema.write.lower import Lowering
+    from constrain.schema.write.lower import Level
 
 Part = tuple[ObjectBox, int, ObjectBox]  # a box, and its part with this number, which is ready
 Alive = tuple[int, ...]  # rows, or tails
@@ -53,25 +53,25 @@ class Tail(NamedTuple):
     more: bool
 
 
-def united(lowering: Lowering, conj: Conj, parts: Sequence[Part]) -> tuple[Alternatives, list[Part]]:
+def united(level: Level, conj: Conj, parts: Sequence[Part]) -> tuple[Alternatives, list[Part]]:
     """(the alternatives of parts that are united, the parts that stand alone). All parts are of one conjunction."""
     groups: defaultdict[tuple[str, ...], list[Part]] = defaultdict(list)
     alone = []
     for part in parts:
         box = part[2]
         if _is_plain(box):
-            groups[tuple([name for name, _ in _named(lowering, box)])].append(part)
+            groups[tuple([name for name, _ in _named(level, box)])].append(part)
         else:
             alone.append(part)
     alternatives: Alternatives = []
-    make = _InOrder if lowering.in_order else _AnyOrder
+    make = _InOrder if level.lowering.in_order else _AnyOrder
     for number, (names, group) in enumerate(groups.items()):
         if len(group) == 1:
             alone += group
             continue
-        union = make(lowering, (lowering.number, "union", conj, number), names, [box for _, _, box in group])
+        union = make(level, (level.lowering.number, "union", level.depth, conj, number), names, [box for _, _, box in group])
         if union.start:
-            alternatives.append([OPEN_OBJECT, *lowering.space, _Members(union, 0, union.start)])
+            alternatives.append([*level.around.open_object, _Members(union, 0, union.start)])
     return alternatives, alone
 
 
@@ -81,9 +81,9 @@ def _is_plain(box: ObjectBox) -> bool:
     return not (counts or box.needs) and len(box.classes) == 1 and box.classes[0][0] == ANY_TEXT
 
 
-def _named(lowering: Lowering, box: ObjectBox) -> Sequence[tuple[str, Conj]]:
+def _named(level: Level, box: ObjectBox) -> Sequence[tuple[str, Conj]]:
     """The properties of a box; in an order of their own if any order will do."""
-    return box.named if lowering.in_order else sorted(box.named)
+    return box.named if level.lowering.in_order else sorted(box.named)
 
 
 class _Union:
@@ -95,29 +95,29 @@ class _Union:
     start: Alive
 
     def __init__(
-        self, lowering: Lowering, key: tuple[object, ...], names: tuple[str, ...], boxes: list[ObjectBox]
+        self, level: Level, key: tuple[object, ...], names: tuple[str, ...], boxes: list[ObjectBox]
     ) -> None:
-        self.lowering = lowering
+        self.level = level
         self.key = key
-        self.keys = [key_terminal(name) for name in names]
-        self.open_key = other_key(names)
-        self.conjs, table, must = _table(lowering, names, boxes)
+        self.keys = [key_terminal(name, level.plain) for name in names]
+        self.open_key = other_key(names, level.plain)
+        self.conjs, table, must = _table(level, names, boxes)
         self.read(table, must)
 
     def following(self, place: int, alive: Alive, any_yet: bool, open_yet: bool) -> Alternatives:
         """The end, or a member (after a comma, unless it is the first)."""
         alternatives: Alternatives = []
         if self.may_end(place, alive):
-            alternatives.append([CLOSE_OBJECT])
+            alternatives.append([*self.level.around.close_object])
         if self.goes_on(place, alive):
-            comma: list[Symbol] = [COMMA, *self.lowering.space] if any_yet else []
-            alternatives.append([*comma, _Member(self, place, alive, open_yet)])
+            before = self.level.around.comma if any_yet else self.level.around.opening
+            alternatives.append([*before, _Member(self, place, alive, open_yet)])
         return alternatives
 
     def pairs(self, key: Terminal, left: dict[int, set[int]], place: int, open_yet: bool) -> Alternatives:
         """Members with a key. left: by the number of what the value fulfils, who is alive behind it, at that place."""
         return [
-            [*self.lowering.pair(key, self.conjs[conj]), _Members(self, place, _alive(rows), True, open_yet)]
+            [*self.level.pair(key, self.conjs[conj]), _Members(self, place, _alive(rows), True, open_yet)]
             for conj, rows in left.items()
         ]
 
@@ -142,12 +142,12 @@ def _alive(found: set[int]) -> Alive:
     return tuple(sorted(found))
 
 
-def _table(lowering: Lowering, names: tuple[str, ...], boxes: list[ObjectBox]) -> tuple[list[Conj], Table, Table]:
+def _table(level: Level, names: tuple[str, ...], boxes: list[ObjectBox]) -> tuple[list[Conj], Table, Table]:
     """(conjunctions by number; 0: no value) and the table (see `read`) of the boxes that are not empty."""
     numbers: defaultdict[Conj, int] = defaultdict(count().__next__)
     assert numbers[FALSE] == 0
-    rows = [[numbers[pair[1]] for pair in (*_named(lowering, box), box.classes[0])] for box in boxes]
-    inhabited = np.array([lowering.computation.inhabited(conj) for conj in numbers])
+    rows = [[numbers[pair[1]] for pair in (*_named(level, box), box.classes[0])] for box in boxes]
+    inhabited = np.array([level.computation.inhabited(conj) for conj in numbers])
     table = np.array(rows, np.int64)
     table[~inhabited[table]] = 0
     required = {each: [name in each for name in names] for each in {box.required for box in boxes}}
