@@ -15,6 +15,7 @@ them.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         ConstrainError,
         GrammarError,
         LimitError,
+        MissingExtraError,
         RegexError,
         SchemaError,
         UnsatisfiableError,
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+if (Path(__file__).parent / "api" / "verification_library.py").exists():
+    raise ImportError(
+        "another project's package `constrain` (building controls) lies in the same folder as constrain-lm: "
+        f"{Path(__file__).parent}\n  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"
+    )
+
 _HOMES = {
     "Limits": "constrain.schema",
     "CompiledConstraint": "constrain.engine",
@@ -51,6 +59,7 @@ _HOMES = {
     "Layout": "constrain.cfg.layout",
     "LimitError": "constrain.errors",
     "Matcher": "constrain.engine",
+    "MissingExtraError": "constrain.errors",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
     "Constraint": "constrain.constraints.base",
