@@ -26,8 +26,8 @@ def test_finished_outputs_are_valid(maskbench_dir: Path, whitespace: str) -> Non
     for path in [path for path in files if path.stat().st_size < 5000][:SCHEMAS]:
         schema = json.loads(path.read_text())["schema"]
         try:
-            source = constrain.json_schema(schema, whitespace=whitespace)
-            g = constrain.generate(model, "JSON: ", constraint=source, max_tokens=150, seed=1)
+            constraint = constrain.json_schema(schema, whitespace=whitespace)
+            g = constrain.generate(model, "JSON: ", constraint=constraint, max_tokens=150, seed=1)
         except ConstrainError:
             continue  # what is refused is counted by the benchmark
         if g.finish_reason == "stop":

@@ -22,8 +22,8 @@ def test_a_sample_of_maskbench(maskbench_dir: Path) -> None:
     for path in sorted(maskbench_dir.glob("*.json"))[::SAMPLE]:
         content = json.loads(path.read_text())
         try:
-            source = json_schema(content["schema"], property_order="any")
-            grammar = source.to_grammar()
+            constraint = json_schema(content["schema"], property_order="any")
+            grammar = constraint.to_grammar()
         except ConstrainError:
             refused += 1
             continue
@@ -31,7 +31,7 @@ def test_a_sample_of_maskbench(maskbench_dir: Path) -> None:
         for case in content["tests"]:
             text = json.dumps(case["data"], ensure_ascii=False)
             if len(text) <= MAX_TEXT:
-                ours = recognises(grammar, text) and source.check(text) is None
+                ours = recognises(grammar, text) and constraint.check(text) is None
                 assert ours == case["valid"], (path.name, text)
                 valid += ours
                 invalid += not ours
