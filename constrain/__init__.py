@@ -17,9 +17,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from constrain.grammar.embedded import register as _register
-
 if TYPE_CHECKING:
+    from constrain.cfg.layout import Layout
+    from constrain.constraints.base import Constraint
+    from constrain.constraints.combinators import alt, many, optional, ref, rules, seq
+    from constrain.constraints.regular import choices, regex
+    from constrain.constraints.substring import substring
+    from constrain.derived.between import between
+    from constrain.derived.triggered import after, triggered
     from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, advance_all, compile, fill_masks
     from constrain.errors import (
         ConstrainError,
@@ -31,67 +36,50 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from constrain.generation import generate
-    from constrain.grammar.combine import alt, many, optional, ref, rules, seq
-    from constrain.grammar.layout import Layout
-    from constrain.grammar.source import Source, choices, grammar, regex
-    from constrain.grammar.substring import substring
-    from constrain.guided.between import between
-    from constrain.guided.triggered import after, triggered
-    from constrain.sampling.apply import apply_bitmask_
-    from constrain.schema import Budget, json_schema
+    from constrain.grammar_text.text import grammar
+    from constrain.sampling.bitmask.apply import apply_bitmask_
+    from constrain.schema import Limits, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Budget": "constrain.schema",
+    "Limits": "constrain.schema",
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
     "GrammarError": "constrain.errors",
-    "Layout": "constrain.grammar.layout",
+    "Layout": "constrain.cfg.layout",
     "LimitError": "constrain.errors",
     "Matcher": "constrain.engine",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
-    "Source": "constrain.grammar.source",
+    "Constraint": "constrain.constraints.base",
     "TokenAutomaton": "constrain.engine",
     "UnsatisfiableError": "constrain.errors",
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
-    "after": "constrain.guided.triggered",
-    "between": "constrain.guided.between",
-    "alt": "constrain.grammar.combine",
-    "apply_bitmask_": "constrain.sampling.apply",
-    "choices": "constrain.grammar.source",
+    "after": "constrain.derived.triggered",
+    "between": "constrain.derived.between",
+    "alt": "constrain.constraints.combinators",
+    "apply_bitmask_": "constrain.sampling.bitmask.apply",
+    "choices": "constrain.constraints.regular",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",
-    "grammar": "constrain.grammar.source",
+    "grammar": "constrain.grammar_text.text",
     "json_schema": "constrain.schema",
-    "many": "constrain.grammar.combine",
-    "optional": "constrain.grammar.combine",
-    "ref": "constrain.grammar.combine",
-    "regex": "constrain.grammar.source",
-    "triggered": "constrain.guided.triggered",
-    "rules": "constrain.grammar.combine",
-    "seq": "constrain.grammar.combine",
-    "substring": "constrain.grammar.substring",
+    "many": "constrain.constraints.combinators",
+    "optional": "constrain.constraints.combinators",
+    "ref": "constrain.constraints.combinators",
+    "regex": "constrain.constraints.regular",
+    "triggered": "constrain.derived.triggered",
+    "rules": "constrain.constraints.combinators",
+    "seq": "constrain.constraints.combinators",
+    "substring": "constrain.constraints.substring",
 }
 
 __all__ = sorted(_HOMES)
-
-# Importing a room binds its name here, once. The room `grammar` has the name of a function: bound and removed now, it
-# is found by imports (they ask sys.modules), and the name is the function's (`__getattr__`).
-del globals()["grammar"]
-
-
-def _embedded_schema(text: str) -> Any:
-    """What `%json {...}` in a grammar text stands for; the room of grammars does not know the room of schemas."""
-    return import_module("constrain.schema").json_schema(text)
-
-
-_register("json", _embedded_schema)
 
 
 def __getattr__(name: str) -> Any:
@@ -99,7 +87,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    if name in ("grammars", "hf", "reference", "sampling"):
+    if name in ("collection", "hf", "reference", "sampling"):
         return import_module(f"constrain.{name}")
     raise AttributeError(f"module 'constrain' has no attribute {name!r}")
 

@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from constrain.sampling.diagnostics import Diagnostics, diagnose, normalised
-from constrain.sampling.job import DraftCount, FinishReason, TokenRecord
+from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
+from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Generation:
       prefix; "dead_end" — nothing valid could be completed: no allowed token had any probability, or the output failed
       a residual check as often as allowed; "budget" — the method gave up after as many attempts as it may make.
     fault: what the residual check said, if it failed.
-    trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.step`).
+    trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.core.step`).
     log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
     evidence_bounds: proven (lower, upper) bounds on that log. tv_bound: a proven bound on the total variation distance
       between the law of this output and the target; 0 for exact methods. None where nothing is proven.

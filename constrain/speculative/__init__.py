@@ -11,7 +11,7 @@ start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be
 from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
 from constrain.speculative.drafters import (
     AUTO,
     NAMED,
@@ -19,7 +19,7 @@ from constrain.speculative.drafters import (
     Heads,
     Lookup,
     Model,
-    NGram,
+    NGramDrafter,
     Prior,
     Recycling,
     Translated,
@@ -35,11 +35,11 @@ from constrain.speculative.verifiers import VERIFIERS, Match, optimal_acceptance
 
 __all__ = [
     "AUTO",
-    "Budget",
     "BuiltTree",
     "Case",
     "Context",
     "Controller",
+    "DraftBudget",
     "DraftTree",
     "Drafter",
     "EMPTY",
@@ -52,7 +52,7 @@ __all__ = [
     "Match",
     "Model",
     "NAMED",
-    "NGram",
+    "NGramDrafter",
     "NONE",
     "Outcome",
     "Prior",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from conftest import data_path
-from constrain.automata.ecma import parse_ecma
+from constrain.automata.parse.ecma import parse_ecma
 from constrain.errors import ConstrainError
 from schema_corpus import corpora, sample
 

@@ -39,7 +39,7 @@ def test_bad_input(row: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "source, text",
+    "constraint, text",
     [
         (("--schema", SCHEMA), '{"name": "Zoë", "ok": true}'),
         (("--schema", SCHEMA), '{\n  "name": "a",\n  "ok": false\n}\n'),
@@ -50,13 +50,13 @@ def test_bad_input(row: dict[str, Any], tmp_path: Path) -> None:
         (("--grammar", 'root ::= "a" | "b"'), "b"),
     ],
 )
-def test_check_accepts(source: tuple[str, str], text: str) -> None:
-    result = invoke("check", *source, "-", stdin=text)
+def test_check_accepts(constraint: tuple[str, str], text: str) -> None:
+    result = invoke("check", *constraint, "-", stdin=text)
     assert (result.exit_code, result.stdout, result.stderr) == (0, "member\n", "")
 
 
 @pytest.mark.parametrize(
-    "source, text, lines",
+    "constraint, text, lines",
     [
         (
             ("--schema", SCHEMA),
@@ -73,8 +73,8 @@ def test_check_accepts(source: tuple[str, str], text: str) -> None:
         (("--regex", "[ä-ü]x"), "é.", ["'.' is not allowed here", "column 2", "expected: `x`"]),
     ],
 )
-def test_check_shows_where_it_fails(source: tuple[str, str], text: str, lines: list[str]) -> None:
-    result = invoke("check", *source, "-", stdin=text)
+def test_check_shows_where_it_fails(constraint: tuple[str, str], text: str, lines: list[str]) -> None:
+    result = invoke("check", *constraint, "-", stdin=text)
     assert (result.exit_code, result.stderr) == (1, "")
     assert all(line in result.stdout for line in lines), result.stdout
 

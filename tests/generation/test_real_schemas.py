@@ -26,8 +26,8 @@ def test_finished_outputs_are_valid(whitespace: str, corpus: str) -> None:
     finished = 0
     for name, schema, _ in [entry for entry in entries if len(json.dumps(entry.schema)) < 5000][:SCHEMAS]:
         try:
-            source = constrain.json_schema(schema, whitespace=whitespace)
-            g = constrain.generate(model, "JSON: ", constraint=source, max_tokens=150, seed=1)
+            constraint = constrain.json_schema(schema, whitespace=whitespace)
+            g = constrain.generate(model, "JSON: ", constraint=constraint, max_tokens=150, seed=1)
         except ConstrainError:
             continue  # what is refused is counted by the benchmark
         if g.finish_reason == "stop":

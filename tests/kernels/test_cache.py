@@ -41,9 +41,10 @@ ASK = """
 import numpy as np
 from constrain import kernels
 from constrain.kernels import second
+from constrain.kernels.compiler import declare
 cached = kernels.is_cached()
 kernels.load(everything=True)
-hits = sum(sum(dispatcher.stats.cache_hits.values()) for dispatcher, _ in kernels._kernels)
+hits = sum(sum(dispatcher.stats.cache_hits.values()) for dispatcher, _ in declare._kernels)
 print(int(cached), hits, second.twice(np.arange(10, dtype=np.int32), 3), second.total(np.arange(10, dtype=np.int32), 4))
 """
 
@@ -54,8 +55,8 @@ def ask(tmp_path):
     package = tmp_path / "constrain" / "kernels"
     package.mkdir(parents=True)
     (package.parent / "__init__.py").touch()
-    for name in ("__init__.py", "indices.py", "linking.py"):
-        shutil.copy(Path(kernels.__file__).parent / name, package)
+    shutil.copy(kernels.__file__, package)
+    shutil.copytree(Path(kernels.__file__).parent / "compiler", package / "compiler")
     (package / "second.py").write_text(SECOND)
 
     def run(first: str) -> list[int]:

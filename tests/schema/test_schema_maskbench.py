@@ -23,8 +23,8 @@ def test_instances_are_told_apart(corpus: str) -> None:
     counts: Counter[str] = Counter()
     for entry in sample(corpus, step=STEP[corpus]):
         try:
-            source = json_schema(entry.schema, property_order="any")
-            grammar = source.to_grammar()
+            constraint = json_schema(entry.schema, property_order="any")
+            grammar = constraint.to_grammar()
         except ConstrainError:
             counts["refused"] += 1
             continue
@@ -32,7 +32,7 @@ def test_instances_are_told_apart(corpus: str) -> None:
         for case in entry.tests:
             text = json.dumps(case["data"], ensure_ascii=False)
             if len(text) <= MAX_TEXT:
-                member = recognises(grammar, text) and source.check(text) is None
+                member = recognises(grammar, text) and constraint.check(text) is None
                 assert member == case["valid"], (entry.name, text)
                 counts["valid" if member else "invalid"] += 1
     if corpus == "ours":

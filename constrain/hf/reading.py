@@ -1,0 +1,41 @@
+"""How a model is read: what it takes beside token ids, how it remembers, what padding does to it.
+
+    ragged      rows are padded and grow by different lengths: the slots without a token change nothing
+    padded      rows are padded on the left in the first forward, and grow by equal lengths
+    (neither)   rows of equal lengths are read together
+    no argument nothing can be remembered: whole texts are read again
+
+Which it is for a model is found in trials.py.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from constrain.hf.memory import Axes
+
+
+class Reading(NamedTuple):
+    """A way to read a model.
+
+    argument: the name under which a forward takes and returns what it remembers; None if nothing is
+    chunks: several tokens at once may follow what is remembered; if not, one by one
+    mask: "always", "first" (in the first forward only) or "never"
+    positions: `position_ids` are given
+    padded, ragged: see the module
+    axes: where the rows are in what is remembered, for caches that cache.py does not know
+    held: (module, attribute) of the tensors that the model keeps in its modules
+    """
+
+    argument: str | None
+    chunks: bool = True
+    mask: str = "always"
+    positions: bool = False
+    padded: bool = False
+    ragged: bool = False
+    axes: Axes = {}  # noqa: RUF012  (never written to)
+    held: tuple[tuple[str, str], ...] = ()
+
+
+PLAIN = Reading("past_key_values")  # rows of equal lengths in a cache of keys and values
+REREAD = Reading(None, mask="never", padded=True, ragged=True)
