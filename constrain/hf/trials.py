@@ -21,7 +21,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.hf.cache import keeps_everything
-from constrain.hf.memory import Axes, module_tensors, row_axes, tensors
+from constrain.hf.memory import module_tensors, row_axes, tensors
 from constrain.hf.reading import PLAIN, REREAD, Reading
 from constrain.hf.session import open_session
 
@@ -92,7 +92,9 @@ class _Trials:
         for argument, given in [*((name, False) for name in names), (PLAIN.argument, True)]:
             assert argument is not None
             try:
-                two, three = ((self._grown(rows, argument, given), module_tensors(self.handle.model)) for rows in (2, 3))
+                two, three = (
+                    (self._grown(rows, argument, given), module_tensors(self.handle.model)) for rows in (2, 3)
+                )
                 held = tuple(name for (name,) in row_axes(two[1], three[1]))
                 axes = row_axes(
                     (two[0], [two[1][name] for name in held]), (three[0], [three[1][name] for name in held])
