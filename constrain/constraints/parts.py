@@ -155,4 +155,4 @@ def guard_of(found: list[Branch], vocabulary: Vocabulary) -> Guard:
     return Prefixed([(b.text.encode(), made[b.constraint] if b.constraint else None) for b in found], vocabulary)
 
 
-copyreg.pickle(Part, lambda part_: (part, (part_.constraint,)))  # type: ignore[arg-type]  # its symbol is made again
+copyreg.pickle(Part, lambda part_: (part, (part_.constraint,)))  # type: ignore[arg-type, return-value]  # its symbol is made again

@@ -406,7 +406,9 @@ def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
     for step in steps:
         taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
         if not taken:
-            raise ConstrainError(f"step {step!r} of a pickled matcher is not allowed any more", fix="use equal versions")
+            raise ConstrainError(
+                f"step {step!r} of a pickled matcher is not allowed any more", fix="use equal versions of constrain"
+            )
     return matcher
 
 

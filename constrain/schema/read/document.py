@@ -34,8 +34,8 @@ class Options(NamedTuple):
 class Site:
     """One subschema at one place.
 
-    raw: the schema as given. parent, key: the place, as a step down from another site. resource: against what references
-      resolve. dynamic: what dynamic references resolve to on the way that led here.
+    raw: the schema as given. parent, key: the place, as a step down from another site. resource: against what
+      references resolve. dynamic: what dynamic references resolve to on the way that led here.
     """
 
     __slots__ = ("raw", "parent", "steps", "resource", "dialect", "dynamic")

@@ -1,8 +1,9 @@
 """DynamicScope references: what `$dynamicRef` and `$recursiveRef` lead to depends on the way that led to them.
 
 The idea: a dynamic reference looks for its anchor in the resources that were entered on the way, the outermost first.
-All that matters of a way is therefore, for each anchor, the first resource that has it: `DynamicScope`, a tuple that is part
-of a subschema's identity. Resources are finite, so there are finitely many. Most schemas have no dynamic reference,
+All that matters of a way is therefore, for each anchor, the first resource that has it: `DynamicScope`, a tuple that is
+part of a subschema's identity. Resources are finite, so there are finitely many. Most schemas have no dynamic
+reference,
 and pay nothing: a document is read without ways first, and read again with them when it meets one.
 
 Source: JSON Schema Core 2020-12 sections 7.1 and 8.2.3.2; Core 2019-09 section 8.2.4.2.
