@@ -2,10 +2,10 @@
 
 A character is spelled either as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way RFC 8259 section 7
 allows: itself (if it needs no escape), a short escape, `\\uXXXX` with either case of hex digits, or a surrogate pair
-of those. Plain spellings are what serializers write: a short escape or `\\u00XX` where section 7 asks for one, `\\uXXXX`
-also for what is not ASCII (`ensure_ascii` in Python), and nothing else but the character itself. Spellings of different
-characters are different and none is a beginning of another, so concatenation, union, repetition and intersection of
-languages carry over to their spellings; a complement is taken among all well-spelled texts.
+of those. Plain spellings are what serializers write: a short escape or `\\u00XX` where section 7 asks for one,
+`\\uXXXX` also for what is not ASCII (`ensure_ascii` in Python), and nothing else but the character itself. Spellings of
+different characters are different and none is a beginning of another, so concatenation, union, repetition and
+intersection of languages carry over to their spellings; a complement is taken among all well-spelled texts.
 
 Cost: one kernel call a node, remembered in the store; a set of characters once per distinct set.
 """
@@ -158,17 +158,12 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, JsonString)
     quote = _character(store, '"', utf8)
     part, spell = node.node, plain_json if node.plain else json
-    if _is_fixed(part):  # one flat chain, whose ends are the states of its reading
+    if type(part) is Literals and len(part.texts) == 1:  # one flat chain, whose ends are the states of its reading
         known = store.characters[spell]
         return store.concat([quote, *[known.get(c) or _character(store, c, spell) for c in part.texts[0]], quote])
     if type(part) is Literals and store.A[arena.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts, node.plain)
     return store.concat([quote, _lower(store, part, spell), quote])
-
-
-def _is_fixed(node: Node) -> bool:
-    """Whether a language has one text, and is written so."""
-    return type(node) is Literals and len(node.texts) == 1
 
 
 def _remainder(store: Store, node: Node, spell: Spelling) -> int:

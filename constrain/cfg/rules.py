@@ -66,6 +66,10 @@ class Terminal:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:  # the hash is another one in the next process
+        context = (self.node, self.name, self.priority, self.literal, self.excluding, self.after, self.beside)
+        return Terminal, context
+
 
 Part = tuple[Hashable, ...]
 
@@ -81,8 +85,8 @@ class Values(NamedTuple):
 class Punctuation:
     """What stands in every list of pairs; compared by identity.
 
-    any_key: any key at all. plain_keys: listed keys are spelled plainly. opening, separator, close, between, behind: see
-    `ObjectRules`.
+    any_key: any key at all. plain_keys: listed keys are spelled plainly. opening, separator, close, between, behind:
+    see `ObjectRules`.
     """
 
     def __init__(

@@ -6,8 +6,8 @@
 A row of `tests/data/mask_digests.tsv` is one text: vocabulary, constraint, which text, number of masks, and the first
 16 hexadecimal digits of the BLAKE2b digest of the masks before each of its tokens and after the last. Texts are split
 into the longest tokens from the left; the text called "walk" takes, at each step, an allowed token that the digest so
-far chooses, and so comes by tokens that nobody would think of. A text ends where a token is not allowed. Schemas are sampled with
-`spelling="any"`, and again, under two vocabularies, with the default.
+far chooses, and so comes by tokens that nobody would think of. A text ends where a token is not allowed. Schemas are
+sampled with `spelling="any"`, and again, under two vocabularies, with the default.
 `tests/data/kernel_work.toml` has counts of what the kernels did, summed up over the sample of a vocabulary.
 
 Cost: about 10 s. Limit: what is compiled first pays for what is shared, so counts belong to the sample as a whole.

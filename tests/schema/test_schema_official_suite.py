@@ -19,7 +19,8 @@ from constrain.errors import UnsatisfiableError
 from constrain.schema import json_schema
 from constrain.schema.read.dialect import DIALECTS
 
-PASSED = {"draft4": 618, "draft6": 839, "draft7": 927, "draft2019-09": 1259, "draft2020-12": 1299}  # all there are
+PASSED = {"draft4": 610, "draft6": 829, "draft7": 913, "draft2019-09": 1227, "draft2020-12": 1257}
+"""All there are in the suite that `make test` fetches (jsonschema 4.26.0); later ones have more."""
 
 
 NOT_PLAIN = {"a float with zero fractional part is an integer": "1.0"}  # an integer is its digits
@@ -77,6 +78,7 @@ def test_draft(uri: str, spelling: Any, suite: Path, remotes: dict[str, Any]) ->
             text = json.dumps(case["data"])
             ours = grammar is not None and recognises(grammar, text) and constraint.check(text) is None
             refused = spelling == "plain" and NOT_PLAIN.get(case["description"]) == text
-            assert ours == (case["valid"] and not refused), (group["description"], case["description"], schema, case["data"])
+            expected = case["valid"] and not refused
+            assert ours == expected, (group["description"], case["description"], schema, case["data"])
             passed += 1
     assert passed >= PASSED[dialect.name]

@@ -2,8 +2,8 @@
 
 The idea: A[SPELLED] says how each ASCII character is written inside a string (automata/lower.py makes it), so that a
 text becomes an expression without a look at its letters in Python. Words that hold texts begin with the length of each,
-and go on with the characters of all, each plus PLAIN if it is to be spelled plainly; -e instead of a length stands for a
-text whose expression is e.
+and go on with the characters of all, each plus PLAIN if it is to be spelled plainly; -e instead of a length stands for
+a text whose expression is e.
 
 Cost: a lookup a letter.
 """

@@ -36,8 +36,8 @@ PLACE = KEY + 1  # words of a NONTERMINAL
 # NUMBER, VALUE_NUMBER: of the places and of new values.
 BEYOND, CLOSES, BEGINS, PAIRS, REST, TEXTS, FRESH, NUMBER, VALUE_NUMBER = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Then the punctuation: the expression of any key, and five lists, each with its length before it: the opening, the
-# separator, the close, what is between a key and its value, what is behind them. Then n times whether the member must be there; the
-# values, those of the rest last, -1 - k being the new value k; and the texts (spelling.py).
+# separator, the close, what is between a key and its value, what is behind them. Then n times whether the member must
+# be there; the values, those of the rest last, -1 - k being the new value k; and the texts (spelling.py).
 PUNCTUATION = 9
 
 

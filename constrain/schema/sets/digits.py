@@ -5,10 +5,10 @@ are greater at some place; both ends share their common prefix, so a 20-digit ra
 Multiples of 2^a 5^b are decided by their last digits; other small divisors by the remainder automaton of the digits
 read so far.
 
-Spellings (`plain_numbers.py` has only those of serializers): without any condition every JSON number. Under bounds every
-decimal without exponent (trailing zeros and `-0` included), and scientific spellings with one nonzero digit before the
-point (`1.5e-07`, as programs print floats). Integers may end in `.0` and may be scientific when the exponent covers the
-fraction. Under `multipleOf` no exponents. What is narrowed stands in the report (`report.py`).
+Spellings (`plain_numbers.py` has only those of serializers): without any condition every JSON number. Under bounds
+every decimal without exponent (trailing zeros and `-0` included), and scientific spellings with one nonzero digit
+before the point (`1.5e-07`, as programs print floats). Integers may end in `.0` and may be scientific when the exponent
+covers the fraction. Under `multipleOf` no exponents. What is narrowed stands in the report (`report.py`).
 """
 
 from __future__ import annotations

@@ -48,10 +48,11 @@ from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational, steps
 
 MAX_SIGNIFICANT = 17  # digits that tell all doubles apart
 MAX_WHOLE = 78  # digits of an integer: those of 256 bits
+MAX_COUNTED = 40  # digits around a point that are counted as one run
 MAX_ZEROS = 7  # after the point, before the first other digit: 0.00000001
-MAX_DOUBLE = 17976931348623158 * 10**292  # greatest number of 17 digits that is read as a finite double
-MAX_ORDER, MIN_ORDER = 308, -324  # of doubles: 1.8e308, 5e-324
-LEAST_MANTISSA = 3  # of 10^MIN_ORDER: 2e-324 is read as zero
+MIN_ORDER, MAX_ORDER = -324, 308  # of doubles: 5e-324, 1.8e308
+LEAST_MANTISSA = 3  # of MIN_ORDER: 2e-324 is read as zero
+GREATEST_MANTISSA = Fraction(17976931348623158, 10**16)  # of MAX_ORDER, with 17 digits: what is greater is infinite
 DECIMAL_FROM = -8  # a constant of at least 10^-8 may be written without exponent
 SCIENTIFIC_UP_TO, SCIENTIFIC_FROM = -4, 16  # one below 10^-3 or from 10^16 on, with one
 ZERO = literal("0")
@@ -91,9 +92,13 @@ def _shape(digits: Digits) -> Node:
 
 def _decimal(digits: Digits) -> Node:
     """An integer, or digits with a point."""
-    node = repeat(DIGIT, 0, digits.whole - digits.significant)  # behind the last digit that a point may follow
-    for left in range(1, digits.significant):
-        node = alternate(optional(concat(POINT, repeat(DIGIT, 1, left))), concat(DIGIT, node))
+    if digits.significant > MAX_COUNTED:  # of some schema's own: no need to count those on both sides together
+        behind = optional(concat(POINT, repeat(DIGIT, 1, digits.significant)))
+        node = concat(repeat(DIGIT, 0, digits.whole - 1), behind)
+    else:
+        node = repeat(DIGIT, 0, digits.whole - digits.significant)  # behind the last digit that a point may follow
+        for left in range(1, digits.significant):
+            node = alternate(optional(concat(POINT, repeat(DIGIT, 1, left))), concat(DIGIT, node))
     small = concat(repeat(ZERO, 0, digits.zeros), NONZERO, repeat(DIGIT, 0, digits.significant - 1))
     behind = alternate(repeat(ZERO, 1, digits.zeros + 1), small)
     return alternate(concat(NONZERO, node), concat(ZERO, optional(concat(POINT, behind))))
@@ -102,17 +107,12 @@ def _decimal(digits: Digits) -> Node:
 def _scientific(digits: Digits) -> Node:
     """One digit before the point, and an exponent."""
     mantissa = concat(NONZERO, optional(concat(POINT, repeat(DIGIT, 1, digits.significant - 1))))
-    parts = [concat(mantissa, EXPONENT_MARK, _exponents(max(digits.low, MIN_ORDER + 1), min(digits.high, MAX_ORDER - 1)))]
-    if digits.low <= MIN_ORDER:
-        least = magnitude_range(LEAST_MANTISSA, False, 10, True)
-        parts.append(concat(intersect(mantissa, least), EXPONENT_MARK, _exponents(MIN_ORDER, MIN_ORDER)))
-    if digits.high == MAX_ORDER:
-        most = magnitude_range(1, False, MAX_DOUBLE / Fraction(10) ** MAX_ORDER, False)
-        parts.append(concat(intersect(mantissa, most), EXPONENT_MARK, _exponents(MAX_ORDER, MAX_ORDER)))
-    elif digits.high > MAX_ORDER:
-        parts.append(concat(mantissa, EXPONENT_MARK, _exponents(MAX_ORDER, digits.high)))
-    if digits.low < MIN_ORDER:
-        parts.append(concat(mantissa, EXPONENT_MARK, _exponents(digits.low, MIN_ORDER)))
+    parts = [concat(mantissa, EXPONENT_MARK, _exponents(MIN_ORDER + 1, MAX_ORDER - 1))]
+    least = magnitude_range(LEAST_MANTISSA, False, 10, True)
+    most = magnitude_range(1, False, GREATEST_MANTISSA, False)
+    for limit, end, outermost in ((MIN_ORDER, digits.low, least), (MAX_ORDER, digits.high, most)):
+        inside = intersect(mantissa, outermost) if end == limit else mantissa
+        parts.append(concat(inside, EXPONENT_MARK, _exponents(min(limit, end), max(limit, end))))
     return alternate(*parts)
 
 
@@ -128,17 +128,24 @@ def _exponents(low: int, high: int) -> Node:
 
 def _digits(box: NumberBox) -> Digits:
     """How long the numbers of a box may be: what its conditions need, and at least what a double does."""
-    conditions = [abs(x) for x in (box.low, box.high, box.multiple, *box.steps, *box.not_multiples, *box.holes) if x]
-    lengths = [(len(str(whole)), len(decimals)) for whole, decimals in map(split_decimal, conditions)]
-    longest, decimals = map(max, zip(*lengths, strict=True)) if lengths else (0, 0)
-    ends = [order_of(abs(end)) for end in (box.low, box.high) if end]
+    ends: list[Rational] = [end for end in (box.low, box.high) if end is not None]
+    others: list[Rational] = [*steps_of(box), *box.not_multiples, *box.holes]
+    conditions = [split_decimal(_magnitude(number)) for number in ends + others]
+    lengths = [(len(str(whole)), len(decimals)) for whole, decimals in conditions]
+    longest = max((whole for whole, _ in lengths), default=0)
+    decimals = max((fraction for _, fraction in lengths), default=0)
+    orders = [order_of(_magnitude(end)) for end in ends if end]
     return Digits(
-        max(MAX_WHOLE, sum(length for length, _ in lengths) + 1),
-        max(MAX_SIGNIFICANT, longest + decimals + 1),
-        max(MAX_ZEROS, decimals),
-        min([MIN_ORDER, *ends]),
-        max([MAX_ORDER, *(order + 1 for order in ends if abs(order) > MAX_ORDER)]),
+        whole=max(MAX_WHOLE, sum(whole for whole, _ in lengths) + 1),
+        significant=max(MAX_SIGNIFICANT, longest + decimals + 1),
+        zeros=max(MAX_ZEROS, decimals),
+        low=min([MIN_ORDER, *orders]),
+        high=max([MAX_ORDER, *(order + 1 for order in orders if order > MAX_ORDER)]),
     )
+
+
+def _magnitude(number: Rational) -> Rational:
+    return -number if number < 0 else number
 
 
 # ---------------------------------------------------------------------------------------------------------- integers
@@ -147,8 +154,8 @@ def _digits(box: NumberBox) -> Digits:
 def _integers(box: NumberBox, digits_only: bool) -> Node:
     """The integers of a box: digits; as a double also `.0`."""
     longest = 10 ** _digits(box).whole - 1
-    low = -longest if box.low is None else _inside(box.low, box.low_open, 1)
-    high = longest if box.high is None else -_inside(-box.high, box.high_open, 1)
+    low = -longest if box.low is None else _least(box.low, box.low_open)
+    high = longest if box.high is None else -_least(-box.high, box.high_open)
     parts = []
     if high >= 0:
         parts.append(natural_range(max(low, 0), high))
@@ -162,14 +169,14 @@ def _integers(box: NumberBox, digits_only: bool) -> Node:
         shape = multiples(other)
         node = intersect(node, complement(shape)) if shape is not None else node
     if box.holes:
-        node = intersect(node, complement(literals(str(hole) for hole in box.holes)))
+        node = intersect(node, complement(literals(str(hole) for hole in box.holes if hole == int(hole))))
     return node if digits_only else concat(node, optional(literal(".0")))
 
 
-def _inside(low: Rational, is_open: bool, step: int) -> int:
-    """The least integer that is not below an end."""
+def _least(low: Rational, is_open: bool) -> int:
+    """The least integer above an end."""
     first = int(-(-low // 1))
-    return first + step if is_open and first == low else first
+    return first + 1 if is_open and first == low else first
 
 
 # ------------------------------------------------------------------------------------------------------------ points
@@ -180,7 +187,7 @@ def _points(values: Iterable[Rational], whole: bool, fraction: bool) -> Node:
     texts: list[str] = []
     scientific: dict[int, list[str]] = {}
     for value in values:
-        sign, size = ("-", -value) if value < 0 else ("", value)
+        sign, size = "-" if value < 0 else "", _magnitude(value)
         integer, decimals = split_decimal(size)
         order = order_of(size) if size else 0
         digits = f"{integer}{decimals}".strip("0") or "0"

@@ -2,7 +2,7 @@
 
 The idea: a value is a nonterminal whose alternatives are made when a generation first reaches it. Small terminals
 (brackets, the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their
-states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`compute.py`), so
+states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`normalizer.py`), so
 a generation never runs into a dead end. Symbols refer to the lowering, which keeps no nonterminal: they are made
 again where they are needed again, and equal ones are one nonterminal to the engine.
 
@@ -16,9 +16,9 @@ import itertools
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal, Values
-from constrain.schema.normalize.compute import Computation
+from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.read.document import Options
-from constrain.schema.sets.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
+from constrain.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.schema.sets.numbers import has_numbers
 from constrain.schema.sets.strings import is_void
 from constrain.schema.write.lower_arrays import array_alternatives
@@ -41,8 +41,8 @@ _numbers = itertools.count()
 class Lowering:
     """The symbols of one schema as it is written under some options."""
 
-    def __init__(self, computation: Computation, options: Options) -> None:
-        self.computation = computation
+    def __init__(self, normalizer: Normalizer, options: Options) -> None:
+        self.normalizer = normalizer
         self.whitespace = options.whitespace
         self.plain = options.spelling == "plain"
         self.in_order = options.property_order == "schema"
@@ -62,12 +62,12 @@ class Lowering:
         if conj in self._terminals:
             terminal = self._terminals[conj]
         else:
-            normal = self.computation.normal(conj)
+            normal = self.normalizer.normal(conj)
             found = [] if normal.arrays or normal.objects else self.terminals(normal)
             terminal = self._terminals[conj] = found[0] if len(found) == 1 else None
         return terminal if terminal is not None else _Value(Level(self, depth), conj)
 
-    def terminals(self, normal: Normal) -> list[Terminal]:
+    def terminals(self, normal: NormalForm) -> list[Terminal]:
         """The parts of a set that are no containers, as far as they are inhabited."""
         found: list[Terminal] = []
         if normal.null:
@@ -90,7 +90,7 @@ class Level:
     def __init__(self, lowering: Lowering, depth: int) -> None:
         self.lowering = lowering
         self.depth = depth
-        self.computation = lowering.computation
+        self.normalizer = lowering.normalizer
         self.plain = lowering.plain
         self.around = layout(lowering.whitespace, depth)
 
@@ -114,7 +114,7 @@ class Level:
 
     def alternatives(self, conj: Conj) -> Alternatives:
         """The ways to write a value; containers as far as their first bracket."""
-        normal = self.computation.normal(conj)
+        normal = self.normalizer.normal(conj)
         found: Alternatives = [[terminal] for terminal in self.lowering.terminals(normal)]
         for array in normal.arrays:
             found += array_alternatives(self, array)

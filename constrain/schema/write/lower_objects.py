@@ -16,7 +16,7 @@ watches (`guards`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
@@ -64,14 +64,14 @@ class ObjectState(NamedTuple):
 
 def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
     """The objects in a union of boxes, which is that of a conjunction; one alternative for each shape, or for many."""
-    computation = level.computation
-    parts = [(box, i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
+    normalizer = level.normalizer
+    parts = [(box, i, part) for box in boxes for i, part in enumerate(normalizer.ready_boxes(box))]
     alternatives: Alternatives = []
     if len(parts) > FEW:
         alternatives, parts = united(level, conj, parts)
     make = _InOrder if level.lowering.in_order else _AnyOrder
     for box, i, part in parts:
-        shape = computation.object_shape(part)
+        shape = normalizer.object_shape(part)
         if shape is not None:
             rules = make(level, shape, (*level.key(box), i))
             start = ObjectState(0, 0, shape.all_pending, False)
@@ -79,7 +79,7 @@ def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) 
     return alternatives
 
 
-@lru_cache(maxsize=None)  # as many as there are layouts
+@cache  # as many as there are layouts
 def _punctuation(whitespace: str, depth: int, plain: bool) -> Punctuation:
     around = layout(whitespace, depth)
     lists = around.opening, around.comma, around.close_object, around.colon, around.behind
@@ -127,7 +127,7 @@ class _ObjectRules:
 
     def open_pairs(self, at: ObjectState, done: int) -> Iterator[list[Symbol]]:
         """Members with open keys."""
-        for language, conj, left in self.shape.entries(at.pending):
+        for language, conj, left in self.shape.choices(at.pending):
             then = self.after(at, done, left, is_open=True)
             if self.viable(then):
                 yield [*self.level.pair(self.open_key(language), conj), _Members(self, then)]
@@ -145,7 +145,7 @@ class _ObjectRules:
 
     def open_goes_on(self, at: ObjectState, done: int) -> bool:
         """May a member with an open key come next?"""
-        return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.entries(at.pending))
+        return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
     def chain(self, at: ObjectState) -> ObjectRules | None:
         """The members from here on, as far as they are made at once."""
@@ -321,6 +321,7 @@ class _AnyOrder(_ObjectRules):
             if not at.done >> i & 1:
                 then = self.after(at, at.done | 1 << i, at.pending)
                 if self.viable(then):
-                    alternatives.append([*self.level.pair(key_terminal(name, self.level.plain), conj), _Members(self, then)])
+                    key = key_terminal(name, self.level.plain)
+                    alternatives.append([*self.level.pair(key, conj), _Members(self, then)])
         alternatives += self.open_pairs(at, at.done)
         return alternatives

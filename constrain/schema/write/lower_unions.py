@@ -69,7 +69,8 @@ def united(level: Level, conj: Conj, parts: Sequence[Part]) -> tuple[Alternative
         if len(group) == 1:
             alone += group
             continue
-        union = make(level, (level.lowering.number, "union", level.depth, conj, number), names, [box for _, _, box in group])
+        key = (level.lowering.number, "union", level.depth, conj, number)
+        union = make(level, key, names, [box for _, _, box in group])
         if union.start:
             alternatives.append([*level.around.open_object, _Members(union, 0, union.start)])
     return alternatives, alone
@@ -147,7 +148,7 @@ def _table(level: Level, names: tuple[str, ...], boxes: list[ObjectBox]) -> tupl
     numbers: defaultdict[Conj, int] = defaultdict(count().__next__)
     assert numbers[FALSE] == 0
     rows = [[numbers[pair[1]] for pair in (*_named(level, box), box.classes[0])] for box in boxes]
-    inhabited = np.array([level.computation.inhabited(conj) for conj in numbers])
+    inhabited = np.array([level.normalizer.inhabited(conj) for conj in numbers])
     table = np.array(rows, np.int64)
     table[~inhabited[table]] = 0
     required = {each: [name in each for name in names] for each in {box.required for box in boxes}}

@@ -1,7 +1,7 @@
 """Terminals and rules that all schemas share: any string, any number, any value.
 
 The engine keeps its states by terminal, so equal languages are equal terminals here, whatever schema they come from.
-`plain`: only the spellings that serializers write (`automata/lower.py`, `sets/plain_numbers.py`), not all that JSON has.
+plain: only the spellings that serializers write (`automata/lower.py`, `sets/plain_numbers.py`), not all of JSON's.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ before a comma. From MAX_DEPTH on there are no line ends, so that recursive sche
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from constrain.automata.syntax import Node, alternate, chars, concat, literal, literals, optional, repeat
@@ -65,14 +65,23 @@ def check_policy(policy: str) -> None:
         raise ConstrainError(f"whitespace={policy!r} is not a policy", fix=f"use one of {', '.join(POLICIES)}")
 
 
-@lru_cache(maxsize=None)  # at most MAX_DEPTH + 4
+@cache  # at most MAX_DEPTH + 4
 def layout(policy: str, depth: int) -> Layout:
     """The layout of containers at a depth, the same in every schema; depth: 0 unless the policy is "indented"."""
     check_policy(policy)
     if policy != "indented":
         gap = space(policy)
-        comma, colon = (COMMA, *gap), (*gap, COLON, *gap)
-        return Layout((OPEN_OBJECT, *gap), (OPEN_ARRAY, *gap), (), comma, colon, gap, (CLOSE_OBJECT,), (CLOSE_ARRAY,), 0)
+        return Layout(
+            open_object=(OPEN_OBJECT, *gap),
+            open_array=(OPEN_ARRAY, *gap),
+            opening=(),
+            comma=(COMMA, *gap),
+            colon=(*gap, COLON, *gap),
+            behind=gap,
+            close_object=(CLOSE_OBJECT,),
+            close_array=(CLOSE_ARRAY,),
+            inner=0,
+        )
     inside, outside = _line(depth + 1), _line(depth)
     blank = optional(literal(" "))
     return Layout(
@@ -98,7 +107,7 @@ def _line(depth: int) -> Node:
 
 @lru_cache(maxsize=8)
 def space(policy: str) -> Symbols:
-    """What stands before the document, and under most policies between two tokens: nothing, or one optional terminal."""
+    """What stands before the document, and under most policies between two tokens: at most one optional terminal."""
     check_policy(policy)
     return () if policy == "compact" else _gap(_line(0) if policy == "indented" else _run(policy), (policy,))
 
