@@ -16,6 +16,7 @@ from constrain.automata.store import packed
 from constrain.automata.syntax import json_string, literal
 from constrain.grammar.rules import Chain, Nonterminal, Part, Punctuation, Repetition, Terminal, Values
 from constrain.kernels.parser import object_rules
+from constrain.kernels.records.messages import nonterminal_at
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import Rules, TokenAutomaton
@@ -46,9 +47,9 @@ def _chain(automaton: TokenAutomaton, head: int, chain: Chain, rules: Rules) -> 
     else:
         words += [len(t) if t.isascii() else -lower(automaton, json_string(literal(t))) for t in chain.texts]
         text = "".join(filter(str.isascii, chain.texts))
-    places = automaton.call(object_rules.make_chain, head, packed(words, text))
+    places = automaton.call(object_rules.make_object_rules, head, packed(words, text))
     rules.chains[chain.key] = places
-    _wait(fresh, places + (2 * len(chain.must) + 3 * chain.rest) * object_rules.PLACE, rules)
+    _wait(fresh, nonterminal_at(places, 2 * len(chain.must) + 3 * chain.rest), rules)
     return [beyond] if beyond in rules.waiting and not any(chain.must) else []
 
 
@@ -60,10 +61,10 @@ def _repetition(automaton: TokenAutomaton, head: int, repetition: Repetition, ru
         words.append(len(symbols))
         words += automaton.records(symbols, rules)
     words.append(value)
-    following = automaton.call(object_rules.make_repetition, head, packed(words, ""))
+    following = automaton.call(object_rules.make_list_rules, head, packed(words, ""))
     rules.chains[repetition.key] = following
-    _wait(fresh, following + object_rules.PLACE, rules)
-    value = following + object_rules.PLACE if fresh else value
+    _wait(fresh, nonterminal_at(following, 1), rules)
+    value = nonterminal_at(following, 1) if fresh else value
     return [value] if automaton.waits(value, rules) else []
 
 
@@ -86,8 +87,8 @@ def _value(automaton: TokenAutomaton, part: Part, values: Values, fresh: Fresh, 
 def _wait(fresh: Fresh, first: int, rules: Rules) -> None:
     """Note the records of new values, of which this is the first."""
     for record, (key, value) in enumerate(fresh.items()):
-        rules.records[key] = first + record * object_rules.PLACE
-        rules.waiting[first + record * object_rules.PLACE] = value
+        rules.records[key] = nonterminal_at(first, record)
+        rules.waiting[nonterminal_at(first, record)] = value
 
 
 def _marks(automaton: TokenAutomaton, punctuation: Punctuation) -> list[int]:
