@@ -32,6 +32,7 @@ test: $(VENV)/.test
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+	$(BIN)/python scripts/check_kernels.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/maskbench.py $(BENCH)

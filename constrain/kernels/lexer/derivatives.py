@@ -37,6 +37,7 @@ from constrain.kernels.records.expressions import (
     AND,
     BYTES,
     CAT,
+    CUTTING,
     DEAD,
     DIGITS,
     EXPRESSION,
@@ -46,6 +47,7 @@ from constrain.kernels.records.expressions import (
     PARTITION,
     REMAINDER,
     REP,
+    VISIT,
     cat_head,
     cat_tail,
     class_of,
@@ -65,7 +67,7 @@ from constrain.kernels.records.stack import push, room, set_top, sort_groups, to
 
 
 class SearchLimit(Exception):
-    """A liveness search visited A[SEARCH_LIMIT] states."""
+    """A liveness search visited HEADER.SEARCH_LIMIT states."""
 
 
 # --- partitions of the bytes ------------------------------------------------------------------------------------------
@@ -98,11 +100,9 @@ def push_fronts(A, S, e):
 
 @kernel("i(arena, arena, i, i)")
 def split_classes(A, S, classes, e):
-    """Split the classes at S[classes ...] that the byte set e cuts.
-
-    Scratch: 256 words each for the class of a byte, the bytes in a class, hits, new number; then the number of classes.
-    """
-    count, hits, fresh, last = classes + 256, classes + 512, classes + 768, classes + 1024
+    """Split the classes at S[classes ...], CUTTING words, that the byte set e cuts. Returns how many there are then."""
+    count, hits, fresh = classes + CUTTING.COUNT, classes + CUTTING.HITS, classes + CUTTING.FRESH
+    last = classes + CUTTING.CLASSES
     for w in range(8):
         bits = np.int64(set_word(A, e, w)) & 0xFFFFFFFF
         b = w * 32
@@ -135,27 +135,29 @@ def split_classes(A, S, classes, e):
 
 @kernel("i(arena, arena, arena, i)")
 def cut_by_fronts(A, H, S, start):
-    """The coarsest partition that no byte set S[start : top(S)] cuts."""
+    """The coarsest partition that no byte set from S[start] on cuts."""
     stop = top(S)
     room(S, 2048)
     classes = stop
-    cleared = S[classes : classes + 1025]
-    for i in range(1025):
+    cleared = S[classes : classes + CUTTING.WORDS]
+    for i in range(CUTTING.WORDS):
         cleared[i] = 0
-    S[classes + 256] = 256  # all bytes are in class 0
-    S[classes + 1024] = 1
+    S[classes + CUTTING.COUNT] = 256  # all bytes are in class 0
+    S[classes + CUTTING.CLASSES] = 1
     for i in range(start, stop):
         split_classes(A, S, classes, S[i])
-    number = classes + 256
-    unnumbered = S[number : number + 256]
+    number = classes + CUTTING.COUNT
+    unnumbered = S[number : classes + CUTTING.HITS]
     for i in range(256):
         unnumbered[i] = -1
     words = key_start(reserve(A, PARTITION.WORDS + 64))
     n = 0
+    b = 0
     for w in range(64):
         word = 0
         for k in range(4):
-            c = np.int64(S[classes + 4 * w + k])
+            c = np.int64(S[classes + b])
+            b += 1
             if S[number + c] < 0:
                 S[number + c] = n
                 n += 1
@@ -173,7 +175,7 @@ def cut_by_fronts(A, H, S, start):
 
 @kernel("i(arena, arena, arena, i)")
 def partition_of_fronts(A, H, S, start):
-    """The coarsest partition that no byte set S[start : top(S)] cuts; pops them.
+    """The coarsest partition that no byte set from S[start] on cuts; pops them.
 
     PERF: most states begin with one byte set, and others with the same sets as some state before.
     """
@@ -279,15 +281,15 @@ def is_alive(A, H, S, e):
         return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
     A[HEADER.SEARCH] += 1
     serial = A[HEADER.SEARCH] + FIRST_SERIAL
-    start = top(S)  # the queue: (state, index of the state that led to it)
+    start = top(S)  # the queue, VISIT rows
     push(S, e)
     push(S, -1)
     A[e + EXPRESSION.LIFE] = serial
     head = start
     visited = 0
-    found = -1
-    while found < 0 and head < top(S):
-        x = np.int64(S[head])
+    alive = -1  # the row that led to an acceptance
+    while alive < 0 and head < top(S):
+        x = np.int64(S[head + VISIT.STATE])
         visited += 1
         if visited > A[HEADER.SEARCH_LIMIT]:
             set_top(S, start)
@@ -299,18 +301,18 @@ def is_alive(A, H, S, e):
             if d == NONE or A[d + EXPRESSION.LIFE] == DEAD or A[d + EXPRESSION.LIFE] == serial:
                 continue
             if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE:
-                found = head
+                alive = head
                 break
             A[d + EXPRESSION.LIFE] = serial
             push(S, d)
             push(S, head)
-        head += 2
-    if found < 0:
-        for i in range(start, top(S), 2):
-            A[S[i] + EXPRESSION.LIFE] = DEAD
-    while found >= 0:
-        A[S[found] + EXPRESSION.LIFE] = ALIVE
-        found = np.int64(S[found + 1])
+        head += VISIT.WORDS
+    if alive < 0:
+        for row in range(start, top(S), VISIT.WORDS):
+            A[S[row + VISIT.STATE] + EXPRESSION.LIFE] = DEAD
+    while alive >= 0:
+        A[S[alive + VISIT.STATE] + EXPRESSION.LIFE] = ALIVE
+        alive = np.int64(S[alive + VISIT.FROM])
     set_top(S, start)
     return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
 
@@ -320,8 +322,7 @@ prune_again = recursion(lambda: prune, 5)
 
 @kernel("i(arena, arena, arena, i, i)", entry=True)
 def prune(A, H, S, e, deep):
-    """e without the parts from which nothing can be accepted: wherever they stand (deep), or among those that may
-    begin now.
+    """e without the parts from which nothing can be accepted: all of them (deep), or only the parts where e begins.
 
     After a deep pruning, pruning the beginnings of derivatives is enough.
     """

@@ -202,7 +202,7 @@ def push_flat(A, S, e, what):
 
 @kernel("i(arena, arena, arena, i)", entry=True)
 def alt(A, H, S, start):
-    """The union of the expressions S[start : top(S)] (as `push_flat` pushed them); pops them."""
+    """The union of the expressions S[start] and on (as `push_flat` pushed them); pops them."""
     out = start
     merged = False  # of the byte sets
     nullable = False
@@ -251,7 +251,7 @@ def alt(A, H, S, start):
 
 @kernel("i(arena, arena, arena, i)")
 def meet_counts(A, H, S, start):
-    """Make one of x{a,b} and x{c,d}, or of x{a,b} and .{c,d}, among the parts S[start : top(S)] of an intersection.
+    """Make one of x{a,b} and x{c,d}, or of x{a,b} and .{c,d}, among the parts from S[start] on of an intersection.
 
     Sound for characters x: no spelling begins another, so a text has one number of them. 0 if no number is left.
     """
@@ -285,7 +285,7 @@ def meet_counts(A, H, S, start):
 
 @kernel("i(arena, arena, arena, i)", entry=True)
 def both(A, H, S, start):
-    """The intersection of the expressions S[start : top(S)] (as `push_flat` pushed them); pops them.
+    """The intersection of the expressions S[start] and on (as `push_flat` pushed them); pops them.
 
     One of them at least is not a complement, and its texts are spelled characters (automata/lower.py sees to that).
     """

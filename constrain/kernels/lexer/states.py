@@ -19,6 +19,7 @@ from constrain.kernels.records.expressions import (
     CAT,
     ENDED,
     EXPRESSION,
+    HEADED,
     TAG,
     TAGSET,
     cat_head,
@@ -70,7 +71,7 @@ def tags(A, H, S, e):
 
 @kernel("i(arena, arena, arena, i, i)")
 def followed(A, H, S, e, rest):
-    """CAT(e, rest), with what stands last in e beside `rest`: then the ends of a literal are its derivatives."""
+    """CAT(e, rest), as CAT(first, CAT(second, ... rest)): so the tails of a literal are its derivatives."""
     parts = top(S)
     while kind(A, e) == CAT.KIND:
         push(S, cat_head(A, e))
@@ -84,12 +85,12 @@ def followed(A, H, S, e, rest):
 
 @kernel("i(arena, arena, arena, i)")
 def lexer_state(A, H, S, start):
-    """The union of CAT(t, TAG(t)) for the terminals S[start : top(S)] (expressions); pops them.
+    """The union of CAT(t, TAG(t)) for the terminals S[start] and on (expressions); pops them.
 
     Common beginnings are kept together, so that a set of keys that open with the same quote is one part, not many.
     """
     stop = top(S)
-    for i in range(start, stop):  # (head, what follows it)
+    for i in range(start, stop):  # HEADED rows
         e = np.int64(S[i])
         has_head = kind(A, e) == CAT.KIND and kind(A, cat_head(A, e)) == BYTES.KIND
         end = intern1(A, H, ENDED.KIND, e)
@@ -97,15 +98,15 @@ def lexer_state(A, H, S, start):
             A[end + ENDED.TAIL] = followed(A, H, S, cat_tail(A, e) if has_head else e, tag(A, H, e))
         push(S, cat_head(A, e) if has_head else EPS)
         push(S, A[end + ENDED.TAIL])
-    sort_groups(S, stop, top(S), 2)
+    sort_groups(S, stop, top(S), HEADED.WORDS)
     end = top(S)
-    i = stop
-    while i < end:  # pushed above `end`: one expression a head
-        head = np.int64(S[i])
+    row = stop
+    while row < end:  # pushed above `end`: one expression a head
+        head = np.int64(S[row + HEADED.HEAD])
         parts = top(S)
-        while i < end and S[i] == head:
-            push_flat(A, S, S[i + 1], ALT.KIND)
-            i += 2
+        while row < end and S[row + HEADED.HEAD] == head:
+            push_flat(A, S, S[row + HEADED.TAIL], ALT.KIND)
+            row += HEADED.WORDS
         push_flat(A, S, cat(A, H, head, alt(A, H, S, parts)), ALT.KIND)
     e = alt(A, H, S, end)
     set_top(S, start)

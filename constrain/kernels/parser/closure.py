@@ -60,7 +60,7 @@ from constrain.kernels.records.stack import push, set_top, sort_groups, top, uni
 def close_items(A, S, base):
     """Complete until nothing is new in the set at `base`, the own items of a state.
 
-    1 if the whole text may end; a nonterminal of which is not known yet what it predicts; or 0.
+    Returns 1 if the whole text may end, else 0; or a nonterminal whose predictions must be found first.
     """
     accepts = 0
     row = base
@@ -169,18 +169,18 @@ def close(A, H, S, p):
     while True:
         for item in range(parser_items(p), key_end(A, p), KEPT):
             add_item(S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item))
-        found = close_items(A, S, base)
-        if found <= 1:
+        outcome = close_items(A, S, base)
+        if outcome <= 1:
             break
         set_top(S, base)
-        predict(A, S, found)
+        predict(A, S, outcome)
     if A[HEADER.N_UNEXPANDED] > 0:
         raise Unexpanded()
     stop = top(S)
     predicted = predict_together(A, H, S, base, stop)
     A[p + PARSER.LEXER] = lexer_of_items(A, H, S, parser_grammar(A, p), base, stop, predicted)
     A[p + PARSER.PREDICTED] = predicted
-    A[p + PARSER.ACCEPTS] = 2 if found == 1 or parser_accepts_itself(A, p) else 1
+    A[p + PARSER.ACCEPTS] = 2 if outcome == 1 or parser_accepts_itself(A, p) else 1
     store_closure(A, S, p, base, stop)
     set_top(S, base)
     return parser_lexer(A, p)

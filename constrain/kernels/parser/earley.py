@@ -34,6 +34,7 @@ from constrain.kernels.records.grammars import (
 )
 from constrain.kernels.records.parser_states import (
     DEAD_SCAN,
+    ENDING,
     ITEM,
     KEPT,
     PARSER,
@@ -51,10 +52,10 @@ from constrain.kernels.records.parser_states import (
     scanning_end,
     waiting_end,
 )
-from constrain.kernels.records.stack import push, set_top, sort_groups, top
+from constrain.kernels.records.stack import push, set_key, set_top, sort_groups, top
 
 LOWEST_RANK = -(1 << 30)
-HEAD_OF_PARSER = 2  # key words of PARSER before its items
+HEAD_OF_PARSER = PARSER.KEY_WORDS  # before its items
 
 
 @kernel("i(arena, i, i)")
@@ -168,7 +169,7 @@ def finish_items(A, H, S, accepts, base):
         set_top(S, start)
         return 0
     sort_groups(S, base, out, KEPT)
-    S[start + 1] = accepts
+    set_key(S, start, PARSER.IS_ACCEPTING, accepts)
     set_top(S, out)
     p = intern_list(A, H, S, PARSER.KIND, start)
     if A[p + PARSER.WATCHED] == 0:
@@ -192,21 +193,21 @@ def scan(A, H, S, p, tagset):
 
 @kernel("i(arena, arena, arena, i)")
 def scan_all(A, H, S, start):
-    """The one parser state after lexemes that end at the same place: pairs (p, tagset) from S[start] on; pops them.
+    """The one parser state after lexemes that end at the same place, ENDING words from S[start] on; pops them.
 
     The union of what each leads to: segmentations of one text share a state from here on, so their number never
     matters.
     """
     stop = top(S)
-    if stop - start == 2:
+    if stop - start == ENDING.WORDS:
         set_top(S, start)
-        return scan(A, H, S, S[start], S[start + 1])
-    push(S, parser_grammar(A, S[start]))
+        return scan(A, H, S, S[start + ENDING.PARSER], S[start + ENDING.TAGSET])
+    push(S, parser_grammar(A, S[start + ENDING.PARSER]))
     push(S, 0)
     base = top(S)
     accepts = 0
-    for i in range(start, stop, 2):
-        accepts |= add_scanned(A, S, base, S[i], S[i + 1])
+    for row in range(start, stop, ENDING.WORDS):
+        accepts |= add_scanned(A, S, base, S[row + ENDING.PARSER], S[row + ENDING.TAGSET])
     target = finish_items(A, H, S, accepts, base)
     set_top(S, start)
     return target

@@ -38,7 +38,7 @@ class Unexpanded(Exception):
     """Nonterminals without alternatives were reached; they stand in the region HEADER.UNEXPANDED."""
 
 
-@kernel("i(arena, i, i, i, i)")
+@kernel("i(arena, i, i, i, i)", inline=True)
 def find_item(S, base, lhs, suffix, origin):
     """The free slot of an item that is not in the set, or -1 if it is."""
     table = stack_end(S)
@@ -54,7 +54,7 @@ def find_item(S, base, lhs, suffix, origin):
         slot = (slot + 1) & mask
 
 
-@kernel("void(arena, i, i, i, i)")
+@kernel("void(arena, i, i, i, i)", inline=True)
 def add_item(S, base, lhs, suffix, origin):
     """Add an item to the set at `base`, unless it is in it."""
     slot = find_item(S, base, lhs, suffix, origin)

@@ -8,6 +8,7 @@
     REMAINDER(m, r, s)   digits, and points that do not count, that continue a number of remainder r to a multiple of m
 
 Invariant: the flags of an expression are set when it is made. Equal expressions are one record.
+Reference: tests/naive_regex.py.
 """
 
 from __future__ import annotations
@@ -136,6 +137,30 @@ class LENGTHS(Record, kind=33):
     EXPRESSION = key("the expression")
     SHORTEST = memo("the shortest text")
     FARTHEST = memo("the most bytes that may be missing to the end of a text")
+
+
+class CUTTING(Region):
+    """Scratch words of the cutting of byte classes; classes are numbered below 256."""
+
+    CLASS_OF = words(256, "the class of each byte")
+    COUNT = words(256, "number of bytes in each class; then the final number of the class")
+    HITS = words(256, "how many of them are in the byte set")
+    FRESH = words(256, "the new class of those")
+    CLASSES = words(1, "number of classes")
+
+
+class VISIT(Region):
+    """A row of the queue of a liveness search."""
+
+    STATE = words(1, "the expression")
+    FROM = words(1, "where the row is that led to it, or -1")
+
+
+class HEADED(Region):
+    """A row of the alternatives of a lexer state."""
+
+    HEAD = words(1, "the byte set that it begins with, or EPS")
+    TAIL = words(1, "what follows")
 
 
 class DIGITS(Region):

@@ -74,7 +74,7 @@ class LOOPS(Record, kind=30):
 
 
 class BRANCH(Record, kind=27):
-    """A place of a mask where a lexeme may begin beside others."""
+    """A place of a mask where a lexeme may begin while others are in progress."""
 
     NODE = key("the node")
     CONFIG = key("the configuration there")

@@ -65,6 +65,13 @@ class ITEM(Region):
 KEPT = ITEM.SLOT  # words of an item that are kept in the arena
 
 
+class ENDING(Region):
+    """A lexeme that has ended, on the scratch stack."""
+
+    PARSER = word("the parser state before it")
+    TAGSET = word("the terminals as which it ended")
+
+
 class CLOSURE(Region):
     """The own items of a closed parser state, completions included, that wait for something."""
 

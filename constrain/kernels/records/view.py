@@ -104,15 +104,15 @@ def unexpanded(A: Int32) -> Int32:
 
 def terminals_within(A: Int32, expression: int, ended: bool = False) -> frozenset[int]:
     """The terminals (their expressions) that a lexeme may be in a lexer state; ended: only those that may end there."""
-    found, stack = set(), [expression]
+    terminals, stack = set(), [expression]
     while stack:
         e = stack.pop()
         if ended and not is_nullable(A, e):
             continue
         if kind(A, e) == TAG.KIND:
-            found.add(tag_terminal(A, e))
+            terminals.add(tag_terminal(A, e))
         elif kind(A, e) == CAT.KIND:
             stack.append(cat_tail(A, e))
         elif kind(A, e) == ALT.KIND:
             stack += key_words(A, e).tolist()
-    return frozenset(found)
+    return frozenset(terminals)

@@ -168,8 +168,9 @@ uniform_again = recursion(lambda: uniform, 5)
 def uniform(A, H, S, e, j):
     """The one state to which every character of slice j leads from e; NONE if none may come, 0 if it depends.
 
-    PERF: beside a counter (a pattern together with a length) every character leads to a new state, and to others in the
-    middle of it: some 60 records. So there the answer is put together from those of the parts: few, and mostly known.
+    PERF: in an intersection with a counter (a pattern together with a length) every character leads to a new state, and
+    to others in the middle of it: some 60 records. So there the answer is put together from those of the parts: few,
+    and mostly known.
     """
     memo = intern2(A, H, UNIFORM.KIND, e, j)
     if A[memo + UNIFORM.TARGET] != 0:
@@ -376,7 +377,7 @@ def copy_slice(A, S, covering, bitmap):
 
 @kernel("i(arena, arena, arena, i)")
 def text_part(A, H, S, lexer):
-    """The only part of a union that loops on a whole slice (the body of a string, say, beside some keys), or 0."""
+    """The only part of a union that loops on a whole slice (any string, in a union with some keys), or 0."""
     text = 0
     if kind(A, lexer) == ALT.KIND:
         for i in range(key_start(lexer), key_end(A, lexer)):

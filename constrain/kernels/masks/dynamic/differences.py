@@ -1,8 +1,9 @@
 """The token table of a lexer state from that of a state that is nearly the same: the trie is walked where they differ.
 
-The idea: a union with one text-like part (any key, beside some keys) does what that part does, but where another part
-is still alive; and a state that a looping state follows (any key but some) does what that one does, but for a few
-beginnings. A walk goes on as long as the two are in different states. Blocks are copied without the nodes that it met.
+The idea: a union with one text-like part (any key, in a union with some keys) does what that part does, but where
+another part is still alive; and a state that a looping state follows (any key but some) does what that one does, but
+for a few beginnings. A walk goes on as long as the two are in different states. Blocks are copied without the nodes
+that it met.
 
 * PART: the known state is a part of the union. Its tokens stay, and the union adds some.
 * REFERENCE: the known state is another one. Its tokens are copied and corrected.

@@ -122,10 +122,11 @@ def first_bytes(A, S, e, out):
 @kernel("i(arena, arena, i, i)")
 def stands_apart(A, S, sets, k):
     """Whether the k-th of the byte sets from S[sets] on meets no other."""
-    for i in range(sets, top(S), 8):
-        if i != sets + 8 * k:
+    own = sets + 8 * k
+    for other in range(sets, top(S), 8):
+        if other != own:
             for w in range(8):
-                if S[i + w] & S[sets + 8 * k + w] != 0:
+                if S[other + w] & S[own + w] != 0:
                     return 0
     return 1
 

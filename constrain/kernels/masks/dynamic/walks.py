@@ -236,7 +236,7 @@ def walk_lexer(A, H, S, own, bitmap, piece, first, stop, tagsets):
 def walk_from_root(A, H, S, e, own, bitmap, piece):
     """`walk_lexer` of the whole trie, or of the rest of a slice, from a state or an expression.
 
-    PERF: children of the root lie far apart, so those that lead nowhere are not looked at: 230 for most literals.
+    PERF: children of the root lie far apart. Most of them lead nowhere, 230 for most literals, and are not looked at.
     """
     states = bitmap + mask_words(A)
     S[states + WALKED.STATE] = e

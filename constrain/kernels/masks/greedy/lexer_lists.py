@@ -224,7 +224,7 @@ def step_union(A, H, S, before, after, b):
 def walk_list(A, H, S, mode, node, frames, bitmap, skip):
     """Walk the trie below a node from the lexer states in the frame of its depth; set bits, push rows.
 
-    mode: WHOLE, or one of those that visit fewer nodes (see the head of this file). TAIL and UNION mark the nodes where
+    mode: WHOLE, or one that visits fewer nodes (see the head of this file). TAIL and UNION mark the nodes where
     the reference's rows no longer count. skip: a node to leave out, with its subtree. Returns the number of blocks.
     """
     mark = serial_mark(A) + MARK_REPLACED
