@@ -1,4 +1,4 @@
-"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/object_rules.py.
+"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/parser/object_rules.py.
 
 The idea: of what a chain says only the values need symbols; texts of keys are handed over as they are. A value that is
 met for the first time, and is no terminal, gets a record behind the places, and waits for its alternatives.
@@ -36,6 +36,7 @@ def _chain(automaton: TokenAutomaton, head: int, chain: Chain, rules: Rules) -> 
     fresh: Fresh = {}
     values = [_value(automaton, part, chain.values, fresh, rules) for part in chain.parts]
     beyond = 0 if chain.beyond is None else automaton.nonterminal(chain.beyond, rules)
+    # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
     words = [beyond, not chain.open, chain.begins, len(chain.must), chain.rest, len(chain.texts), len(fresh)]
     words += [automaton.number(chain.name, rules), automaton.number("value", rules)]
     words += _marks(automaton, chain.punctuation)
@@ -56,6 +57,7 @@ def _chain(automaton: TokenAutomaton, head: int, chain: Chain, rules: Rules) -> 
 def _repetition(automaton: TokenAutomaton, head: int, repetition: Repetition, rules: Rules) -> list[int]:
     fresh: Fresh = {}
     value = _value(automaton, repetition.part, repetition.values, fresh, rules)
+    # in the order of LIST_MESSAGE
     words = [repetition.empty, len(fresh), automaton.number(repetition.name, rules), automaton.number("value", rules)]
     for symbols in (repetition.separator, repetition.close, repetition.behind):
         words.append(len(symbols))
