@@ -40,6 +40,7 @@ from constrain.engine.automaton import CompiledRules
 from constrain.engine.inspect import Item
 from constrain.errors import GrammarError, UnsatisfiableError, span
 from constrain.kernels.records import arena
+from constrain.kernels.records.parser_states import parser_lexer
 
 Follow = tuple[int, int]  # (rule, the parser state where it was begun)
 Tail = tuple[tuple[Symbol, ...], Follow | None]  # symbols to come, then what follows; None: the end of the text
@@ -144,7 +145,7 @@ class _Reading:
     def _begun(self, parser: int, lexer: int) -> str:
         """What was read of a lexeme in progress that began in this parser state; of several, any that the lexer does
         not tell apart."""
-        begin = int(self.automaton.A[parser + anatomy.LEXER])
+        begin = parser_lexer(self.automaton.A, parser)
         for i in range(len(self.text) - 1, -1, -1):
             if any(each.parser == parser and each.fresh for each in anatomy.lexemes(self.automaton, self.states[i])):
                 if self.automaton.run(begin, self.text[i:].encode()) == lexer:

@@ -1,4 +1,4 @@
-"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/object_rules.py.
+"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/parser/object_rules.py.
 
 The idea: of what a chain says only the values need symbols; texts of keys are handed over as they are. A value that is
 met for the first time, and is no terminal, gets a record behind the places, and waits for its alternatives.
@@ -16,6 +16,7 @@ from constrain.automata.store import packed
 from constrain.automata.syntax import json_string, literal
 from constrain.cfg.rules import ListRules, Nonterminal, ObjectRules, Part, Punctuation, Terminal, Values
 from constrain.kernels.parser import object_rules
+from constrain.kernels.records.messages import nonterminal_at
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import CompiledRules, TokenAutomaton
@@ -37,6 +38,7 @@ def _chain(automaton: TokenAutomaton, head: int, chain: ObjectRules, rules: Comp
     fresh: Fresh = {}
     values = [_value(automaton, part, chain.values, fresh, rules) for part in chain.parts]
     beyond = 0 if chain.beyond is None else automaton.nonterminal(chain.beyond, rules)
+    # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
     words = [beyond, not chain.open, chain.begins, len(chain.must), chain.rest, len(chain.texts), len(fresh)]
     words += [automaton.number(chain.name, rules), automaton.number("value", rules)]
     words += _marks(automaton, chain.punctuation)
@@ -48,24 +50,25 @@ def _chain(automaton: TokenAutomaton, head: int, chain: ObjectRules, rules: Comp
     else:
         words += [len(t) if t.isascii() else -lower(automaton, json_string(literal(t))) for t in chain.texts]
         text = "".join(filter(str.isascii, chain.texts))
-    places = automaton.call(object_rules.make_chain, head, packed(words, text))
+    places = automaton.call(object_rules.make_object_rules, head, packed(words, text))
     rules.chains[chain.key] = places
-    _wait(fresh, places + (2 * len(chain.must) + 3 * chain.rest) * object_rules.PLACE, rules)
+    _wait(fresh, nonterminal_at(places, 2 * len(chain.must) + 3 * chain.rest), rules)
     return [beyond] if beyond in rules.waiting and not any(chain.must) else []
 
 
 def _repetition(automaton: TokenAutomaton, head: int, repetition: ListRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
     value = _value(automaton, repetition.part, repetition.values, fresh, rules)
+    # in the order of LIST_MESSAGE
     words = [repetition.empty, len(fresh), automaton.number(repetition.name, rules), automaton.number("value", rules)]
     for symbols in (repetition.separator, repetition.close, repetition.behind):
         words.append(len(symbols))
         words += automaton.records(symbols, rules)
     words.append(value)
-    following = automaton.call(object_rules.make_repetition, head, packed(words, ""))
+    following = automaton.call(object_rules.make_list_rules, head, packed(words, ""))
     rules.chains[repetition.key] = following
-    _wait(fresh, following + object_rules.PLACE, rules)
-    value = following + object_rules.PLACE if fresh else value
+    _wait(fresh, nonterminal_at(following, 1), rules)
+    value = nonterminal_at(following, 1) if fresh else value
     return [value] if automaton.waits(value, rules) else []
 
 
@@ -88,8 +91,8 @@ def _value(automaton: TokenAutomaton, part: Part, values: Values, fresh: Fresh, 
 def _wait(fresh: Fresh, first: int, rules: CompiledRules) -> None:
     """Note the records of new values, of which this is the first."""
     for record, (key, value) in enumerate(fresh.items()):
-        rules.records[key] = first + record * object_rules.PLACE
-        rules.waiting[first + record * object_rules.PLACE] = value
+        rules.records[key] = nonterminal_at(first, record)
+        rules.waiting[nonterminal_at(first, record)] = value
 
 
 def _marks(automaton: TokenAutomaton, punctuation: Punctuation) -> list[int]:

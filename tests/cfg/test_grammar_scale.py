@@ -14,7 +14,7 @@ import constrain
 import vocabularies
 from constrain.engine import TokenAutomaton
 from constrain.grammar_text.text import grammar
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 
 
 def many_rules(count: int, kind: str) -> str:
@@ -85,7 +85,7 @@ def states_after(text: str, times: int) -> list[int]:
     for _ in range(times):
         assert matcher.advance_bytes(b"a" * 40)
         assert matcher.is_accepting()
-        counts.append(int(automaton.A[arena.RECORDS]))
+        counts.append(int(automaton.A[HEADER.RECORDS]))
     return counts
 
 

@@ -16,7 +16,7 @@ import constrain
 import vocabularies
 from constrain.automata.decide import matches
 from constrain.engine import TokenAutomaton
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 from small_grammars import JSON
 
 RULES = r"""
@@ -94,9 +94,9 @@ def test_a_long_text_needs_no_more_states_than_a_short_one(grammar):
     matcher = compiled.matcher()
     half = TEXT.index(b"{", len(TEXT) // 2)
     assert matcher.advance_bytes(TEXT[:half])
-    records = int(compiled.automaton.A[arena.RECORDS])
+    records = int(compiled.automaton.A[HEADER.RECORDS])
     assert matcher.advance_bytes(TEXT[half:])
-    assert compiled.automaton.A[arena.RECORDS] < 1.05 * records + 20
+    assert compiled.automaton.A[HEADER.RECORDS] < 1.05 * records + 20
     assert records < 20_000
 
 
@@ -108,7 +108,7 @@ def test_nesting_is_linear():
         matcher = compiled.matcher()
         assert matcher.advance_bytes(b"[" * depth + b"1" + b"]" * depth)
         assert matcher.is_accepting()
-        counts.append(int(compiled.automaton.A[arena.RECORDS]))
+        counts.append(int(compiled.automaton.A[HEADER.RECORDS]))
     assert counts[2] - counts[1] < 2.2 * (counts[1] - counts[0])
 
 
