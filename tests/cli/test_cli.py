@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import vocabularies
-from constrain.cli import app
+from constrain.cli.app import app
 
 PROPERTIES = '{"name": {"type": "string"}, "ok": {"type": "boolean"}}'
 SCHEMA = f'{{"type": "object", "properties": {PROPERTIES}, "required": ["name", "ok"]}}'
@@ -230,7 +230,7 @@ def test_warmup() -> None:
 
 def test_help_names_the_exit_codes_and_loads_nothing() -> None:
     probe = (
-        "import sys\nfrom constrain.cli import app\n"
+        "import sys\nfrom constrain.cli.app import app\n"
         "try: app(['--help'])\nexcept SystemExit: pass\n"
         "print([m for m in ('torch', 'numba', 'transformers', 'numpy') if m in sys.modules])"
     )

@@ -75,10 +75,10 @@ def test_what_is_asked_for_once_is_freed_at_once() -> None:
             for byte in b'{"a":':
                 matcher.advance_bytes(bytes([byte]))
             matcher.fill_mask(np.zeros(vocabularies.tiny().words, np.uint32))
-            computation = weakref.ref(compiled.constraint.computation)
-            document = weakref.ref(compiled.constraint.computation.document)
+            normalizer = weakref.ref(compiled.constraint.normalizer)
+            document = weakref.ref(compiled.constraint.normalizer.document)
             del compiled, matcher
-            assert computation() is None and document() is None, schema
+            assert normalizer() is None and document() is None, schema
     finally:
         gc.enable()
 

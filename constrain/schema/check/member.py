@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from constrain.schema.normalize.compute import Computation
+from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.read.document import draw_step, excerpt
 from constrain.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, ObjectBox, value_of
 from constrain.schema.sets.numbers import MAX_EXPONENT, NumberBox, Rational, holds
@@ -31,8 +31,8 @@ class Fault(NamedTuple):
 class Membership:
     """Questions about one value."""
 
-    def __init__(self, computation: Computation) -> None:
-        self.computation = computation
+    def __init__(self, normalizer: Normalizer) -> None:
+        self.normalizer = normalizer
         self._known: dict[tuple[int, Conj], bool] = {}  # by id(value): the value outlives this
 
     def member(self, value: Any, conj: Conj) -> bool:
@@ -46,7 +46,7 @@ class Membership:
         return known
 
     def _member(self, value: Any, conj: Conj) -> bool:
-        normal = self.computation.normal(conj)
+        normal = self.normalizer.normal(conj)
         if value is None:
             return normal.null
         if isinstance(value, bool):
@@ -95,7 +95,7 @@ class Membership:
 
     def fault(self, value: Any, conj: Conj, path: str = "$") -> str:
         """One sentence about a value that does not fulfil a conjunction: the deepest place that is to blame alone."""
-        normal = self.computation.normal(conj)
+        normal = self.normalizer.normal(conj)
         found: Fault | None = None
         if isinstance(value, list) and len(normal.arrays) == 1:
             found = self.array_fault(value, normal.arrays[0])

@@ -1,6 +1,6 @@
 """The check of a finished text: what the grammar cannot remember — repeated keys, equal items, odd multiples.
 
-Repeated keys are found while parsing. The other residues are asked of the value (`member.py`), and only for schemas
+Repeated keys are found while parsing. The other residuals are asked of the value (`member.py`), and only for schemas
 that have any. Numbers are integers and decimals, never floats.
 """
 
@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from constrain.schema.check.member import Membership
-from constrain.schema.normalize.compute import Computation
+from constrain.schema.normalize.normalizer import Normalizer
 
 
 class _Repeated(Exception):
@@ -38,17 +38,17 @@ def read_exactly(text: str) -> Any:
     return json.loads(text, parse_float=_decimal, object_pairs_hook=_pairs)
 
 
-def check_text(text: str, computation: Computation) -> str | None:
+def check_text(text: str, normalizer: Normalizer) -> str | None:
     """None if the text passes, else one sentence."""
-    deep = bool(computation.document.residues)
+    deep = bool(normalizer.document.residuals)
     try:
         value = json.loads(text, parse_float=_decimal if deep else None, object_pairs_hook=_pairs)
     except _Repeated as repeated:
         return f"the key {str(repeated)!r} occurs twice in one object"
     except ValueError as error:
         return f"not JSON: {error}"
-    root = computation.document.root
+    root = normalizer.document.root
     if not deep:
         return None
-    asked = Membership(computation)
+    asked = Membership(normalizer)
     return None if asked.member(value, root) else asked.fault(value, root)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from constrain.schema.normalize.compute import Computation
+from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.sets.algebra import FALSE, TRUE, Conj, value_of
 from constrain.schema.sets.shapes_arrays import CountedArrays
 
@@ -20,12 +20,12 @@ from constrain.schema.sets.shapes_arrays import CountedArrays
 class Watched:
     """The values at one place (see `guards.json_reader.Place`)."""
 
-    def __init__(self, computation: Computation, conjs: frozenset[Conj], known: dict[frozenset[Conj], Watched]) -> None:
-        self.computation = computation
+    def __init__(self, normalizer: Normalizer, conjs: frozenset[Conj], known: dict[frozenset[Conj], Watched]) -> None:
+        self.normalizer = normalizer
         self.conjs = conjs
         self._known = known
-        normals = [computation.normal(conj) for conj in conjs]
-        self._arrays = [box for normal in normals for box in normal.arrays if computation.has_arrays(box)]
+        normals = [normalizer.normal(conj) for conj in conjs]
+        self._arrays = [box for normal in normals for box in normal.arrays if normalizer.has_arrays(box)]
         self._objects = [box for normal in normals for box in normal.objects]
 
     @cached_property
@@ -34,7 +34,7 @@ class Watched:
         return (
             bool(self._arrays)
             and all(box.unique for box in self._arrays)
-            and any(isinstance(self.computation.array_shape(box), CountedArrays) for box in self._arrays)
+            and any(isinstance(self.normalizer.array_shape(box), CountedArrays) for box in self._arrays)
         )
 
     @cached_property
@@ -56,12 +56,12 @@ class Watched:
             return None
         known = self._known.get(inside)
         if known is None:
-            known = self._known[inside] = Watched(self.computation, inside, self._known)
+            known = self._known[inside] = Watched(self.normalizer, inside, self._known)
         return known
 
 
-def watched_root(computation: Computation) -> Watched | None:
+def watched_root(normalizer: Normalizer) -> Watched | None:
     """The place of the whole value; None if no array of the schema must have different items."""
-    if not any(keyword == "uniqueItems" for _, keyword, _ in computation.document.residues):
+    if not any(keyword == "uniqueItems" for _, keyword, _ in normalizer.document.residuals):
         return None
-    return Watched(computation, frozenset({computation.document.root}), {})
+    return Watched(normalizer, frozenset({normalizer.document.root}), {})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from constrain.errors import ConstrainError, UnsatisfiableError
-from constrain.schema.normalize.compute import Computation
+from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.read.document import Site
 from constrain.schema.read.keywords import KEYWORDS
 from constrain.schema.read.reader import SchemaReader
@@ -28,11 +28,11 @@ PAIRS = [
 ]
 
 
-def unsatisfiable(computation: Computation, reader: SchemaReader, probe: Probe) -> ConstrainError:
+def unsatisfiable(normalizer: Normalizer, reader: SchemaReader, probe: Probe) -> ConstrainError:
     """The error for an empty root, at the deepest place that explains it. reader: what read its document."""
     site = reader.document.root_site
     seen = {id(site.raw)}
-    while (inner := next(_empty_parts(computation, reader, site), None)) is not None and id(inner.raw) not in seen:
+    while (inner := next(_empty_parts(normalizer, reader, site), None)) is not None and id(inner.raw) not in seen:
         seen.add(id(inner.raw))
         site = inner
     raw = site.raw
@@ -72,21 +72,21 @@ def _helps(site: Site, keyword: str, probe: Probe) -> bool:
         return False
 
 
-def _empty_parts(computation: Computation, reader: SchemaReader, site: Site) -> Iterator[Site]:
+def _empty_parts(normalizer: Normalizer, reader: SchemaReader, site: Site) -> Iterator[Site]:
     """Required properties and items of a subschema that are themselves empty."""
     raw = site.raw if isinstance(site.raw, dict) else {}
     properties = raw.get("properties", {})
     for name in raw.get("required", []):
         if name in properties:
-            yield from _if_empty(computation, reader, site, properties[name], "properties", name)
+            yield from _if_empty(normalizer, reader, site, properties[name], "properties", name)
     items = raw.get("items")
     if isinstance(items, dict) and isinstance(raw.get("minItems"), int) and raw["minItems"] > 0:
-        yield from _if_empty(computation, reader, site, items, "items")
+        yield from _if_empty(normalizer, reader, site, items, "items")
 
 
-def _if_empty(computation: Computation, reader: SchemaReader, site: Site, raw: Any, *steps: str) -> Iterator[Site]:
+def _if_empty(normalizer: Normalizer, reader: SchemaReader, site: Site, raw: Any, *steps: str) -> Iterator[Site]:
     conj: Conj = reader.conj(raw, site, steps)
-    if not computation.inhabited(conj):
-        inner = computation.document.site_of(conj) if isinstance(raw, dict) else None
+    if not normalizer.inhabited(conj):
+        inner = normalizer.document.site_of(conj) if isinstance(raw, dict) else None
         if inner is not None and inner.raw is not site.raw:
             yield inner

@@ -22,11 +22,11 @@ NARROWED = {
 
 
 def make_report(reader: SchemaReader) -> list[Entry]:
-    """Every keyword of every subschema that was reached, then the residues of JSON itself."""
+    """Every keyword of every subschema that was reached, then the residuals of JSON itself."""
     document = reader.document
-    residual = {(id(site), keyword): note for site, keyword, note in document.residues}
+    residual = {(id(site), keyword): note for site, keyword, note in document.residuals}
     entries = [entry for site in document.sites for entry in _entries(site, site, residual, document.options)]
-    for site, serial in reader.twins:
+    for site, serial in reader.duplicates:
         entries += _entries(site, document.atoms[serial], residual, document.options)
     entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches those that are not declared"))
     if document.options.property_order == "schema":

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from constrain.errors import ConstrainError, SchemaError
 from constrain.schema.read.dialect import Dialect
-from constrain.schema.read.dynamic import Dynamic
-from constrain.schema.read.references import Scope
+from constrain.schema.read.dynamic import DynamicScope
+from constrain.schema.read.references import Resource
 from constrain.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
-from constrain.schema.sets.formula import Formula, Fulfils, Is, Not
+from constrain.schema.sets.formula import Atoms, Formula, KnownSet, Not
 from constrain.schema.sets.values import Value, formula_of_value, value_key
 
 
@@ -34,25 +34,25 @@ class Options(NamedTuple):
 class Site:
     """One subschema at one place.
 
-    raw: the schema as given. parent, key: the place, as a step down from another site. scope: against what references
-      resolve. dynamic: what dynamic references resolve to on the way that led here.
+    raw: the schema as given. parent, key: the place, as a step down from another site. resource: against what
+      references resolve. dynamic: what dynamic references resolve to on the way that led here.
     """
 
-    __slots__ = ("raw", "parent", "steps", "scope", "dialect", "dynamic")
+    __slots__ = ("raw", "parent", "steps", "resource", "dialect", "dynamic")
 
     def __init__(
         self,
         raw: Any,
         parent: Site | None,
         steps: tuple[str | int, ...],
-        scope: Scope,
+        resource: Resource,
         dialect: Dialect,
-        dynamic: Dynamic,
+        dynamic: DynamicScope,
     ) -> None:
         self.raw = raw
         self.parent = parent
         self.steps = steps
-        self.scope = scope
+        self.resource = resource
         self.dialect = dialect
         self.dynamic = dynamic
 
@@ -119,8 +119,8 @@ class Document:
     """The atoms of one schema: made while reading it, extended by complements and constants while computing.
 
     atoms[serial]: what it is (None for 0, the empty set). formulas[serial]: what it says.
-    residues: what keywords left to the check of the finished text: (site, keyword, note).
-    subtle: some keyword needs complements or products: compute everything at once, to find faults early.
+    residuals: what keywords left to the check of the finished text: (site, keyword, note).
+    must_explore: some keyword needs complements or products: compute everything at once, to find faults early.
     root: the conjunction of the whole schema; root_site: its place.
     """
 
@@ -128,9 +128,9 @@ class Document:
         self.options = options
         self.dialect = dialect
         self.atoms: list[Atom] = [None]
-        self.formulas: list[Formula | None] = [Is(NOTHING)]
-        self.residues: list[tuple[Site, str, str]] = []
-        self.subtle = False
+        self.formulas: list[Formula | None] = [KnownSet(NOTHING)]
+        self.residuals: list[tuple[Site, str, str]] = []
+        self.must_explore = False
         self.root_site = root_site
         self.root = TRUE
         self._values: dict[Any, int] = {}
@@ -163,7 +163,7 @@ class Document:
                 return atom.conj
         serial = self._negations.get(conj)
         if serial is None:
-            serial = self._negations[conj] = self.add(Negation(conj), Not(Fulfils(conj)))
+            serial = self._negations[conj] = self.add(Negation(conj), Not(Atoms(conj)))
         return (serial,)
 
     def site(self, serial: int) -> Site:

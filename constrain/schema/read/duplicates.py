@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-SILENT = frozenset(
+ANNOTATIONS = frozenset(
     {"title", "description", "$comment", "default", "example", "examples", "deprecated", "readOnly", "writeOnly"}
 )
 NAMES = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"})
@@ -20,7 +20,7 @@ SCHEMAS = frozenset(
     {"items", "additionalItems", "additionalProperties", "prefixItems", "contains", "propertyNames", "not"}
     | {"allOf", "anyOf", "oneOf", "if", "then", "else"}
 )
-ROLES = {keyword: role for role in (SILENT, NAMES, MAPS, SCHEMAS) for keyword in role}  # others: plain values
+ROLES = {keyword: role for role in (ANNOTATIONS, NAMES, MAPS, SCHEMAS) for keyword in role}  # others: plain values
 
 Content = tuple[Hashable, ...]
 
@@ -47,7 +47,7 @@ class Contents:
             role = ROLES.get(key)
             if role is None:
                 parts += (key, value if type(value) is str else plain(value))
-            elif role is SILENT:
+            elif role is ANNOTATIONS:
                 continue
             elif role is NAMES:
                 parts = ["itself", id(raw)]

@@ -1,8 +1,9 @@
-"""Dynamic references: what `$dynamicRef` and `$recursiveRef` lead to depends on the way that led to them.
+"""DynamicScope references: what `$dynamicRef` and `$recursiveRef` lead to depends on the way that led to them.
 
 The idea: a dynamic reference looks for its anchor in the resources that were entered on the way, the outermost first.
-All that matters of a way is therefore, for each anchor, the first resource that has it: `Dynamic`, a tuple that is part
-of a subschema's identity. Resources are finite, so there are finitely many. Most schemas have no dynamic reference,
+All that matters of a way is therefore, for each anchor, the first resource that has it: `DynamicScope`, a tuple that is
+part of a subschema's identity. Resources are finite, so there are finitely many. Most schemas have no dynamic
+reference,
 and pay nothing: a document is read without ways first, and read again with them when it meets one.
 
 Source: JSON Schema Core 2020-12 sections 7.1 and 8.2.3.2; Core 2019-09 section 8.2.4.2.
@@ -15,59 +16,59 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from constrain.schema.read.document import Site
-    from constrain.schema.read.references import Scope, Target
+    from constrain.schema.read.references import Resource, Target
 
 RECURSIVE = ""  # the anchor that `$recursiveAnchor: true` makes at the root of a resource
 DATA = frozenset({"const", "enum", "default", "examples", "example"})  # what stands inside is no schema
 
-Dynamic = tuple["Entered", ...]
+DynamicScope = tuple["DynamicAnchor", ...]
 
 
 class DynamicReference(Exception):
     """A document must be read with its ways."""
 
 
-class Entered:
+class DynamicAnchor:
     """An anchor in the first resource on the way that has it."""
 
-    __slots__ = ("name", "raw", "scope")
+    __slots__ = ("name", "raw", "resource")
 
-    def __init__(self, name: str, raw: Any, scope: Scope) -> None:
+    def __init__(self, name: str, raw: Any, resource: Resource) -> None:
         self.name = name
         self.raw = raw
-        self.scope = scope
+        self.resource = resource
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Entered) and self.name == other.name and self.raw is other.raw
+        return isinstance(other, DynamicAnchor) and self.name == other.name and self.raw is other.raw
 
     def __hash__(self) -> int:
         return hash((self.name, id(self.raw)))
 
 
-def entered(dynamic: Dynamic, scope: Scope) -> Dynamic:
+def enter_resource(dynamic: DynamicScope, resource: Resource) -> DynamicScope:
     """The way after entering a resource: anchors that were there before come first."""
     known = {each.name for each in dynamic}
-    new = [Entered(name, raw, scope) for name, raw in scope.dynamic_anchors.items() if name not in known]
+    new = [DynamicAnchor(name, raw, resource) for name, raw in resource.dynamic_anchors.items() if name not in known]
     return tuple(sorted((*dynamic, *new), key=lambda each: each.name)) if new else dynamic
 
 
 def dynamic_target(site: Site, ref: Any, keyword: str) -> Target:
     """The target of a dynamic reference. Raises SchemaError as `$ref` does."""
-    found = site.scope.resolve(site, ref, keyword)
-    raw, scope = found[0], found[1]
-    name = _anchor(raw, scope, ref, keyword)
+    found = site.resource.resolve(site, ref, keyword)
+    raw, resource = found[0], found[1]
+    name = _anchor(raw, resource, ref, keyword)
     first = next((each for each in site.dynamic if each.name == name), None)
     if name is None or first is None:
         return found
-    return first.raw, first.scope, first.scope.dialect, first.scope.prefix(), False
+    return first.raw, first.resource, first.resource.dialect, first.resource.prefix(), False
 
 
-def _anchor(raw: Any, scope: Scope, ref: str, keyword: str) -> str | None:
+def _anchor(raw: Any, resource: Resource, ref: str, keyword: str) -> str | None:
     """The name to look for on the way; None if the reference is an ordinary one after all."""
     if keyword == "$recursiveRef":
-        return RECURSIVE if scope.dynamic_anchors.get(RECURSIVE) is raw else None
+        return RECURSIVE if resource.dynamic_anchors.get(RECURSIVE) is raw else None
     fragment = ref.partition("#")[2]
-    return fragment if fragment and scope.dynamic_anchors.get(fragment) is raw else None
+    return fragment if fragment and resource.dynamic_anchors.get(fragment) is raw else None
 
 
 def dynamic_anchors(root: Any, id_keyword: str) -> dict[str, Any]:

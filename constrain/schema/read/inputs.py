@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints, is_typeddict
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from constrain.errors import SchemaError
 
@@ -35,20 +36,34 @@ def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
     elif inspect.isroutine(given):
         return _arguments(given)
     else:
-        adapter = _adapter(_modern(given) if is_typeddict(given) else given, given)
+        adapter = _adapter(_modern(given), given)
     return _schema(adapter, given), adapter.validate_json
 
 
 def _modern(given: Any) -> Any:
-    """A TypedDict as `typing_extensions` has it, which pydantic asks for before Python 3.12."""
+    """An annotation with every TypedDict in it as `typing_extensions` has them, which pydantic asks for before 3.12."""
     import typing_extensions
 
-    hints = get_type_hints(given, include_extras=True)
-    fields = {
-        name: annotation if name in given.__required_keys__ else typing_extensions.NotRequired[annotation]
-        for name, annotation in hints.items()
-    }
-    return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
+    if is_typeddict(given):
+        if isinstance(given, typing_extensions._TypedDictMeta):  # type: ignore[attr-defined]
+            return given
+        hints = get_type_hints(given, include_extras=True)
+        fields = {
+            name: _modern(annotation)
+            if name in given.__required_keys__
+            else typing_extensions.NotRequired[_modern(annotation)]
+            for name, annotation in hints.items()
+        }
+        return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
+    origin, parts = get_origin(given), get_args(given)
+    if origin in (typing_extensions.Required, typing_extensions.NotRequired):
+        return _modern(parts[0])
+    if origin is Annotated:
+        return Annotated[(_modern(parts[0]), *parts[1:])]
+    modern = tuple(map(_modern, parts)) if origin not in (None, Literal, Callable) else parts
+    if modern == parts:
+        return given
+    return Union[modern] if origin in (Union, UnionType) else origin[modern]  # noqa: UP007
 
 
 def _adapter(annotation: Any, given: Any) -> Any:

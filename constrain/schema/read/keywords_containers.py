@@ -8,7 +8,7 @@ from constrain.schema.read.keywords_values import check_text, count_value, patte
 from constrain.schema.read.reading import SubschemaReading
 from constrain.schema.sets.algebra import EVERYTHING, FALSE, NOTHING, TRUE, Conj, ObjectBox
 from constrain.schema.sets.complement import counted
-from constrain.schema.sets.formula import AllOf, AnyOf, Fulfils, Is
+from constrain.schema.sets.formula import AllOf, AnyOf, Atoms, KnownSet
 
 # -------------------------------------------------------------------------------------------------------- arrays
 
@@ -58,14 +58,14 @@ def uniqueItems(reading: SubschemaReading, value: Any) -> None:
     if value and not (isinstance(high, int) and high <= 1):
         reading.array["unique"] = True
         note = "equal items are vetoed; where a branch decides whether they may be equal, when the value is complete"
-        reading.document.residues.append((reading.site, "uniqueItems", note))
+        reading.document.residuals.append((reading.site, "uniqueItems", note))
 
 
 def contains(reading: SubschemaReading, value: Any) -> None:
     """Between `minContains` (1 if it is not given) and `maxContains` items fulfil the schema."""
     conj = reading.child(value, "contains")
     document = reading.document
-    document.subtle = True
+    document.must_explore = True
     least, most = _contains_limit(reading, "minContains"), _contains_limit(reading, "maxContains")
     least = 1 if least is None else least
     if most is not None and most < least:
@@ -118,7 +118,7 @@ def properties(reading: SubschemaReading, value: Any) -> None:
 
 def patternProperties(reading: SubschemaReading, value: Any) -> None:
     """A schema for every key that matches a pattern."""
-    reading.document.subtle = True
+    reading.document.must_explore = True
     for text, raw in _schemas(reading, "patternProperties", value).items():
         conj = reading.child(raw, "patternProperties", text)
         reading.patterns.append((pattern_value(reading, "patternProperties", text), conj))
@@ -136,7 +136,7 @@ def required(reading: SubschemaReading, value: Any) -> None:
 
 def propertyNames(reading: SubschemaReading, value: Any) -> None:
     """What every key fulfils, as a string."""
-    reading.document.subtle = True
+    reading.document.must_explore = True
     reading.object["names"] = reading.child(value, "propertyNames")
 
 
@@ -152,11 +152,11 @@ def maxProperties(reading: SubschemaReading, value: Any) -> None:
 
 def _depends(reading: SubschemaReading, name: str, names: tuple[str, ...], conj: Conj) -> None:
     """The name is absent, or these names are present and the whole object fulfils conj."""
-    reading.document.subtle = True
+    reading.document.must_explore = True
     absent = EVERYTHING._replace(objects=(ObjectBox(named=((name, FALSE),)),))
     present = NOTHING._replace(objects=(ObjectBox(required=(name, *names)),))
-    then = Is(present) if conj == TRUE else AllOf((Is(present), Fulfils(conj)))
-    reading.formulas.append(AnyOf((Is(absent), then)))
+    then = KnownSet(present) if conj == TRUE else AllOf((KnownSet(present), Atoms(conj)))
+    reading.formulas.append(AnyOf((KnownSet(absent), then)))
 
 
 def dependentRequired(reading: SubschemaReading, value: Any) -> None:

@@ -21,7 +21,7 @@ from constrain.errors import ConstrainError, LimitError
 from constrain.schema.read.keywords_values import pattern_value
 from constrain.schema.read.reading import SubschemaReading
 from constrain.schema.sets.algebra import ANY_OBJECT, EVERYTHING, NOTHING, TRUE, ArrayBox, Conj, ObjectBox, both
-from constrain.schema.sets.formula import AllOf, AnyOf, Formula, Fulfils, Is
+from constrain.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, KnownSet
 
 if TYPE_CHECKING:
     from constrain.schema.read.document import Site
@@ -113,22 +113,22 @@ def _add(reading: SubschemaReading, cases: list[Case], box: Callable[[Any], Arra
     """Add the union of the cases to what is read."""
     if any(case.evaluated.every and not case.guards for case in cases):
         return
-    reading.document.subtle = True
+    reading.document.must_explore = True
     parts: list[Formula] = []
     for guards, evaluated in cases:
         conditions = [_condition(guard) for guard in sorted(guards, key=repr)]
         if not evaluated.every:
             made = box(evaluated)
             changed = {"objects": (made,)} if isinstance(made, ObjectBox) else {"arrays": (made,)}
-            conditions.append(Is(EVERYTHING._replace(**changed)))
+            conditions.append(KnownSet(EVERYTHING._replace(**changed)))
         parts.append(conditions[0] if len(conditions) == 1 else AllOf(tuple(conditions)))
     reading.formulas.append(parts[0] if len(parts) == 1 else AnyOf(tuple(parts)))
 
 
 def _condition(guard: Guard) -> Formula:
     if isinstance(guard, str):
-        return Is(NOTHING._replace(objects=(ANY_OBJECT._replace(required=(guard,)),)))
-    return Fulfils(guard)
+        return KnownSet(NOTHING._replace(objects=(ANY_OBJECT._replace(required=(guard,)),)))
+    return Atoms(guard)
 
 
 # --------------------------------------------------------------------------------------------------------- cases

@@ -12,7 +12,7 @@ from constrain.schema.read.dialect import UNSTATED
 from constrain.schema.read.patterns import pattern_node
 from constrain.schema.read.reading import TYPES, SubschemaReading
 from constrain.schema.sets.digits import is_regular
-from constrain.schema.sets.formula import Is
+from constrain.schema.sets.formula import KnownSet
 from constrain.schema.sets.numbers import NumberBox, Rational, exact, is_number
 from constrain.schema.sets.values import is_encodable, set_of_values
 
@@ -55,7 +55,7 @@ def _constants(reading: SubschemaReading, values: list[Any], keyword: str) -> No
         raise reading.site.error(
             f"{keyword} holds what is not a JSON value: {error}", "use JSON values", keyword
         ) from error
-    reading.formulas.append(Is(normal))
+    reading.formulas.append(KnownSet(normal))
 
 
 def check_text(reading: SubschemaReading, text: Any, keyword: str) -> str:
@@ -127,7 +127,7 @@ def multipleOf(reading: SubschemaReading, value: Any) -> None:
     box = NumberBox(multiple=step)
     if not is_regular(box):
         note = f"multiples of {Fraction(step)} have no small automaton: checked when the value is complete"
-        reading.document.residues.append((reading.site, "multipleOf", note))
+        reading.document.residuals.append((reading.site, "multipleOf", note))
     reading.numbers.append(box)
 
 
@@ -177,4 +177,4 @@ def format_(reading: SubschemaReading, value: Any) -> None:
     if reading.document.options.formats == "assert" and value in FORMATS:
         reading.texts.append(format_language(value))
         if value in CHECKED_LATER:
-            reading.document.residues.append((reading.site, "format", CHECKED_LATER[value]))
+            reading.document.residuals.append((reading.site, "format", CHECKED_LATER[value]))

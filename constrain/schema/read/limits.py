@@ -1,6 +1,7 @@
 """How much reading and computing a schema may cost, before it is given up with a `LimitError`.
 
-The idea: the algebra has corners that grow exponentially. It counts its steps (`compute.py`), and beside them there is
+The idea: the algebra has corners that grow exponentially. It counts its steps (`normalizer.py`), and beside them there
+is
 what a server cares about: seconds, memory, and whether the request is still wanted. Cost: a look at the clock every
 few steps.
 """

@@ -20,13 +20,13 @@ from typing import Any
 
 from constrain.schema.read.dialect import Dialect
 from constrain.schema.read.document import Document, Options, Site, excerpt
-from constrain.schema.read.duplicates import SILENT, Contents
-from constrain.schema.read.dynamic import Dynamic, DynamicReference, dynamic_target, entered
+from constrain.schema.read.duplicates import ANNOTATIONS, Contents
+from constrain.schema.read.dynamic import DynamicReference, DynamicScope, dynamic_target, enter_resource
 from constrain.schema.read.keywords import parse
 from constrain.schema.read.limits import Limits
-from constrain.schema.read.references import Scope, Target
+from constrain.schema.read.references import Resource, Target
 from constrain.schema.sets.algebra import FALSE, TRUE, Conj
-from constrain.schema.sets.formula import Formula, Is, combined
+from constrain.schema.sets.formula import Formula, KnownSet, combined
 
 MAX_COMMON = 2048  # subschemas whose formulas are kept, for each draft
 COMMON = frozenset(
@@ -43,19 +43,19 @@ class SchemaReader:
     """
 
     def __init__(
-        self, raw: Any, dialect: Dialect, options: Options, scope: Scope, limits: Limits, dynamic: bool = False,
+        self, raw: Any, dialect: Dialect, options: Options, resource: Resource, limits: Limits, dynamic: bool = False,
         noting: bool = False,
     ) -> None:  # fmt: skip
         self.dynamic = dynamic
-        self.twins: list[tuple[Site, int]] = []
+        self.duplicates: list[tuple[Site, int]] = []
         self._noted: set[int] | None = set() if noting else None
-        self._scope = scope
+        self._resource = resource
         self._known: dict[Hashable, Conj] = {}  # by content, or (content, resource, way) where these are not the root's
         self._aliases: set[int] = set()
         self._queue: deque[tuple[int, int]] = deque()  # serial number, number of the content
         self._contents = Contents(raw)
         self._common = common_formulas(dialect, options.formats)
-        root = Site(raw, None, (), scope, dialect, self._entered((), scope))
+        root = Site(raw, None, (), resource, dialect, self._scope_inside((), resource))
         self.document = document = Document(dialect, options, root)
         document.root = self._read(root)
         while self._queue:
@@ -63,14 +63,14 @@ class SchemaReader:
             limits.check()
             document.formulas[serial] = self._parsed(document.site(serial), content)
         self._refuse_loops()
-        scope.shared.clear()  # it holds the scope itself
+        resource.shared.clear()  # it holds the resource itself
 
     def _parsed(self, site: Site, content: int) -> Formula:
         """The formula of a subschema; kept for other schemas if it is common and touches nothing but itself."""
         document = self.document
-        before = len(document.residues)
+        before = len(document.residuals)
         formula = parse(self, site)
-        if isinstance(formula, Is) and len(document.residues) == before and site.dialect is document.dialect:
+        if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
             parts = self._contents.content(content)
             if COMMON.issuperset(parts[::2]):
                 if len(self._common) >= MAX_COMMON:
@@ -85,7 +85,7 @@ class SchemaReader:
         formulas = self.document.formulas
         state: dict[int, int] = {}  # 1: on the present path, 2: done
         for start, first in enumerate(formulas):
-            stack = [start] if type(first) is not Is and start not in state else []
+            stack = [start] if type(first) is not KnownSet and start not in state else []
             while stack:
                 serial = stack[-1]
                 if state.get(serial):
@@ -106,14 +106,14 @@ class SchemaReader:
             if not raw:
                 return TRUE
             content = self._contents.number(raw)
-            scope, dynamic, dialect = parent.scope, parent.dynamic, parent.dialect
-            key = content if scope is self._scope and not dynamic else (content, id(scope), dynamic)
+            resource, dynamic, dialect = parent.resource, parent.dynamic, parent.dialect
+            key = content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
             known = self._known.get(key)
             if known is not None and self._noted is None:
                 return known
             if "$ref" not in raw and dialect.id not in raw:
-                return self._atom(Site(raw, parent, steps, scope, dialect, dynamic), content, key)
-        return self._read(Site(raw, parent, steps, parent.scope, parent.dialect, parent.dynamic))
+                return self._atom(Site(raw, parent, steps, resource, dialect, dynamic), content, key)
+        return self._read(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic))
 
     def _read(self, site: Site) -> Conj:
         """The conjunction of whatever stands at a place."""
@@ -126,9 +126,9 @@ class SchemaReader:
         if dialect.id in raw:
             self._enter(site)
         content = self._contents.number(raw)
-        scope, dynamic = site.scope, site.dynamic
-        key = content if scope is self._scope and not dynamic else (content, id(scope), dynamic)
-        if "$ref" not in raw or not (dialect.ref_alone or all(name == "$ref" or name in SILENT for name in raw)):
+        resource, dynamic = site.resource, site.dynamic
+        key = content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
+        if "$ref" not in raw or not (dialect.ref_alone or all(name == "$ref" or name in ANNOTATIONS for name in raw)):
             return self._atom(site, content, key)
         known = self._known.get(key)
         if known is None:
@@ -145,7 +145,7 @@ class SchemaReader:
             if common is None:
                 self._queue.append((known[0], content))
         elif self._noted is not None and id(site.raw) not in self._noted:
-            self.twins.append((site, known[0]))
+            self.duplicates.append((site, known[0]))
         if self._noted is not None:
             self._noted.add(id(site.raw))
         return known
@@ -155,8 +155,8 @@ class SchemaReader:
         raw, dialect = site.raw, site.dialect
         name = raw[dialect.id]
         if isinstance(name, str) and site.parent is not None and not (dialect.ref_alone and "$ref" in raw):
-            site.scope = site.scope.inside(raw, name)
-            site.dynamic = self._entered(site.dynamic, site.scope)
+            site.resource = site.resource.embedded(raw, name)
+            site.dynamic = self._scope_inside(site.dynamic, site.resource)
 
     def _alias(self, site: Site) -> Conj:
         """A subschema that only refers is its target."""
@@ -174,12 +174,17 @@ class SchemaReader:
 
     def refer(self, site: Site, ref: Any) -> Conj:
         """The conjunction of the target of a reference."""
-        return self._target(site, site.scope.resolve(site, ref))
+        return self._target(site, site.resource.resolve(site, ref))
 
     def _target(self, site: Site, found: Target) -> Conj:
-        raw, scope, dialect, steps, local = found
+        raw, resource, dialect, steps, local = found
         target = Site(
-            raw, self.document.root_site if local else None, steps, scope, dialect, self._entered(site.dynamic, scope)
+            raw,
+            self.document.root_site if local else None,
+            steps,
+            resource,
+            dialect,
+            self._scope_inside(site.dynamic, resource),
         )
         if not isinstance(raw, (dict, bool)):
             raise site.error(f"$ref leads to {excerpt(raw, 40)}, which is not a schema", "point it at a schema", "$ref")
@@ -193,8 +198,8 @@ class SchemaReader:
             raise DynamicReference
         return self._target(site, dynamic_target(site, ref, keyword))
 
-    def _entered(self, dynamic: Dynamic, scope: Scope) -> Dynamic:
-        return entered(dynamic, scope) if self.dynamic else ()
+    def _scope_inside(self, dynamic: DynamicScope, resource: Resource) -> DynamicScope:
+        return enter_resource(dynamic, resource) if self.dynamic else ()
 
 
 @lru_cache(maxsize=16)

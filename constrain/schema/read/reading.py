@@ -18,12 +18,12 @@ from constrain.schema.sets.algebra import (
     TRUE,
     ArrayBox,
     Conj,
-    Normal,
+    NormalForm,
     ObjectBox,
     meet_arrays,
     meet_objects,
 )
-from constrain.schema.sets.formula import AllOf, Formula, Is
+from constrain.schema.sets.formula import AllOf, Formula, KnownSet
 from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
 from constrain.schema.sets.strings import meet_strings
 
@@ -67,7 +67,7 @@ class SubschemaReading:
 
     def formula(self) -> Formula:
         """The intersection of everything read."""
-        boxes = Is(self._boxes())
+        boxes = KnownSet(self._boxes())
         if not self.formulas:
             return boxes
         parts = list(self.formulas)
@@ -75,13 +75,13 @@ class SubschemaReading:
             parts.insert(self.mark or 0, boxes)
         return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
-    def _boxes(self) -> Normal:
+    def _boxes(self) -> NormalForm:
         types = self.types
         numbers = self._numbers() if "number" in types else ()
         strings = self._strings() if "string" in types else EMPTY
         arrays = self._arrays() if "array" in types else ()
         objects = self._objects() if "object" in types else ()
-        normal = Normal(
+        normal = NormalForm(
             "null" in types, BOTH_BOOLEANS if "boolean" in types else frozenset(), numbers, strings, arrays, objects
         )
         return EVERYTHING if normal == EVERYTHING else normal

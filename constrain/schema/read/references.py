@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from constrain.schema.read.document import Site
 
-Target = tuple[Any, "Scope", Dialect, tuple[str | int, ...], bool]
+Target = tuple[Any, "Resource", Dialect, tuple[str | int, ...], bool]
 
 
-class Scope:
+class Resource:
     """A schema resource: the document (or embedded document) that a relative reference starts from.
 
     root: its schema. dialect: its draft. outer: the resource that embeds it.
     """
 
     def __init__(
-        self, root: Any, dialect: Dialect, registry: Registry[Any] | None = None, outer: Scope | None = None,
+        self, root: Any, dialect: Dialect, registry: Registry[Any] | None = None, outer: Resource | None = None,
         resolver: Resolver[Any] | None = None, uri: str = "",
     ) -> None:  # fmt: skip
         self.root = root
@@ -43,7 +43,7 @@ class Scope:
         self.registry = registry
         self.outer = outer
         self.uri = uri
-        self.shared: dict[int, Scope] = outer.shared if outer is not None else {}
+        self.shared: dict[int, Resource] = outer.shared if outer is not None else {}
         if resolver is not None:
             self.resolver = resolver
         self.shared.setdefault(id(root), self)
@@ -63,11 +63,11 @@ class Scope:
         )
         return _with_meta_schemas(registry).resolver(name or "")
 
-    def inside(self, raw: dict[str, Any], name: str) -> Scope:
+    def embedded(self, raw: dict[str, Any], name: str) -> Resource:
         """The resource that an `$id` opens; an `$id` that is only a fragment names a place and opens none."""
         if name.startswith("#"):
             return self
-        return self.shared.get(id(raw)) or Scope(raw, self.dialect, outer=self)
+        return self.shared.get(id(raw)) or Resource(raw, self.dialect, outer=self)
 
     @cached_property
     def dynamic_anchors(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Scope:
         return dynamic_anchors(self.root, self.dialect.id)
 
     def resolve(self, site: Site, ref: Any, keyword: str = "$ref") -> Target:
-        """The target of a reference: (schema, scope, dialect, path, whether the path starts at the root)."""
+        """The target of a reference: (schema, resource, dialect, path, whether the path starts at the root)."""
         if not isinstance(ref, str):
             raise site.error(f"{keyword} is a text, not {ref!r}", 'write something like "#/$defs/name"', keyword)
         if ref == "#":
@@ -124,14 +124,14 @@ class Scope:
                 keyword,
             ) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
-        scope = self.shared.get(id(whole)) or Scope(
+        resource = self.shared.get(id(whole)) or Resource(
             whole, dialect, outer=self, resolver=found.resolver, uri=ref.partition("#")[0]
         )
         fragment = ref.partition("#")[2]
         steps = tuple(unquote(part) for part in fragment.split("/")[1:]) if fragment.startswith("/") else ()
         # `referencing` would follow a dynamic anchor along its own way; what is asked for here is the one of `ref`
-        contents = found.contents if steps or not fragment else scope.dynamic_anchors.get(fragment, found.contents)
-        return contents, scope, dialect, ("\0" + (ref if not steps else scope.uri), *steps), False
+        contents = found.contents if steps or not fragment else resource.dynamic_anchors.get(fragment, found.contents)
+        return contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False
 
     def _local(self) -> bool:
         return self.outer is None

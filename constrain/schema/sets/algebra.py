@@ -82,7 +82,7 @@ class ObjectBox(NamedTuple):
     needs: tuple[tuple[Node, Conj], ...] = ()
 
 
-class Normal(NamedTuple):
+class NormalForm(NamedTuple):
     """A set of JSON values: the union of its parts."""
 
     null: bool
@@ -95,17 +95,17 @@ class Normal(NamedTuple):
 
 ANY_ARRAY, ANY_OBJECT = ArrayBox(), ObjectBox()
 BOTH_BOOLEANS = frozenset((False, True))
-EVERYTHING = Normal(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
-NOTHING = Normal(False, frozenset(), (), EMPTY, (), ())
+EVERYTHING = NormalForm(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
+NOTHING = NormalForm(False, frozenset(), (), EMPTY, (), ())
 
 
-def intersection(a: Normal, b: Normal) -> Normal:
+def intersection(a: NormalForm, b: NormalForm) -> NormalForm:
     """The values in both sets."""
     if a is EVERYTHING or a is b:
         return b
     if b is EVERYTHING:
         return a
-    return Normal(
+    return NormalForm(
         a.null and b.null,
         a.booleans & b.booleans,
         _products(a.numbers, b.numbers, meet_numbers, ANY_NUMBER),
@@ -115,12 +115,12 @@ def intersection(a: Normal, b: Normal) -> Normal:
     )
 
 
-def union(sets: Iterable[Normal]) -> Normal:
+def union(sets: Iterable[NormalForm]) -> NormalForm:
     """The values in any of the sets."""
     parts = list(sets)
     if len(parts) == 1:
         return parts[0]
-    return Normal(
+    return NormalForm(
         any(part.null for part in parts),
         frozenset().union(*(part.booleans for part in parts)),
         _merged((part.numbers for part in parts), ANY_NUMBER),

@@ -22,7 +22,7 @@ from constrain.schema.sets.algebra import (
     ArrayBox,
     Conj,
     Count,
-    Normal,
+    NormalForm,
     ObjectBox,
 )
 from constrain.schema.sets.numbers import ANY_NUMBER, complement_of_numbers
@@ -33,8 +33,8 @@ Strings = Callable[[Conj], Node]
 
 
 def complement_of(
-    normal: Normal, negate: Negate, strings: Strings, intersection: Callable[[Normal, Normal], Normal]
-) -> Normal:
+    normal: NormalForm, negate: Negate, strings: Strings, intersection: Callable[[NormalForm, NormalForm], NormalForm]
+) -> NormalForm:
     """The values outside a set.
 
     negate: names the complement of a conjunction. strings: the strings of a conjunction (for `propertyNames`).
@@ -42,7 +42,7 @@ def complement_of(
     """
     if normal is EVERYTHING:
         return NOTHING
-    result = Normal(
+    result = NormalForm(
         not normal.null,
         BOTH_BOOLEANS - normal.booleans,
         (ANY_NUMBER,),

@@ -1,6 +1,6 @@
 """What a subschema says, before it is computed: a formula over sets of values and conjunctions.
 
-    Is(normal)        a set that is known          Fulfils(conj)     the values of a conjunction of atoms
+    KnownSet(normal)        a set that is known          Atoms(conj)     the values of a conjunction of atoms
     AllOf, AnyOf      intersection, union          OneOf             in exactly one
     Not               complement
 
@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from constrain.schema.sets.algebra import Conj, Normal
+from constrain.schema.sets.algebra import Conj, NormalForm
 
 
-class Is(NamedTuple):
+class KnownSet(NamedTuple):
     """A known set."""
 
-    normal: Normal
+    normal: NormalForm
 
 
-class Fulfils(NamedTuple):
+class Atoms(NamedTuple):
     """The values that fulfil every atom."""
 
     conj: Conj
@@ -53,7 +53,7 @@ class Not(NamedTuple):
 
 def combined(formula: Formula) -> Iterator[int]:
     """The atoms that a formula combines (those inside containers are not among them)."""
-    if isinstance(formula, Fulfils):
+    if isinstance(formula, Atoms):
         yield from formula.conj
     elif isinstance(formula, Not):
         yield from combined(formula.part)
@@ -62,4 +62,4 @@ def combined(formula: Formula) -> Iterator[int]:
             yield from combined(part)
 
 
-Formula = Is | Fulfils | AllOf | AnyOf | OneOf | Not
+Formula = KnownSet | Atoms | AllOf | AnyOf | OneOf | Not

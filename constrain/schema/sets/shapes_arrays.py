@@ -1,7 +1,7 @@
 """Shapes of arrays: boxes made ready to be written from left to right without ever running into a dead end.
 
 The idea: what an array may still hold depends on the index and on a small *state* — how many items met each counted
-condition (`contains`), or which values were used (`uniqueItems` over few values). `entries` lists the ways to fill an
+condition (`contains`), or which values were used (`uniqueItems` over few values). `choices` lists the ways to fill an
 index, `viable` says whether an array can still be completed, so a way that leads nowhere is never offered.
 
     CountedArrays    state: one number for each condition, up to the number that matters
@@ -24,12 +24,12 @@ from constrain.schema.sets.values import value_key
 
 MAX_STEPS = 400
 MAX_DISTINCT = 200  # values of an item up to which `uniqueItems` remembers which ones were used
-State = tuple[int, ...]
-Entry = tuple[Conj, State]  # what the item fulfils, the state afterwards
+ArrayState = tuple[int, ...]
+Choice = tuple[Conj, ArrayState]  # what the item fulfils, the state afterwards
 
 
-class Inside(Protocol):
-    """What a shape asks about its parts (`compute.Computation`)."""
+class Queries(Protocol):
+    """What a shape asks about its parts (`normalizer.Normalizer`)."""
 
     def inhabited(self, conj: Conj) -> bool:
         """Does anything fulfil it?"""
@@ -51,40 +51,40 @@ class ArrayShape(Protocol):
     """
 
     box: ArrayBox
-    start: State
+    start: ArrayState
     high: int | None
     steady: int
 
-    def entries(self, i: int, state: State) -> list[Entry]:
+    def choices(self, i: int, state: ArrayState) -> list[Choice]:
         """Ways to fill index i."""
 
-    def complete(self, i: int, state: State) -> bool:
+    def complete(self, i: int, state: ArrayState) -> bool:
         """May the array end after i items?"""
 
-    def viable(self, i: int, state: State) -> bool:
+    def viable(self, i: int, state: ArrayState) -> bool:
         """Can an array with i items behind it be completed?"""
 
     def parts(self) -> Iterator[Conj]:
         """Everything that an item may have to fulfil."""
 
 
-def array_shape(box: ArrayBox, inside: Inside) -> ArrayShape | None:
+def array_shape(box: ArrayBox, queries: Queries) -> ArrayShape | None:
     """The shape of a box, or None if it is empty (it may be empty all the same if equal items are asked for)."""
     if box.unique and not box.counts:
-        domains = _domains(box, inside)
+        domains = _domains(box, queries)
         if domains is not None:
-            distinct = DistinctArrays(box, inside, domains)
+            distinct = DistinctArrays(box, queries, domains)
             return distinct if distinct.viable(0, distinct.start) else None
-    shape = CountedArrays(box, inside)
+    shape = CountedArrays(box, queries)
     return shape if shape.viable(0, shape.start) else None
 
 
-def has_arrays(box: ArrayBox, inside: Inside) -> bool:
+def has_arrays(box: ArrayBox, queries: Queries) -> bool:
     """Is the box inhabited? Looks only at items that must be there, unless they are counted or all different."""
     if box.counts or (box.unique and box.low > 1):
-        return array_shape(box, inside) is not None
+        return array_shape(box, queries) is not None
     required = box.prefix[: box.low]
-    return all(map(inside.inhabited, required)) and (box.low <= len(box.prefix) or inside.inhabited(box.rest))
+    return all(map(queries.inhabited, required)) and (box.low <= len(box.prefix) or queries.inhabited(box.rest))
 
 
 def _item(box: ArrayBox, i: int) -> Conj:
@@ -125,15 +125,15 @@ class Lengths(NamedTuple):
 class CountedArrays:
     """Arrays some of whose items are counted (see `ArrayShape`); the usual ones have nothing to count."""
 
-    def __init__(self, box: ArrayBox, inside: Inside) -> None:
+    def __init__(self, box: ArrayBox, queries: Queries) -> None:
         self.box = box
-        self.inside = inside
+        self.queries = queries
         self.counts = box.counts
-        self.high = _last(box, inside.inhabited)
+        self.high = _last(box, queries.inhabited)
         self.alike = max([len(box.prefix), *(count.start for count in box.counts)])
         self.steady = max(self.alike, box.low)
-        self.start: State = (0,) * len(box.counts)
-        self._lengths: dict[tuple[int, State], Lengths] = {}
+        self.start: ArrayState = (0,) * len(box.counts)
+        self._lengths: dict[tuple[int, ArrayState], Lengths] = {}
         check_needs(box.counts)
         self.caps = tuple(count.least if count.most is None else count.most for count in box.counts)
         if box.counts and self.alike + sum(self.caps) > MAX_STEPS:
@@ -142,7 +142,7 @@ class CountedArrays:
                 fix="lower minContains and maxContains, or write fewer items before them",
             )
 
-    def entries(self, i: int, state: State) -> list[Entry]:
+    def choices(self, i: int, state: ArrayState) -> list[Choice]:
         """See `ArrayShape`. An item that is counted fulfils the condition; where there is an upper limit, one that is
         not counted fails it."""
         if self.high is not None and i >= self.high:
@@ -152,7 +152,7 @@ class CountedArrays:
             conj = _item(self.box, i)
             for extra, _ in each:
                 conj = both(conj, extra)
-            if self.inside.inhabited(conj):
+            if self.queries.inhabited(conj):
                 found.append((conj, tuple(seen for _, seen in each)))
         return found
 
@@ -161,24 +161,24 @@ class CountedArrays:
         count = self.counts[n]
         if i < count.start:
             return [((), seen)]
-        other: Conj = () if count.most is None else self.inside.negation(count.conj)
+        other: Conj = () if count.most is None else self.queries.negation(count.conj)
         return [(count.conj, seen + 1), (other, seen)] if seen < self.caps[n] else [(other, seen)]
 
-    def complete(self, i: int, state: State) -> bool:
+    def complete(self, i: int, state: ArrayState) -> bool:
         """See `ArrayShape`."""
         return i >= self.box.low and self._satisfied(state)
 
-    def _satisfied(self, state: State) -> bool:
+    def _satisfied(self, state: ArrayState) -> bool:
         return all(seen >= count.least for seen, count in zip(state, self.counts, strict=True))
 
-    def viable(self, i: int, state: State) -> bool:
+    def viable(self, i: int, state: ArrayState) -> bool:
         """See `ArrayShape`."""
         if not self.counts:
             return self.high is None or self.box.low <= self.high
         high = None if self.box.high is None else self.box.high - i
         return self.lengths(i, state).meets(max(0, self.box.low - i), high)
 
-    def lengths(self, i: int, state: State) -> Lengths:
+    def lengths(self, i: int, state: ArrayState) -> Lengths:
         """How many items may still follow so that all counts are right; minimum and maximum aside."""
         key = (min(i, self.alike), state)
         known = self._lengths.get(key)
@@ -186,7 +186,7 @@ class CountedArrays:
             known = self._lengths[key] = self._measure(*key)
         return known
 
-    def _measure(self, i: int, state: State) -> Lengths:
+    def _measure(self, i: int, state: ArrayState) -> Lengths:
         bits = int(self._satisfied(state))
         tail: int | None = None
         repeats = False
@@ -203,11 +203,11 @@ class CountedArrays:
             tail = shortest if tail is None or shortest is None else min(tail, shortest)
         return Lengths(bits, tail)
 
-    def _unlimited(self, i: int, state: State) -> list[Entry]:
-        """`entries` as if there were no maximum."""
+    def _unlimited(self, i: int, state: ArrayState) -> list[Choice]:
+        """`choices` as if there were no maximum."""
         high, self.high = self.high, None
         try:
-            return self.entries(i, state)
+            return self.choices(i, state)
         finally:
             self.high = high
 
@@ -216,17 +216,17 @@ class CountedArrays:
         last = self.alike if self.high is None else min(self.alike, self.high - 1)
         for i in range(last + 1):
             for state in product(*({0, cap} for cap in self.caps)):
-                yield from (conj for conj, _ in self.entries(i, state))
+                yield from (conj for conj, _ in self.choices(i, state))
 
 
 # ------------------------------------------------------------------------------------------------------ distinct
 
 
-def _domains(box: ArrayBox, inside: Inside) -> list[tuple[Any, ...]] | None:
+def _domains(box: ArrayBox, queries: Queries) -> list[tuple[Any, ...]] | None:
     """The values of each prefix item and of the rest, if all are few."""
     found = []
     for conj in (*box.prefix, box.rest):
-        values = inside.values(conj) if inside.inhabited(conj) else ()
+        values = queries.values(conj) if queries.inhabited(conj) else ()
         if values is None or len(values) > MAX_DISTINCT:
             return None
         found.append(values)
@@ -237,13 +237,13 @@ class DistinctArrays:
     """Arrays without equal items, over few values (see `ArrayShape`). The state holds one integer: a bit for each value
     that was used."""
 
-    def __init__(self, box: ArrayBox, inside: Inside, domains: list[tuple[Any, ...]]) -> None:
+    def __init__(self, box: ArrayBox, queries: Queries, domains: list[tuple[Any, ...]]) -> None:
         self.box = box
-        self.inside = inside
-        self.start: State = (0,)
+        self.queries = queries
+        self.start: ArrayState = (0,)
         self.numbers: dict[Any, int] = {}
         self.domains = [
-            {self.numbers.setdefault(value_key(value), len(self.numbers)): inside.constant(value) for value in domain}
+            {self.numbers.setdefault(value_key(value), len(self.numbers)): queries.constant(value) for value in domain}
             for domain in domains
         ]
         most = len(self.numbers)
@@ -253,19 +253,19 @@ class DistinctArrays:
     def _domain(self, i: int) -> dict[int, Conj]:
         return self.domains[min(i, len(self.domains) - 1)]
 
-    def entries(self, i: int, state: State) -> list[Entry]:
+    def choices(self, i: int, state: ArrayState) -> list[Choice]:
         """See `ArrayShape`: every value that was not used."""
         if self.high is not None and i >= self.high:
             return []
         used, item = state[0], _item(self.box, i)
         free = [(both(item, conj), (used | 1 << n,)) for n, conj in self._domain(i).items() if not used >> n & 1]
-        return [entry for entry in free if self.inside.inhabited(entry[0])]
+        return [choice for choice in free if self.queries.inhabited(choice[0])]
 
-    def complete(self, i: int, state: State) -> bool:
+    def complete(self, i: int, state: ArrayState) -> bool:
         """See `ArrayShape`."""
         return i >= self.box.low
 
-    def viable(self, i: int, state: State) -> bool:
+    def viable(self, i: int, state: ArrayState) -> bool:
         """See `ArrayShape`. The items up to the minimum get different values: a bipartite matching, found by augmenting
         paths (Kuhn 1955)."""
         if self.box.low > len(self.numbers):
@@ -287,4 +287,4 @@ class DistinctArrays:
     def parts(self) -> Iterator[Conj]:
         """See `ArrayShape`."""
         for i in range(len(self.domains)):
-            yield from (conj for conj, _ in self.entries(i, self.start))
+            yield from (conj for conj, _ in self.choices(i, self.start))

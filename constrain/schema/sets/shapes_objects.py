@@ -58,7 +58,7 @@ class ObjectShape:
         self.low, self.high = box.low, box.high
         self.needs = box.needs
         self.counts = box.high is not None or box.low > sum(must)
-        self._entries: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
+        self._choices: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
         self._missing: dict[Pending, int] = {NONE: 0}
         check_needs(box.needs)
 
@@ -83,13 +83,13 @@ class ObjectShape:
         """required_after[i]: how many of members[i:] must be present."""
         return (*accumulate(self.must[::-1], initial=0),)[::-1]
 
-    def entries(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
+    def choices(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
         """Ways to add an open key: (its language, what its value fulfils, what is pending afterwards)."""
         if not self.needs:
             return [(language, conj, NONE) for language, conj in self.classes]
-        found = self._entries.get(pending)
+        found = self._choices.get(pending)
         if found is None:
-            found = self._entries[pending] = []
+            found = self._choices[pending] = []
             for (language, conj), met in product(self.classes, list(_subsets(pending))):
                 if met and language == ANY_TEXT:  # met with a need, it is no longer "any string but the declared names"
                     language = without(language, list(self.declared))
@@ -103,7 +103,7 @@ class ObjectShape:
         """How many open keys are needed to meet the pending needs."""
         known = self._missing.get(pending)
         if known is None:
-            lefts = {left for _, _, left in self.entries(pending) if left != pending}
+            lefts = {left for _, _, left in self.choices(pending) if left != pending}
             known = self._missing[pending] = min((1 + self.missing(left) for left in lefts), default=INFINITE)
         return known
 

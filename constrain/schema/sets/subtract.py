@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from constrain.errors import LimitError
-from constrain.schema.sets.algebra import FALSE, MAX_BOXES, ArrayBox, Normal, ObjectBox, meet_arrays, meet_objects
+from constrain.schema.sets.algebra import FALSE, MAX_BOXES, ArrayBox, NormalForm, ObjectBox, meet_arrays, meet_objects
 from constrain.schema.sets.numbers import has_numbers, meet_numbers
 from constrain.schema.sets.shapes_objects import needs_met_by_name
 from constrain.schema.sets.strings import meet_strings
@@ -27,9 +27,9 @@ class Tests(NamedTuple):
     objects: Callable[[ObjectBox], bool]
 
 
-def subtract(a: Normal, b: Normal, outside_b: Normal, tests: Tests) -> Normal:
+def subtract(a: NormalForm, b: NormalForm, outside_b: NormalForm, tests: Tests) -> NormalForm:
     """The values of `a` that are not in `b`; `outside_b` is the complement of `b`."""
-    return Normal(
+    return NormalForm(
         a.null and not b.null,
         a.booleans - b.booleans,
         tuple(_split(a.numbers, b.numbers, outside_b.numbers, meet_numbers, has_numbers, _same)),

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY, literals
 from constrain.errors import SchemaError
-from constrain.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, Normal, ObjectBox
-from constrain.schema.sets.formula import Is
+from constrain.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, NormalForm, ObjectBox
+from constrain.schema.sets.formula import KnownSet
 from constrain.schema.sets.numbers import NumberBox, exact, is_number
 
 
@@ -42,9 +42,9 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def formula_of_value(value: Any, constant: Callable[[Any], Conj]) -> Is:
+def formula_of_value(value: Any, constant: Callable[[Any], Conj]) -> KnownSet:
     """The set of one value; `constant` names the values inside it."""
-    return Is(set_of_values((value,), constant))
+    return KnownSet(set_of_values((value,), constant))
 
 
 def _encodable(text: Any) -> str:
@@ -53,7 +53,7 @@ def _encodable(text: Any) -> str:
     return text
 
 
-def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Normal:
+def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> NormalForm:
     """The set of finitely many values."""
     null, booleans, points, texts = False, set(), set(), []
     arrays: list[ArrayBox] = []

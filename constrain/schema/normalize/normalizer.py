@@ -26,14 +26,14 @@ from constrain.schema.sets.algebra import (
     TRUE,
     ArrayBox,
     Conj,
-    Normal,
+    NormalForm,
     ObjectBox,
     intersection,
     union,
     value_of,
 )
 from constrain.schema.sets.complement import complement_of
-from constrain.schema.sets.formula import AllOf, AnyOf, Formula, Fulfils, Is, OneOf
+from constrain.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, KnownSet, OneOf
 from constrain.schema.sets.numbers import finite_numbers, has_numbers
 from constrain.schema.sets.shapes_arrays import MAX_DISTINCT, ArrayShape, array_shape, has_arrays
 from constrain.schema.sets.shapes_objects import ObjectShape, has_objects, object_shape, object_shapes, ready_boxes
@@ -56,12 +56,12 @@ class _Loop(Exception):
 
 
 class _Located:
-    """See `Computation.located`. PERF: a class, since a generator costs ten times as much, for each conjunction."""
+    """See `Normalizer.located`. PERF: a class, since a generator costs ten times as much, for each conjunction."""
 
-    __slots__ = ("_computation", "_conj")
+    __slots__ = ("_normalizer", "_conj")
 
-    def __init__(self, computation: Computation, conj: Conj) -> None:
-        self._computation = computation
+    def __init__(self, normalizer: Normalizer, conj: Conj) -> None:
+        self._normalizer = normalizer
         self._conj = conj
 
     def __enter__(self) -> None:
@@ -69,7 +69,7 @@ class _Located:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
-            placed = self._computation.place(self._conj, error)
+            placed = self._normalizer.place(self._conj, error)
             try:
                 if placed is not error:
                     raise placed from error
@@ -77,14 +77,14 @@ class _Located:
                 del placed  # its traceback holds this frame
 
 
-class Computation:
-    """Normal forms, shapes and emptiness of one document, all memoised."""
+class Normalizer:
+    """NormalForm forms, shapes and emptiness of one document, all memoised."""
 
     def __init__(self, document: Document, limits: Limits) -> None:
         self.document = document
         self.limits = limits
-        self._normals: dict[Conj, Normal] = {TRUE: EVERYTHING, FALSE: NOTHING}
-        self._atoms: dict[tuple[int, bool], Normal] = {}
+        self._normals: dict[Conj, NormalForm] = {TRUE: EVERYTHING, FALSE: NOTHING}
+        self._atoms: dict[tuple[int, bool], NormalForm] = {}
         self._open: set[tuple[int, bool]] = set()
         self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}
         self._asked: set[Conj] | None = None  # what the test under way has asked about
@@ -93,12 +93,12 @@ class Computation:
 
     # ---------------------------------------------------------------------------------------------- normal forms
 
-    def normal(self, conj: Conj) -> Normal:
+    def normal(self, conj: Conj) -> NormalForm:
         """The set of values that fulfil a conjunction. Raises SchemaError for references in a circle, LimitError."""
         known = self._normals.get(conj)
         if known is None:
             formula = self.document.formulas[conj[0]]
-            if len(conj) == 1 and type(formula) is Is:
+            if len(conj) == 1 and type(formula) is KnownSet:
                 return formula.normal
             with self.located(conj):
                 known = EVERYTHING
@@ -107,7 +107,7 @@ class Computation:
             self._normals[conj] = known
         return known
 
-    def _atom(self, serial: int, positive: bool) -> Normal:
+    def _atom(self, serial: int, positive: bool) -> NormalForm:
         """The set of an atom, or its complement."""
         key = (serial, positive)
         known = self._atoms.get(key)
@@ -124,7 +124,7 @@ class Computation:
             self._atoms[key] = known
         return known
 
-    def _intersection(self, a: Normal, b: Normal) -> Normal:
+    def _intersection(self, a: NormalForm, b: NormalForm) -> NormalForm:
         """`algebra.intersection`, with its work counted. Raises LimitError."""
         self._count(len(a.arrays) * len(b.arrays) + len(a.objects) * len(b.objects))
         common = intersection(a, b)
@@ -182,11 +182,11 @@ class Computation:
             return self.document.site_of(conj).error(error.message, error.fix, kind=type(error))
         return error
 
-    def _value(self, formula: Formula) -> Normal:
+    def _value(self, formula: Formula) -> NormalForm:
         """The set of a formula."""
-        if isinstance(formula, Is):
+        if isinstance(formula, KnownSet):
             return formula.normal
-        if isinstance(formula, Fulfils):
+        if isinstance(formula, Atoms):
             return self._conjunction(formula.conj)
         if isinstance(formula, AllOf):
             result = EVERYTHING
@@ -199,11 +199,11 @@ class Computation:
             return self._exactly_one(formula.parts)
         return self._outside(formula.part)
 
-    def _conjunction(self, conj: Conj) -> Normal:
+    def _conjunction(self, conj: Conj) -> NormalForm:
         known = self._normals.get(conj)
         if known is None:
             formula = self.document.formulas[conj[0]]
-            if len(conj) == 1 and type(formula) is Is:
+            if len(conj) == 1 and type(formula) is KnownSet:
                 return formula.normal
             known = EVERYTHING
             for serial in conj:
@@ -211,11 +211,11 @@ class Computation:
             self._normals[conj] = known
         return known
 
-    def _outside(self, formula: Formula) -> Normal:
+    def _outside(self, formula: Formula) -> NormalForm:
         """The complement of a formula."""
-        if isinstance(formula, Is):
+        if isinstance(formula, KnownSet):
             return complement_of(formula.normal, self.document.negation, self._strings, self._intersection)
-        if isinstance(formula, Fulfils):
+        if isinstance(formula, Atoms):
             return union(self._atom(serial, False) for serial in formula.conj) if formula.conj else NOTHING
         if isinstance(formula, AllOf):
             return union(self._outside(part) for part in formula.parts)
@@ -231,7 +231,7 @@ class Computation:
 
     # ----------------------------------------------------------------------------------------------------- oneOf
 
-    def _exactly_one(self, parts: tuple[Formula, ...]) -> Normal:
+    def _exactly_one(self, parts: tuple[Formula, ...]) -> NormalForm:
         """Each branch less the branches that it overlaps; disjoint branches (the usual case) need no complement."""
         sets = [self._value(part) for part in parts]
         if _tell_apart(sets) and self._objects_apart(sets):
@@ -249,7 +249,7 @@ class Computation:
         tests = Tests(
             lambda box: self._if_known(self.has_arrays, box), lambda box: self._if_known(self.has_objects, box)
         )
-        outside: dict[int, Normal] = {}
+        outside: dict[int, NormalForm] = {}
         branches = []
         for i, others in overlaps.items():
             branch = sets[i]
@@ -273,7 +273,7 @@ class Computation:
         finally:
             self._asked = outer
 
-    def _objects_apart(self, sets: list[Normal]) -> bool:
+    def _objects_apart(self, sets: list[NormalForm]) -> bool:
         """Is there a property, required in every object, whose texts tell the branches apart?"""
         unions = [part.objects for part in sets if part.objects]
         if len(unions) <= 1:
@@ -301,7 +301,7 @@ class Computation:
             taken |= own
         return True
 
-    def _may_overlap(self, a: Normal, b: Normal) -> bool:
+    def _may_overlap(self, a: NormalForm, b: NormalForm) -> bool:
         """False only if the intersection is provably empty."""
         common = self._intersection(a, b)
         return common != NOTHING and self._if_known(self._is_inhabited, common)
@@ -329,7 +329,7 @@ class Computation:
         if known is not None:
             return known
         formula = self.document.formulas[conj[0]]
-        if len(conj) > 1 or type(formula) is not Is:
+        if len(conj) > 1 or type(formula) is not KnownSet:
             return False
         normal = formula.normal
         if not (_holds_plain_values(normal) or (depth > 0 and self._has_plain_containers(normal, depth - 1))):
@@ -337,7 +337,7 @@ class Computation:
         self._inhabited[conj] = True
         return True
 
-    def _has_plain_containers(self, normal: Normal, depth: int) -> bool:
+    def _has_plain_containers(self, normal: NormalForm, depth: int) -> bool:
         """Is it seen that some array or object is in a set, with all that it must have?"""
         for array in normal.arrays:
             if not (array.prefix or array.counts or array.unique or array.repeats) and self._plainly(array.rest, depth):
@@ -396,7 +396,7 @@ class Computation:
                 self.inhabited((serial,))
             return self.inhabited(self.document.root)
 
-    def _is_inhabited(self, normal: Normal) -> bool:
+    def _is_inhabited(self, normal: NormalForm) -> bool:
         return (
             normal.null
             or bool(normal.booleans)
@@ -454,7 +454,7 @@ class Computation:
         return (self._conjunction(conj) if self._open else self.normal(conj)).strings
 
 
-def _holds_plain_values(normal: Normal) -> bool:
+def _holds_plain_values(normal: NormalForm) -> bool:
     """Is it seen at once that a value without parts is in a set, or an empty array or object?"""
     return (
         normal.null
@@ -467,7 +467,7 @@ def _holds_plain_values(normal: Normal) -> bool:
     )
 
 
-def _tell_apart(sets: list[Normal]) -> bool:
+def _tell_apart(sets: list[NormalForm]) -> bool:
     """Are the sets disjoint for a reason that is seen at once: types, separate strings, a discriminating property?"""
     return (
         sum(part.null for part in sets) <= 1
