@@ -5,7 +5,7 @@ r"""EBNF as XGrammar writes it, to a `Grammar`.
 
 The idea: a dialect of GBNF (`gbnf.Reader`) with its own names, line rules and escapes. A rule ends where the next one
 begins, which must be at the beginning of a line; newlines mean nothing else. Repetition operators cannot be stacked;
-an empty alternative is written `""`. `[^]` is any character.
+the empty text is written `""` or `()`. `[^]` is any character.
 
 Syntax: https://xgrammar.mlc.ai/docs/, "EBNF Grammar". **Lookahead assertions** `(= ...)` at the end of a rule are hints
 there, by which XGrammar tells tokens apart before it sees what follows; they change no language (0.2.8 accepts the same
@@ -135,11 +135,13 @@ class EbnfReader(GbnfParser):
         self.skip(BLANK_LINES)
 
     def sequence(self, nested: bool) -> Expression:
-        """As in GBNF, but not empty."""
+        """As in GBNF, but empty only as a whole group: `()`."""
         self.skip(BLANK_LINES)
         index = self.index
         found = super().sequence(nested)
-        if found == Sequence(()):
+        written = self.text[index : self.index].strip()
+        is_group = nested and self.text[:index].rstrip().endswith("(") and self.text[self.index : self.index + 1] == ")"
+        if found == Sequence(()) and not written and not is_group:
             raise self.fault("an empty alternative", min(index, len(self.text)), fix='write "" for the empty text')
         return found
 
