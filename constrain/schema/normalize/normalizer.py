@@ -38,7 +38,7 @@ from constrain.schema.sets.numbers import finite_numbers, has_numbers
 from constrain.schema.sets.shapes_arrays import MAX_DISTINCT, ArrayShape, array_shape, has_arrays
 from constrain.schema.sets.shapes_objects import ObjectShape, has_objects, object_shape, object_shapes, ready_boxes
 from constrain.schema.sets.strings import finite_texts, is_void, plainly_some
-from constrain.schema.sets.subtract import Tests, subtract
+from constrain.schema.sets.subtract import EmptinessTests, subtract
 
 T = TypeVar("T")
 MAX_WORK = 1_000_000  # pairs of boxes that are intersected for one schema
@@ -246,7 +246,7 @@ class Normalizer:
             if self._may_overlap(sets[i], sets[j]):
                 overlaps[i].append(j)
                 overlaps[j].append(i)
-        tests = Tests(
+        tests = EmptinessTests(
             lambda box: self._if_known(self.has_arrays, box), lambda box: self._if_known(self.has_objects, box)
         )
         outside: dict[int, NormalForm] = {}

@@ -19,7 +19,7 @@ from constrain.schema.read.dynamic import DynamicScope
 from constrain.schema.read.references import Resource
 from constrain.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
 from constrain.schema.sets.formula import Atoms, Formula, KnownSet, Not
-from constrain.schema.sets.values import Value, formula_of_value, value_key
+from constrain.schema.sets.values import Value, set_of_values, value_key
 
 
 class Options(NamedTuple):
@@ -148,7 +148,7 @@ class Document:
         serial = self._values.get(key)
         if serial is None:
             serial = self._values[key] = self.add(Value(value), None)
-            self.formulas[serial] = formula_of_value(value, self.constant)
+            self.formulas[serial] = KnownSet(set_of_values((value,), self.constant))
         return (serial,)
 
     def negation(self, conj: Conj) -> Conj:

@@ -26,7 +26,7 @@ from constrain.schema.read.keywords import parse
 from constrain.schema.read.limits import Limits
 from constrain.schema.read.references import Resource, Target
 from constrain.schema.sets.algebra import FALSE, TRUE, Conj
-from constrain.schema.sets.formula import Formula, KnownSet, combined
+from constrain.schema.sets.formula import Formula, KnownSet, combined_atoms
 
 MAX_COMMON = 2048  # subschemas whose formulas are kept, for each draft
 COMMON = frozenset(
@@ -93,7 +93,7 @@ class SchemaReader:
                     continue
                 state[serial] = 1
                 formula = formulas[serial]
-                for inner in combined(formula) if formula is not None else ():
+                for inner in combined_atoms(formula) if formula is not None else ():
                     if state.get(inner) == 1:
                         message = "this schema refers to itself without passing through a property or an item"
                         raise self.document.site_of((inner,)).error(message, "remove the loop")
