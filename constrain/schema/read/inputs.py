@@ -1,9 +1,8 @@
-"""Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and the signatures of
-callables.
+"""Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and signatures of callables.
 
-The schema is pydantic's (`TypeAdapter.json_schema`), the way back too (`TypeAdapter.validate_json`), so that what is
-generated is an instance of what was given. A callable gives the object of its arguments, and back come its keyword
-arguments, validated. pydantic is imported when first needed.
+pydantic makes the schema (`TypeAdapter.json_schema`), and turns a generated text into an instance of the type
+(`TypeAdapter.validate_json`). The schema of a callable is the object of its arguments; its texts become validated
+keyword arguments. pydantic is imported when first needed.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, get_type_hints, is_typeddict
 
 from constrain.errors import SchemaError
+from constrain.schema.sets.json_types import Json
 
 FIX = (
     "pass a dict, JSON text, a pydantic model, a dataclass, a TypedDict, an Enum, a Literal, a Union, "
@@ -20,8 +20,8 @@ FIX = (
 )
 
 
-def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
-    """The schema of a type, and the function that turns a member text into an instance of it. Raises SchemaError."""
+def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
+    """The schema of a Python type, and the function that turns a text into an instance. Raises SchemaError."""
     try:
         import pydantic
     except ImportError:
@@ -35,12 +35,12 @@ def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
     elif inspect.isroutine(given):
         return _arguments(given)
     else:
-        adapter = _adapter(_modern(given) if is_typeddict(given) else given, given)
+        adapter = _adapter(_typed_dict(given) if is_typeddict(given) else given, given)
     return _schema(adapter, given), adapter.validate_json
 
 
-def _modern(given: Any) -> Any:
-    """A TypedDict as `typing_extensions` has it, which pydantic asks for before Python 3.12."""
+def _typed_dict(given: Any) -> Any:
+    """The TypedDict as one of `typing_extensions`, which pydantic requires before Python 3.12."""
     import typing_extensions
 
     hints = get_type_hints(given, include_extras=True)
@@ -60,7 +60,7 @@ def _adapter(annotation: Any, given: Any) -> Any:
         raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
 
 
-def _schema(adapter: Any, given: Any) -> Any:
+def _schema(adapter: Any, given: Any) -> Json:
     import pydantic
 
     try:
@@ -69,8 +69,8 @@ def _schema(adapter: Any, given: Any) -> Any:
         raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
 
 
-def _arguments(function: Callable[..., Any]) -> tuple[Any, Callable[[str], Any]]:
-    """The object of a function's arguments, as a model made of its signature."""
+def _arguments(function: Callable[..., Any]) -> tuple[Json, Callable[[str], Any]]:
+    """The schema of a function's arguments, from a pydantic model of its signature, and a parser of texts."""
     import pydantic
 
     fields: dict[str, Any] = {}
