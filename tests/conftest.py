@@ -38,31 +38,24 @@ def data_roots() -> list[Path]:
     return [Path(named) if named else REPOSITORY.parent / "shared" / "data", Path(sys.prefix) / "share" / "constrain"]
 
 
+def data_root(name: str) -> Path | None:
+    """The first of these folders that has data of this name."""
+    return next((root for root in data_roots() if (root / name).exists()), None)
+
+
 def data_path(*parts: str) -> Path:
     """A file or folder of the data, or a skip that says where it was looked for."""
-    for root in data_roots():
-        if (root / parts[0]).exists():
-            return root.joinpath(*parts)
-    tried = " or ".join(map(str, data_roots()))
-    pytest.skip(f"no data: {parts[0]} is not in {tried} (CONSTRAIN_DATA names another folder)")
+    root = data_root(parts[0])
+    if root is None:
+        tried = " or ".join(map(str, data_roots()))
+        pytest.skip(f"no data: {parts[0]} is not in {tried} (CONSTRAIN_DATA names another folder)")
+    return root.joinpath(*parts)
 
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout."""
     return REPOSITORY
-
-
-@pytest.fixture(scope="session")
-def maskbench_dir() -> Path:
-    """The folder of MaskBench files."""
-    return data_path("maskbench-dev")
-
-
-@pytest.fixture(scope="session")
-def llama3_model() -> Path:
-    """Llama 3's ranks, in tiktoken's format."""
-    return data_path("tokenizers", "llama3", "tokenizer.model")
 
 
 @pytest.fixture(scope="session")

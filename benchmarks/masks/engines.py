@@ -53,7 +53,7 @@ class Constrain:
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         import constrain
 
-        self.version = version("constrain")
+        self.version = version("constrain-lm")
         self.constrain = constrain
         self.settings = settings
         self.vocabulary = constrain.Vocabulary(vocabulary.tokens, eos_ids=[vocabulary.eos_id])

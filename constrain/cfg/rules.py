@@ -66,6 +66,10 @@ class Terminal:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:  # the hash is another one in the next process
+        context = (self.node, self.name, self.priority, self.literal, self.excluding, self.after, self.beside)
+        return Terminal, context
+
 
 Part = tuple[Hashable, ...]
 

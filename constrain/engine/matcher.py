@@ -128,6 +128,16 @@ class Matcher:
         copy._passed = self._passed
         return copy
 
+    def __copy__(self) -> Matcher:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Matcher:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By compiled constraint and steps, which are read again."""
+        return _reread, (self.compiled, self._steps)
+
     # -- asking --------------------------------------------------------------------------------------------------------
 
     def fill_mask(self, row: Row) -> None:
@@ -388,6 +398,18 @@ class Matcher:
         if not 0 <= token < self._automaton.size:
             raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.size} tokens")
         return token
+
+
+def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
+    """The matcher of a pickle."""
+    matcher = Matcher(compiled)
+    for step in steps:
+        taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
+        if not taken:
+            raise ConstrainError(
+                f"step {step!r} of a pickled matcher is not allowed any more", fix="use equal versions of constrain"
+            )
+    return matcher
 
 
 def _row(row: Row, size: int) -> Row:

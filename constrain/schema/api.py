@@ -155,6 +155,11 @@ class JsonSchema(Constraint):
         combined["allOf"] = [self.schema, other.schema]
         return JsonSchema(combined, self.options, self.registry or other.registry)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By schema and options; a Python type by its name, as pickle does."""
+        given = None if self.parse_with is None else self.given
+        return _restored, (self.schema, self.options, self.registry, given, self.limits)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JsonSchema):
             return NotImplemented
@@ -176,6 +181,12 @@ class JsonSchema(Constraint):
 
     def __repr__(self) -> str:
         return f"json_schema({excerpt(self.schema, 60)})"
+
+
+def _restored(schema: Any, options: Options, registry: Any, given: Any, limits: Limits) -> JsonSchema:
+    """The schema of a pickle."""
+    parse_with = None if given is None else schema_of_type(given)[1]
+    return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
 
 
 def read(

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import constrain
-from constrain.cli import app
+from constrain.cli.app import app
 
 LIST = 'start: "[" (start ("," start)*)? "]" | NAME\nNAME: /[a-z]+/\n'
 DOUBTFUL = 'start: start "+" start | "1"\nA: "a"\n'

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints, is_typeddict
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from constrain.errors import SchemaError
 from constrain.schema.sets.json_types import Json
@@ -35,20 +36,34 @@ def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
     elif inspect.isroutine(given):
         return _arguments(given)
     else:
-        adapter = _adapter(_typed_dict(given) if is_typeddict(given) else given, given)
+        adapter = _adapter(_for_pydantic(given), given)
     return _schema(adapter, given), adapter.validate_json
 
 
-def _typed_dict(given: Any) -> Any:
-    """The TypedDict as one of `typing_extensions`, which pydantic requires before Python 3.12."""
+def _for_pydantic(given: Any) -> Any:
+    """The type with each TypedDict in it as one of `typing_extensions`, which pydantic requires before Python 3.12."""
     import typing_extensions
 
-    hints = get_type_hints(given, include_extras=True)
-    fields = {
-        name: annotation if name in given.__required_keys__ else typing_extensions.NotRequired[annotation]
-        for name, annotation in hints.items()
-    }
-    return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
+    if is_typeddict(given):
+        if isinstance(given, typing_extensions._TypedDictMeta):  # type: ignore[attr-defined]
+            return given
+        hints = get_type_hints(given, include_extras=True)
+        fields = {
+            name: _for_pydantic(annotation)
+            if name in given.__required_keys__
+            else typing_extensions.NotRequired[_for_pydantic(annotation)]
+            for name, annotation in hints.items()
+        }
+        return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
+    origin, parts = get_origin(given), get_args(given)
+    if origin in (typing_extensions.Required, typing_extensions.NotRequired):
+        return _for_pydantic(parts[0])
+    if origin is Annotated:
+        return Annotated[(_for_pydantic(parts[0]), *parts[1:])]
+    changed = tuple(map(_for_pydantic, parts)) if origin not in (None, Literal, Callable) else parts
+    if changed == parts:
+        return given
+    return Union[changed] if origin in (Union, UnionType) else origin[changed]  # noqa: UP007
 
 
 def _adapter(annotation: Any, given: Any) -> Any:
