@@ -17,7 +17,7 @@ from constrain.constraints.base import Constraint
 from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.guards.repeats import Repeats
 from constrain.lazily import lazily
-from constrain.schema.check.residual import check_text, read_exactly
+from constrain.schema.check.finished import RepeatedKey, check_text, read_exactly
 from constrain.schema.check.watch import Watched, watched_root
 from constrain.schema.normalize.diagnose import unsatisfiable
 from constrain.schema.normalize.explore import explore
@@ -287,9 +287,15 @@ def _from_text(text: str | bytes) -> Any:
             place=span(error.doc, error.pos),
             fix="correct the text, or pass a dict",
         ) from None
+    except RepeatedKey as error:
+        raise SchemaError(
+            f"the key {str(error)!r} occurs twice in one object of the schema", fix="leave one of them out"
+        ) from None
     except RecursionError:
         raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
     except UnicodeDecodeError as error:
         raise SchemaError(
             f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8"
         ) from None
+    except ValueError as error:
+        raise SchemaError(f"the schema cannot be read: {error}", fix="write a smaller number") from None
