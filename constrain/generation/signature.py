@@ -7,7 +7,7 @@ comes back, `Generations`, a list or a `Stream`, and what its `value` is. Nothin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypedDict, Union
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 import torch
 
