@@ -32,8 +32,8 @@ from constrain.automata import quotient
 from constrain.automata.decide import is_empty
 from constrain.automata.syntax import Node, alternate, complement, intersect
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.cfg.transform.backwards import Backwards
-from constrain.cfg.transform.regular import spaced_out
+from constrain.cfg.transform.regular import inline_ignored
+from constrain.cfg.transform.reversal import ReversedGrammar
 from constrain.derived.members import byte_automaton
 from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules
@@ -84,12 +84,12 @@ def _plain(grammar: Grammar) -> Grammar:
             "a grammar with a layout of lines and columns cannot be cut: its rules depend on the text before",
             fix="constrain the whole text, or use a grammar without a layout for the piece",
         )
-    return spaced_out(Grammar(grammar.start, grammar.ignore))
+    return inline_ignored(Grammar(grammar.start, grammar.ignore))
 
 
 @lru_cache(maxsize=16)
-def _backwards(grammar: Grammar) -> Backwards:
-    return Backwards(grammar)
+def _backwards(grammar: Grammar) -> ReversedGrammar:
+    return ReversedGrammar(grammar)
 
 
 @dataclass

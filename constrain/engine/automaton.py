@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from constrain.automata.lower import lower, spelled
 from constrain.automata.store import BOTTOM, MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
-from constrain.cfg.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
+from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
+from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.constraints.base import Constraint
 from constrain.engine.arena_image import arena_image, whole_class
-from constrain.engine.chains import make_places
+from constrain.engine.bulk_rules import make_bulk_rules
 from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
 from constrain.kernels.parser import advance, configurations
@@ -91,7 +92,7 @@ class TokenAutomaton(Store):
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
         self._owners: list[weakref.ref[CompiledRules]] = []  # likewise
-        self.punctuation: dict[Punctuation, list[int]] = {}  # words, as those of chains begin (chains.py)
+        self.punctuation: dict[ObjectPunctuation, list[int]] = {}  # its words in messages (bulk_rules.py)
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
         self.shared = CompiledRules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
@@ -252,8 +253,8 @@ class TokenAutomaton(Store):
         if not -MAX_RANK < terminal.priority < MAX_RANK:
             raise LimitError(f"terminal {terminal.name}: the priority {terminal.priority} is not within ±{MAX_RANK}")
         after = 0
-        if terminal.after is not None:
-            after = self._grammar(Grammar(_WHOLE, terminal.after, "greedy"))
+        if terminal.ignored_after is not None:
+            after = self._grammar(Grammar(_WHOLE, terminal.ignored_after, "greedy"))
         rank = 2 * terminal.priority + terminal.literal
         return self.call(_intern4, TERMINAL.KIND, expression, excluded, rank, after)
 
@@ -263,8 +264,8 @@ class TokenAutomaton(Store):
             rules = self.shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
         known = rules.records.get(identity)
-        if known is None and nonterminal.chained:
-            known = rules.place(nonterminal)
+        if known is None and isinstance(nonterminal, BulkNonterminal):
+            known = rules.bulk_record(nonterminal)
         if known is None:
             known = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
             rules.records[identity] = known
@@ -309,10 +310,10 @@ class TokenAutomaton(Store):
         nonterminal = rules.waiting.get(record)
         if nonterminal is None:
             return []
-        if nonterminal.chained:
-            chain = nonterminal.chain()
-            if chain is not None:
-                begins = make_places(self, record, chain, rules)
+        if isinstance(nonterminal, BulkNonterminal):
+            bulk = nonterminal.bulk_rules()
+            if bulk is not None:
+                begins = make_bulk_rules(self, record, bulk, rules)
                 del rules.waiting[record]
                 return begins
         words: list[int] = []
@@ -363,11 +364,11 @@ class CompiledRules:
     """A grammar with the records of its nonterminals, as far as a text has reached them.
 
     records: by key, or by themselves where they have none. waiting: those whose alternatives were not asked for yet.
-    chains: the first record of each chain, by key. All go with the grammar, so that what nobody compiles any more is
-    freed; the arena keeps its records till the next flush.
+    bulk: the first record of all bulk rules, by their key. All go with the grammar, so that what nobody compiles any
+    more is freed; the arena keeps its records till the next flush.
     """
 
-    __slots__ = ("__weakref__", "chains", "epoch", "grammar", "records", "reference", "waiting")
+    __slots__ = ("__weakref__", "bulk", "epoch", "grammar", "records", "reference", "waiting")
 
     def __init__(self, grammar: Grammar, epoch: int) -> None:
         self.grammar = grammar
@@ -375,18 +376,18 @@ class CompiledRules:
         self.epoch = epoch
         self.records: dict[Hashable, int] = {}
         self.waiting: dict[int, Nonterminal] = {}
-        self.chains: dict[Hashable, int] = {}
+        self.bulk: dict[Hashable, int] = {}
 
-    def place(self, nonterminal: Nonterminal) -> int | None:
-        """The record of a nonterminal that was made as a place of a chain, if it was."""
-        place = nonterminal.place
-        first = self.chains.get(place[0]) if place else None
-        return nonterminal_at(first, place[1]) if first and place else None
+    def bulk_record(self, nonterminal: BulkNonterminal) -> int | None:
+        """The record of a nonterminal that was made in bulk; None if it was not."""
+        position = nonterminal.bulk_position
+        first = self.bulk.get(position[0]) if position else None
+        return nonterminal_at(first, position[1]) if first and position else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they are those of another epoch."""
         if self.epoch != epoch:
-            self.records, self.waiting, self.chains, self.epoch = {}, {}, {}, epoch
+            self.records, self.waiting, self.bulk, self.epoch = {}, {}, {}, epoch
 
 
 _WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol

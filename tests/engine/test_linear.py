@@ -55,7 +55,7 @@ TEXT = json_text(1 << 20)
 
 def work_so_far(compiled) -> tuple[int, int]:
     """Records and steps that the automaton has made."""
-    return int(compiled.automaton.A[arena.RECORDS]), int(compiled.automaton.A[arena.N_STEPS])
+    return int(compiled.automaton.A[HEADER.RECORDS]), int(compiled.automaton.A[HEADER.STEPS_MADE])
 
 
 def read(compiled, text: bytes) -> tuple[int, int]:
@@ -138,9 +138,9 @@ def test_hostile_patterns(pattern):
         assert work_so_far(compiled)[1] - steps <= 3 * len(text) + 10
         assert member == (text in members), text[:50]
         assert len(text) > 10_000 or matches(compiled.constraint.node, text) == member
-    nodes = automaton.A[arena.N_VISITED]
+    nodes = automaton.A[HEADER.NODES_VISITED]
     mask_of(compiled.matcher())
-    assert automaton.A[arena.N_VISITED] - nodes <= 2 * len(vocabulary.trie)
+    assert automaton.A[HEADER.NODES_VISITED] - nodes <= 2 * len(vocabulary.trie)
 
 
 def test_a_hundred_thousand_choices():
