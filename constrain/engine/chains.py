@@ -89,8 +89,8 @@ def _value(automaton: TokenAutomaton, part: Part, values: Values, fresh: Fresh, 
 def _wait(fresh: Fresh, first: int, rules: Rules) -> None:
     """Note the records of new values, of which this is the first."""
     for record, (key, value) in enumerate(fresh.items()):
-        rules.records[key] = nonterminal_at(first, record)
-        rules.waiting[nonterminal_at(first, record)] = value
+        symbol = rules.records[key] = nonterminal_at(first, record)
+        rules.waiting[symbol] = value
 
 
 def _marks(automaton: TokenAutomaton, punctuation: Punctuation) -> list[int]:
