@@ -35,6 +35,7 @@ from constrain.automata.syntax import (
     Remainder,
     Repeat,
 )
+from constrain.automata.unicode import intervals
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
@@ -199,7 +200,7 @@ def utf8(store: Store, ranges: Ranges) -> int:
 
 def json(store: Store, ranges: Ranges) -> int:
     """One character of a set in every spelling of a JSON string."""
-    raw = utf8(store, subtract(ranges, MUST_ESCAPE))
+    raw = utf8(store, intervals.subtract(ranges, MUST_ESCAPE))
     short = [s for c, s in SHORT_ESCAPES.items() if _contains(ranges, c)]
     after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
     u = _character(store, "u", utf8)
@@ -349,10 +350,3 @@ def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequenc
 
 def _contains(ranges: Ranges, c: int) -> bool:
     return any(low <= c <= high for low, high in ranges)
-
-
-def subtract(ranges: Ranges, other: Ranges) -> Ranges:
-    out = list(ranges)
-    for low, high in other:
-        out = [piece for a, b in out for piece in ((a, min(b, low - 1)), (max(a, high + 1), b)) if piece[0] <= piece[1]]
-    return tuple(out)

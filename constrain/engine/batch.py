@@ -163,7 +163,7 @@ def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
     always = [m.compiled.always_guarded for m in matchers]
     for i in range(len(matchers)) if any(always) else np.flatnonzero(flags).tolist():
         watched = always[i] or flags[i] & fill.IS_WATCHED
-        if states[i] and (watched or matchers[i].compiled.source.residual):
+        if states[i] and (watched or matchers[i].compiled.constraint.residual):
             matchers[i]._narrow(rows[places[i]], int(flags[i]))
     return True
 

@@ -1,8 +1,8 @@
 """A matcher follows one sequence: which tokens may come next, and whether the text so far is complete.
 
 The idea: its whole state is one integer, a configuration of the automaton; the history of those integers is all that
-`rollback` and `fork` need. Where the grammar asks for it (WATCH), the source's guard reads along and vetoes tokens;
-a text that is complete may still have to pass the source's check. Both are rare, and cost nothing elsewhere.
+`rollback` and `fork` need. Where the grammar asks for it (WATCH), the constraint's guard reads along and vetoes tokens;
+a text that is complete may still have to pass the constraint's check. Both are rare, and cost nothing elsewhere.
 Cost: `advance` a table look-up a byte; `fork` copies the history list.
 A matcher belongs to one thread at a time; any number of matchers may run in parallel on one compiled constraint.
 """
@@ -54,7 +54,7 @@ class Matcher:
         self._states: list[int] = [start]  # the configuration before each step and after the last
         self._finished = False  # the last step was an EOS
         self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
-        self._passed = (-1, False)  # the source's check of the text: after how many steps, its verdict
+        self._passed = (-1, False)  # the constraint's check of the text: after how many steps, its verdict
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -128,6 +128,16 @@ class Matcher:
         copy._guarded = self._guarded.copy()
         copy._passed = self._passed
         return copy
+
+    def __copy__(self) -> Matcher:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Matcher:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By compiled constraint and steps, which are read again."""
+        return _reread, (self.compiled, self._steps)
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
@@ -312,13 +322,13 @@ class Matcher:
         return after is not None
 
     def _passes(self) -> bool:
-        """Whether the text so far, which the grammar accepts, passes the source's check."""
-        source = self.compiled.source
-        if not source.residual:
+        """Whether the text so far, which the grammar accepts, passes the constraint's check."""
+        constraint = self.compiled.constraint
+        if not constraint.residual:
             return True
         if self._passed[0] != len(self._steps):
             try:
-                verdict = source.check(self.text.decode()) is None
+                verdict = constraint.check(self.text.decode()) is None
             except UnicodeDecodeError:
                 verdict = False
             self._passed = (len(self._steps), verdict)
@@ -330,7 +340,7 @@ class Matcher:
         return bool(
             compiled.always_guarded
             or (found & fill.IS_WATCHED and compiled.guard is not None)
-            or (found & fill.IS_ACCEPTING and compiled.source.residual)
+            or (found & fill.IS_ACCEPTING and compiled.constraint.residual)
         )
 
     def _narrow(self, words: Row, found: int) -> None:
@@ -389,6 +399,18 @@ class Matcher:
         if not 0 <= token < self._automaton.size:
             raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.size} tokens")
         return token
+
+
+def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
+    """The matcher of a pickle."""
+    matcher = Matcher(compiled)
+    for step in steps:
+        taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
+        if not taken:
+            raise ConstrainError(
+                f"step {step!r} of a pickled matcher is not allowed any more", fix="use equal versions of constrain"
+            )
+    return matcher
 
 
 def _row(row: Row, size: int) -> Row:

@@ -49,8 +49,8 @@ CASES: list[tuple[Any, str]] = [
 @pytest.mark.parametrize("schema, cuts", CASES, ids=[str(i) for i in range(len(CASES))])
 def test_mask_is_what_is_allowed(schema: Any, cuts: str) -> None:
     vocabulary = vocabularies.sentencepiece32k()
-    source = constrain.json_schema(schema, whitespace="compact", property_order="any")
-    matcher = constrain.compile(source, vocabulary).matcher()
+    constraint = constrain.json_schema(schema, whitespace="compact", property_order="any")
+    matcher = constrain.compile(constraint, vocabulary).matcher()
     row = np.zeros(vocabulary.words, np.uint32)
     for piece in cuts.split("|"):
         assert matcher.advance_bytes(piece.encode()), (piece, matcher.text)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import torch
+from architectures import FAMILIES, OFTEN, build, missing, row_of
 
 import constrain
-from architectures import FAMILIES, OFTEN, build, missing, row_of
 from constrain.generation import Generation
 from constrain.hf import HFModel
 from toy_model import tiny_llama, tiny_tokenizer

@@ -1,0 +1,1 @@
+"""Sets of characters: ranges, classes, case folding, Unicode scripts and properties."""
