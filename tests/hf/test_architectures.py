@@ -67,7 +67,8 @@ def test_batches_padding_forks_and_drafts_change_nothing(
 def outputs_of(handle: HFModel, prompts: Any, tolerance: float, **options: Any) -> list[Generation]:
     """What `generate` gives, after a look at every log-probability, and at whether drafts were taken and refused."""
     found = constrain.generate(handle, prompts, **{**GIVEN, **options})
-    outputs = [found] if isinstance(found, Generation) else list(found)
+    groups = found if isinstance(found, list) else [found]  # one for each prompt
+    outputs = [each for group in groups for each in ([group] if isinstance(group, Generation) else group)]
     asked = [prompts] if isinstance(prompts, str) else prompts
     for place, output in enumerate(outputs):
         prompt = asked[place * len(asked) // len(outputs)]
