@@ -170,6 +170,25 @@ def test_a_text_ends_where_the_model_ends(tokenizer: Any, loop: str, ends: list[
         assert re.fullmatch(f"({WORDS}){{2,3}}", text)
 
 
+def test_an_encoder_decoder(tokenizer: Any) -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(0)
+    end = tokenizer.eos_token_id
+    model = T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, eos_token_id=end, pad_token_id=end,
+            decoder_start_token_id=end,
+        )
+    )  # fmt: skip
+    constraint = constrain.compile(constrain.regex(f"({WORDS}){{2,3}}"), Vocabulary.from_huggingface(tokenizer))
+    given = {"do_sample": True, "max_new_tokens": 40, "num_return_sequences": 3}
+    output = model.generate(ids_of(tokenizer, "red"), logits_processor=[ConstraintProcessor(constraint)], **given)
+    for row in output[:, 1:].tolist():
+        text = constraint.vocabulary.to_bytes(row[: row.index(end)]).decode()
+        assert re.fullmatch(f"({WORDS}){{2,3}}", text)
+
+
 @pytest.mark.parametrize(
     "ends, message",
     [
