@@ -15,6 +15,7 @@ Cost: none for parts without a guard or a check.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from constrain.automata import syntax
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.cfg.rules import Nonterminal, Terminal
-from constrain.cfg.transform.regular import spaced_out
+from constrain.cfg.transform.regular import inline_ignored
 from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.guards.prefixed import Prefixed
 
@@ -58,7 +59,7 @@ def start_of(constraint: Constraint) -> Nonterminal:
             "the longest lexeme would be sought among the parts of both",
             fix="use lexer='dynamic', or write both as one grammar",
         )
-    start = spaced_out(grammar).start
+    start = inline_ignored(grammar).start
     check = constraint.check if (constraint.residual or constraint.guarded) and not constraint.composite else None
     return Nonterminal(start.name, lambda: [[start]], key=("part", start, constraint if check else None), check=check)
 
@@ -152,3 +153,6 @@ def guard_of(found: list[Branch], vocabulary: Vocabulary) -> Guard:
         if branch.constraint is not None and branch.constraint not in made:
             made[branch.constraint] = branch.constraint.guard(vocabulary)
     return Prefixed([(b.text.encode(), made[b.constraint] if b.constraint else None) for b in found], vocabulary)
+
+
+copyreg.pickle(Part, lambda part_: (part, (part_.constraint,)))  # type: ignore[arg-type, return-value]  # its symbol is made again
