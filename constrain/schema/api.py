@@ -93,6 +93,10 @@ class JsonSchema(Constraint):
         reader = read(self._with_definitions(raw), self.options, self.registry, self.limits)
         return Normalizer(reader.document, self.limits).root_inhabited()
 
+    def beside_definitions(self, raw: Any) -> JsonSchema:
+        """Another schema in the place of the root, whose definitions it may refer to."""
+        return JsonSchema(self._with_definitions(raw), self.options, self.registry)
+
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root, so that its references still lead somewhere."""
         extra = {key: self.schema[key] for key in ("$schema", "$defs", "definitions") if key in self.schema}
