@@ -1,4 +1,4 @@
-"""A vocabulary as arena words: tries, token bytes and slices, as kernels/fill.py reads them."""
+"""A vocabulary as arena words: tries, token bytes and slices, as kernels/masks/fill.py reads them."""
 
 from __future__ import annotations
 

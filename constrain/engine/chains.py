@@ -1,4 +1,4 @@
-"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/object_rules.py.
+"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/parser/object_rules.py.
 
 The idea: of what a chain says only the values need symbols; texts of keys are handed over as they are. A value that is
 met for the first time, and is no terminal, gets a record behind the places, and waits for its alternatives.

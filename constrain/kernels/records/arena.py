@@ -43,7 +43,7 @@ TRIE, N_NODES, DEPTH, NEXT_SAME, TOKEN_AT, TOKEN_BYTES, SEEN, N_TOKENS, EOS, N_E
 SEARCH_LIMIT, SEARCH = 16, 17  # states that one liveness search may visit; number of the latest search
 SLICES, N_SLICES = 18, 19
 NODE_SEEN = 25
-HUB = 26  # 1 + the child of the trie's root with the largest subtree, -1: none is large, 0: not known yet (greedy.py)
+HUB = 26  # 1 + the child of the trie's root with the largest subtree, -1: none is large, 0: not known yet (greedy_mask.py)
 ROOT = 27  # region: the trie's child of the root by each byte, or -1; 0: not known yet (walks.py)
 SPELLED = 28  # region: the expressions of ASCII characters inside a JSON string, and of a quote (spelling.py)
 N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
@@ -63,7 +63,7 @@ TERMINAL, NONTERMINAL, SUFFIX, GRAMMAR, PARSER, SCAN, CONFIG = 12, 13, 14, 15, 1
 UNIFORM = 19  # successors of a whole class of characters (slices.py)
 REMAINDER = 20  # expressions again
 TERMINALS = 24  # what parser states wait for (earley.py)
-LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (greedy.py)
+LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (greedy_mask.py)
 CONTENT, FOLLOWING, LOOPS = 28, 29, 30  # likewise (blocks.py, following.py)
 PREDICTION, AWAITED = 25, 26  # what parser states share (earley.py)
 FRONTS, ENDED = 31, 32  # byte sets with which an expression can begin; a terminal with its tag (expressions.py)

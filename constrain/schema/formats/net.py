@@ -1,6 +1,6 @@
 """Addresses and host names as regular languages (Validation 2020-12, sections 7.3.2 to 7.3.4).
 
-Exact, save that labels of host names in Punycode (`xn--`) are decoded on the finished text (`formats_idn.py`). Host
+Exact, save that labels of host names in Punycode (`xn--`) are decoded on the finished text (`idn.py`). Host
 names of mail addresses are those of RFC 5321, where such labels are letters, digits and hyphens like any other.
 Cost: trees are put together from small ones, each parsed once; one long pattern would take ten times as long.
 """

@@ -1,8 +1,8 @@
 """Formats: what each name means, as a regular language of decoded texts or as a check of the finished text.
 
-    FORMATS       name → the language that is enforced while generating, beside its document in `formats_*.py`
+    FORMATS       name → the language that is enforced while generating, beside its document in the other files here
     CHECKED_LATER         name → what is left of the format for the finished text, in words for the report
-    AT_LEAST      name → for these, a smaller language of texts that need no check (`formats_bounds.py` says what for)
+    AT_LEAST      name → for these, a smaller language of texts that need no check (`bounds.py` says what for)
     NARROWED_FORMATS    name → valid texts that are refused, in words for the report
 
 A format that no regular language decides is enforced as a language that is a little larger, and decided by `conforms`

@@ -2,7 +2,7 @@
 
 The idea: subschemas are found through keywords and references (a broken definition that nothing uses is no fault);
 each is checked and turned into a formula by one pass of `keywords.py`. Subschemas of equal content are one atom
-(`twins.py`); one that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE. Small subschemas
+(`duplicates.py`); one that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE. Small subschemas
 that nearly every schema has (`{"type": "string"}`) have been parsed before.
 
 The reader is gone when the document is read, with all its tables: what is kept afterwards is small. Who asks for the

@@ -8,7 +8,7 @@ objects only merges tuples of integers, recursion needs no unfolding, and there 
     Conj    (3, 7)   values that fulfil atom 3 and atom 7;  TRUE = () everything;  FALSE = (0,) nothing
 
 Cost: intersecting unions multiplies their boxes; over `MAX_BOXES` a `LimitError` is raised. Emptiness of boxes is not
-decided here (`satisfiable.py`), save what is visible at once.
+decided here (`normalizer.py`), save what is visible at once.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     AllOf, AnyOf      intersection, union          OneOf             in exactly one
     Not               complement
 
-Keywords (`keywords.py`) write formulas; `normalize.py` computes them, pushing complements inwards.
+Keywords (`keywords.py`) write formulas; `normalizer.py` computes them, pushing complements inwards.
 """
 
 from __future__ import annotations
