@@ -74,7 +74,9 @@ def _because(constraint: Any, text: str, reason: str | None) -> str | None:
     from constrain.schema.check.violation import find_violation
 
     violation = find_violation(constraint, text) if isinstance(constraint, JsonSchema) else None
-    return None if violation is None else f"{violation.path}: {violation.message} (at {violation.pointer} of the schema)"
+    return (
+        None if violation is None else f"{violation.path}: {violation.message} (at {violation.pointer} of the schema)"
+    )
 
 
 def _contents(name: str) -> bytes:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Node, complement, concat, intersect, literal, literals
 from constrain.cfg.ebnf import counted
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.cfg.transform.regular import spaced_out
+from constrain.cfg.transform.regular import inline_ignored
 from constrain.constraints.base import Constraint
 from constrain.constraints.regular import Regular
 from constrain.constraints.report import Entry
@@ -237,7 +237,7 @@ def start_of(constraint: Constraint) -> Symbol:
             "the longest lexeme would be sought in the free text too",
             fix="use lexer='dynamic'",
         )
-    return spaced_out(grammar).start
+    return inline_ignored(grammar).start
 
 
 def _copies(one: Nonterminal, least: int, most: int | None) -> list[Symbol]:

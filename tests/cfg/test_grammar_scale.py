@@ -11,7 +11,7 @@ import constrain
 import vocabularies
 from constrain.engine import TokenAutomaton
 from constrain.grammar_text.text import grammar
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 from work import counted
 
 
@@ -43,7 +43,7 @@ def test_long_chains_under_the_greedy_lexer(order):
         text = "\n".join(["start: r0 r0", *rules, f'r{count}: "b"', '%ignore " "'])
         findings, work = counted(lambda text=text: grammar(text, lexer="greedy").findings)
         assert work < 3_000_000
-        assert len([each for each in findings if "was not looked into" in each]) == told
+        assert len([each for each in findings if "was not examined" in each]) == told
 
 
 def test_many_rules_through_the_engine():
@@ -75,7 +75,7 @@ def states_after(text: str, times: int) -> list[int]:
     for _ in range(times):
         assert matcher.advance_bytes(b"a" * 40)
         assert matcher.is_accepting()
-        counts.append(int(automaton.A[arena.RECORDS]))
+        counts.append(int(automaton.A[HEADER.RECORDS]))
     return counts
 
 

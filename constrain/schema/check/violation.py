@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.errors import ConstrainError
+from constrain.schema.check.finished import read_exactly
 from constrain.schema.check.member import Membership
-from constrain.schema.check.residual import read_exactly
 from constrain.schema.read.document import Site, draw_step, excerpt
 from constrain.schema.sets.algebra import FALSE, Conj
 
@@ -64,7 +64,7 @@ def find_violation(schema: JsonSchema, text: str) -> SchemaViolation | None:
         value = read_exactly(text)
     except Exception:  # not JSON, or a repeated key: other messages say so
         return None
-    if Membership(schema.normalizer).member(value, schema.document.root):
+    if Membership(schema.normalizer).is_member(value, schema.document.root):
         return None
     return _violation(schema, value, "$", "$")
 
@@ -122,7 +122,7 @@ def _broken(schema: JsonSchema, site: Site, keyword: str, value: Any) -> JsonSch
     kept = {name: site.raw[name] for name in (keyword, *COMPANIONS.get(keyword, ())) if name in site.raw}
     alone = schema.beside_definitions(kept)
     try:
-        fits = Membership(alone.normalizer).member(value, alone.document.root)
+        fits = Membership(alone.normalizer).is_member(value, alone.document.root)
     except ConstrainError:  # cannot be read alone
         return None
     return None if fits else alone

@@ -15,7 +15,8 @@ from __future__ import annotations
 import itertools
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY
-from constrain.cfg.rules import Nonterminal, Symbol, Terminal, Values
+from constrain.cfg.bulk_rules import ValueSymbols
+from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.schema.sets.numbers import has_numbers
@@ -56,9 +57,9 @@ class Lowering:
         return self.number, self._numbers_of_boxes.setdefault(box, len(self._numbers_of_boxes))
 
     @property
-    def values(self) -> Values:
+    def value_symbols(self) -> ValueSymbols:
         """How the engine asks for values. Not kept: it would be a cycle, which only the collector frees."""
-        return Values(self.prefix, self.value)
+        return ValueSymbols(self.prefix, self.value)
 
     def value(self, conj: Conj) -> Symbol:
         """The symbol of the values that fulfil a conjunction, which is inhabited."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from constrain.cfg.rules import ListRules, Nonterminal, Symbol
+from constrain.cfg.bulk_rules import ArrayRules, BulkNonterminal
+from constrain.cfg.rules import Nonterminal, Symbol
 from constrain.schema.sets.algebra import ArrayBox
 from constrain.schema.sets.shapes_arrays import ArrayShape, ArrayState, CountedArrays
 from constrain.schema.write.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
@@ -59,28 +60,27 @@ class _ArrayRules:
                 alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
         return alternatives
 
-    def repetition(self) -> ListRules | None:
-        """All that there is of a list of equals."""
+    def bulk_rules(self) -> ArrayRules | None:
+        """All rules of the array if its items are alike and not counted, else None."""
         if not self.plain:
             return None
         gap = self.lowering.space
-        return ListRules(
+        return ArrayRules(
             key=(*self.key, "list"),
             name="items",
-            part=self.shape.box.rest,
-            values=self.lowering.values,
-            empty=self.shape.box.low == 0,
+            value_key=self.shape.box.rest,
+            value_symbols=self.lowering.value_symbols,
+            may_be_empty=self.shape.box.low == 0,
             separator=(COMMA, *gap),
             close=(CLOSE_ARRAY,),
-            behind=gap,
+            after_value=gap,
         )
 
 
-class _Items(Nonterminal):
+class _Items(BulkNonterminal):
     """What may follow a number of items. A class, not a closure: each object costs the collector."""
 
     __slots__ = ("i", "rules", "state")
-    chained = True
 
     def __init__(self, rules: _ArrayRules, i: int, state: ArrayState) -> None:
         super().__init__(f"item {i}", None, (*rules.key, i, *state), True, rules.watched)
@@ -89,9 +89,9 @@ class _Items(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.alternatives(self.i, self.state)
 
-    def chain(self) -> ListRules | None:
-        return None if self.i else self.rules.repetition()
+    def bulk_rules(self) -> ArrayRules | None:
+        return None if self.i else self.rules.bulk_rules()
 
     @property
-    def place(self) -> tuple[Hashable, int] | None:
+    def bulk_position(self) -> tuple[Hashable, int] | None:
         return ((*self.rules.key, "list"), 0) if self.i and self.rules.plain else None

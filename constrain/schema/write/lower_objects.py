@@ -20,7 +20,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.cfg.rules import Nonterminal, ObjectRules, Punctuation, Symbol, Terminal
+from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation, ObjectRules
+from constrain.cfg.rules import Symbol, Terminal
 from constrain.lazily import lazily
 from constrain.schema.formats.bounds import at_most
 from constrain.schema.sets.algebra import Conj, ObjectBox
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from constrain.schema.write.lower import Lowering
 
 FEW = 6  # shapes that stand side by side; of more, those with the same names are united (lower_unions.py)
-CHAIN = 32  # declared properties whose rules the engine makes at once
+BULK = 32  # declared properties whose rules the engine makes at once
 
 
 class ObjectState(NamedTuple):
@@ -84,9 +85,9 @@ def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, 
 
 
 @lru_cache(maxsize=8)
-def _punctuation(whitespace: str) -> Punctuation:
+def _punctuation(whitespace: str) -> ObjectPunctuation:
     gap = space(whitespace)
-    return Punctuation(ANY_STRING, (COMMA, *gap), (CLOSE_OBJECT,), (*gap, COLON, *gap), gap)
+    return ObjectPunctuation(ANY_STRING, (COMMA, *gap), (CLOSE_OBJECT,), (*gap, COLON, *gap), gap)
 
 
 class _ObjectRules:
@@ -150,12 +151,12 @@ class _ObjectRules:
         """May a member with an open key come next?"""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def chain(self, at: ObjectState) -> ObjectRules | None:
+    def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
         """The members from here on, as far as they are made at once."""
         return None
 
-    def place(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
-        """Where in a chain a situation is; is_member: that of its members, else of what may come."""
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
+        """See `BulkNonterminal`. is_member: the position of the member, else of what may come in the situation."""
         return None
 
     def goes_on(self, at: ObjectState) -> bool:
@@ -175,11 +176,10 @@ class _ObjectRules:
         raise NotImplementedError
 
 
-class _Members(Nonterminal):
+class _Members(BulkNonterminal):
     """What may come in a situation. A class, not a closure: there are many, and each object costs the collector."""
 
     __slots__ = ("at", "rules")
-    chained = True
 
     def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
         super().__init__("members", None, (*rules.key, "members", *at.key), True, at.open_yet)
@@ -188,19 +188,18 @@ class _Members(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
-    def chain(self) -> ObjectRules | None:
-        return None if self.at.any_yet else self.rules.chain(self.at)
+    def bulk_rules(self) -> ObjectRules | None:
+        return None if self.at.any_yet else self.rules.bulk_rules(self.at)
 
     @property
-    def place(self) -> tuple[Hashable, int] | None:
-        return self.rules.place(self.at, is_member=False)
+    def bulk_position(self) -> tuple[Hashable, int] | None:
+        return self.rules.bulk_position(self.at, is_member=False)
 
 
-class _Member(Nonterminal):
+class _Member(BulkNonterminal):
     """One of the members that may come next."""
 
     __slots__ = ("at", "rules")
-    chained = True
 
     def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
         super().__init__("member", None, (*rules.key, "member", *at.key), True, at.open_yet)
@@ -209,12 +208,12 @@ class _Member(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.members(self.at)
 
-    def chain(self) -> ObjectRules | None:
-        return self.rules.chain(self.at)
+    def bulk_rules(self) -> ObjectRules | None:
+        return self.rules.bulk_rules(self.at)
 
     @property
-    def place(self) -> tuple[Hashable, int] | None:
-        return self.rules.place(self.at, is_member=True)
+    def bulk_position(self) -> tuple[Hashable, int] | None:
+        return self.rules.bulk_position(self.at, is_member=True)
 
 
 class _InOrder(_ObjectRules):
@@ -222,9 +221,9 @@ class _InOrder(_ObjectRules):
 
     @lazily
     def rest(self) -> bool:
-        """Whether open keys may be any, and stand in one chain with those that are declared."""
+        """Whether open keys may be any, and their rules are made with those of the declared ones."""
         classes = self.shape.classes
-        return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= CHAIN
+        return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= BULK
 
     def required_left(self, at: ObjectState) -> int:
         return self.shape.required_after[at.done]
@@ -256,47 +255,47 @@ class _InOrder(_ObjectRules):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def chain(self, at: ObjectState) -> ObjectRules | None:
-        """See above. A chain begins at every CHAIN-th property."""
+    def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
+        """The rules of up to BULK properties from a situation on, if only the order matters there."""
         shape, first, n = self.shape, at.done, len(self.shape.members)
-        if not self._is_plain(at) or first % CHAIN or (first == n and at.any_yet):
+        if not self._is_plain(at) or first % BULK or (first == n and at.any_yet):
             return None
-        stop, rest = min(first + CHAIN, n), self.rest
-        pairs = shape.members if n <= CHAIN else shape.members[first:stop]
-        texts, parts = [name for name, _ in pairs], [conj for _, conj in pairs]
+        stop, rest = min(first + BULK, n), self.rest
+        pairs = shape.members if n <= BULK else shape.members[first:stop]
+        texts, value_keys = [name for name, _ in pairs], [conj for _, conj in pairs]
         if rest:
             if len(shape.box.named) > n:
                 texts += [name for name, _ in shape.box.named if name not in texts]
-            parts.append(shape.classes[0][1])
+            value_keys.append(shape.classes[0][1])
         goes_on = stop < n or (shape.classes and not rest)
         return ObjectRules(
-            key=(*self.key, "chain", first),
+            key=(*self.key, "bulk", first),
             name="members",
-            begins=not at.any_yet,
-            texts=texts,
-            parts=parts,
-            values=self.lowering.values,
-            must=shape.must[first:stop],
-            rest=rest,
-            beyond=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
-            open=shape.required_after[stop] > 0,
+            includes_first=not at.any_yet,
+            key_texts=texts,
+            value_keys=value_keys,
+            value_symbols=self.lowering.value_symbols,
+            required=shape.must[first:stop],
+            allows_other_keys=rest,
+            next_member=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
+            must_continue=shape.required_after[stop] > 0,
             punctuation=_punctuation(self.lowering.whitespace),
         )
 
-    def place(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
-        """See above."""
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
+        """The position of a situation among the bulk rules; `is_member`: of its member, else of what may come."""
         n = len(self.shape.members)
         if self.shape.counts or at.pending or not at.any_yet:
             return None
         if at.open_yet or (is_member and at.done == n):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
-            return ((*self.key, "chain", 0), number) if self.rest else None
+            return ((*self.key, "bulk", 0), number) if self.rest else None
         behind = at.done if is_member else at.done - 1
-        number = behind % CHAIN
+        number = behind % BULK
         first = behind - number
         if is_member:
-            number += min(CHAIN, n - first)
-        return ((*self.key, "chain", first), number) if not is_member or first == 0 or behind > first else None
+            number += min(BULK, n - first)
+        return ((*self.key, "bulk", first), number) if not is_member or first == 0 or behind > first else None
 
     def _is_plain(self, at: ObjectState) -> bool:
         """Whether only the place in the order matters."""
