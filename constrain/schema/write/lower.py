@@ -1,13 +1,13 @@
-"""From conjunctions of atoms to symbols of a lazy grammar: values, whitespace, and what is shared between all schemas.
+"""From conjunctions of atoms to symbols of a lazy grammar.
 
-The idea: a value is a nonterminal whose alternatives are made when a generation first reaches it. Small terminals
-(brackets, the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their
-states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`normalizer.py`), so
-a generation never runs into a dead end. Symbols refer to the lowering, which keeps no nonterminal: they are made
-again where they are needed again, and equal ones are one nonterminal to the engine.
+The idea: a value is a nonterminal whose alternatives are made when a text first reaches it. Small terminals (brackets,
+the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their states. A set of
+values that one terminal can spell is that terminal. Every alternative is inhabited (`normalize/normalizer.py`), so a
+text never runs into a dead end. Symbols refer to the lowering, and the lowering keeps no nonterminal: nonterminals are
+made again where they are needed again, and equal keys make them one to the engine.
 
-Structure: whitespace is a terminal of its own between structural tokens; tails of lists are right recursive and are
-parsed in constant space, so a value ends when its last bracket is read.
+Structure: what is written around values depends on the depth (`Level`), so each depth has rules of its own. Tails of
+lists are right recursive and are parsed in constant space, so a value ends when its last bracket is read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from __future__ import annotations
 import itertools
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY
-from constrain.cfg.rules import Nonterminal, Symbol, Terminal, Values
+from constrain.cfg.bulk_rules import ValueSymbols
+from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.read.document import Options
 from constrain.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
@@ -35,11 +36,18 @@ from constrain.schema.write.terminals import (
 )
 from constrain.schema.write.whitespace import layout, space
 
-_numbers = itertools.count()
+_serials = itertools.count()
 
 
 class Lowering:
-    """The symbols of one schema as it is written under some options."""
+    """Makes the symbols of one schema under some options.
+
+    Attributes:
+        plain: Whether values are spelled plainly.
+        in_order: Whether properties come in the order of the schema.
+        before: The whitespace before the document.
+        serial: A number for the schema in keys of nonterminals, which outlive the schema.
+    """
 
     def __init__(self, normalizer: Normalizer, options: Options) -> None:
         self.normalizer = normalizer
@@ -47,45 +55,51 @@ class Lowering:
         self.plain = options.spelling == "plain"
         self.in_order = options.property_order == "schema"
         self.before = space(options.whitespace)
-        self.number = next(_numbers)  # stands for the schema in keys of nonterminals, which outlive it
-        self._terminals: dict[Conj, Terminal | None] = {}  # None: not one terminal
-        self._numbers_of_boxes: dict[ArrayBox | ObjectBox, int] = {}
+        self.serial = next(_serials)
+        self._terminals: dict[Conj, Terminal | None] = {}  # None: one terminal is not enough
+        self._box_numbers: dict[ArrayBox | ObjectBox, int] = {}
 
     def box_number(self, box: ArrayBox | ObjectBox) -> int:
-        """A number for a box: equal for equal boxes of this schema, quick to hash however large the box is."""
-        return self._numbers_of_boxes.setdefault(box, len(self._numbers_of_boxes))
+        """A number for a box: equal boxes of this schema have equal numbers, and large boxes are hashed once."""
+        return self._box_numbers.setdefault(box, len(self._box_numbers))
 
     def value(self, conj: Conj, depth: int = 0) -> Symbol:
-        """The symbol of the values that fulfil a conjunction, which is inhabited, inside so many containers."""
+        """The symbol of the values that fulfil a conjunction, inside so many containers; the conjunction is
+        inhabited."""
         if conj == TRUE:
             return any_value(self.whitespace, depth, self.plain)
         if conj in self._terminals:
             terminal = self._terminals[conj]
         else:
             normal = self.normalizer.normal(conj)
-            found = [] if normal.arrays or normal.objects else self.terminals(normal)
-            terminal = self._terminals[conj] = found[0] if len(found) == 1 else None
+            terminals = [] if normal.arrays or normal.objects else self.terminals(normal)
+            terminal = self._terminals[conj] = terminals[0] if len(terminals) == 1 else None
         return terminal if terminal is not None else _Value(Level(self, depth), conj)
 
     def terminals(self, normal: NormalForm) -> list[Terminal]:
-        """The parts of a set that are no containers, as far as they are inhabited."""
-        found: list[Terminal] = []
+        """The terminals of a set's inhabited parts, without arrays and objects."""
+        terminals: list[Terminal] = []
         if normal.null:
-            found.append(NULL)
+            terminals.append(NULL)
         if normal.booleans:
-            found.append(BOOLEAN if len(normal.booleans) == 2 else BOOLEANS[next(iter(normal.booleans))])
+            terminals.append(BOOLEAN if len(normal.booleans) == 2 else BOOLEANS[next(iter(normal.booleans))])
         numbers = [box for box in normal.numbers if has_numbers(box)]
         if numbers:
-            found.append(number_terminal(tuple(numbers), self.plain))
+            terminals.append(number_terminal(tuple(numbers), self.plain))
         if normal.strings == ANY_TEXT:
-            found.append(any_string(self.plain))
+            terminals.append(any_string(self.plain))
         elif normal.strings is not EMPTY and not is_void(normal.strings):
-            found.append(string_terminal(normal.strings, self.plain))
-        return found
+            terminals.append(string_terminal(normal.strings, self.plain))
+        return terminals
 
 
 class Level:
-    """What is written at one depth: the punctuation of its containers, and the values in them."""
+    """Makes the symbols of the containers at one depth, and of the values in them.
+
+    Attributes:
+        around: What is written around the values.
+        plain: Whether values are spelled plainly.
+    """
 
     def __init__(self, lowering: Lowering, depth: int) -> None:
         self.lowering = lowering
@@ -96,31 +110,30 @@ class Level:
 
     def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int, int]:
         """A short key for a box at this depth."""
-        return self.lowering.number, self.depth, self.lowering.box_number(box)
+        return self.lowering.serial, self.depth, self.lowering.box_number(box)
 
     @property
-    def values(self) -> Values:
-        """How the engine asks for the values in containers. Not kept: it would be a cycle, which only the collector
-        frees."""
-        return Values((self.lowering.number, "value", self.around.inner), self.value)
+    def value_symbols(self) -> ValueSymbols:
+        """The function from conjunctions to symbols, for the engine. Not kept: it would be a reference cycle."""
+        return ValueSymbols((self.lowering.serial, "value", self.around.inner), self.value)
 
     def value(self, conj: Conj) -> Symbol:
-        """The symbol of the values in a container that fulfil a conjunction, which is inhabited."""
+        """The symbol of the values in a container that fulfil a conjunction; the conjunction is inhabited."""
         return self.lowering.value(conj, self.around.inner)
 
     def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
-        """A member of an object, with what stands behind its value."""
+        """The symbols of a member of an object, with the whitespace after its value."""
         return [key, *self.around.colon, self.value(conj), *self.around.behind]
 
     def alternatives(self, conj: Conj) -> Alternatives:
-        """The ways to write a value; containers as far as their first bracket."""
+        """The alternatives of a value. Those of arrays and objects are a bracket and a nonterminal."""
         normal = self.normalizer.normal(conj)
-        found: Alternatives = [[terminal] for terminal in self.lowering.terminals(normal)]
+        alternatives: Alternatives = [[terminal] for terminal in self.lowering.terminals(normal)]
         for array in normal.arrays:
-            found += array_alternatives(self, array)
+            alternatives += array_alternatives(self, array)
         if normal.objects:
-            found += object_alternatives(self, conj, normal.objects)
-        return found
+            alternatives += object_alternatives(self, conj, normal.objects)
+        return alternatives
 
 
 class _Value(Nonterminal):
@@ -129,7 +142,7 @@ class _Value(Nonterminal):
     __slots__ = ("conj", "level")
 
     def __init__(self, level: Level, conj: Conj) -> None:
-        super().__init__("value", key=(level.lowering.number, "value", level.depth, *conj))
+        super().__init__("value", key=(level.lowering.serial, "value", level.depth, *conj))
         self.level, self.conj = level, conj
 
     def expand(self) -> Alternatives:
