@@ -282,7 +282,8 @@ def difference(node: Node, other: Node) -> Node:
 
 
 def json_string(node: Node, plain: bool = False) -> Node:
-    """The JSON string literals (quotes and every spelling included) whose decoded value is in the node."""
+    """The JSON string literals (quotes included) whose decoded value is in the node, in every spelling or the plain
+    ones."""
     return EMPTY if node == EMPTY else JsonString(node, plain)
 
 
