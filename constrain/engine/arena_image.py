@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""A vocabulary as arena words: tries, token bytes and slices, as kernels/masks/fill.py reads them."""
-=======
 """A vocabulary as arena words: tries, token bytes and slices, as kernels/records/vocabulary.py declares them."""
->>>>>>> main
 
 from __future__ import annotations
 

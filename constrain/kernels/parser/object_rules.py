@@ -1,11 +1,11 @@
 """All rules of a JSON object or of an array of equal items, made in one call from an int32 message.
 
 The idea: Python says which symbols stand in the rules, by their records, and which texts the keys have
-(engine/chains.py packs the message); the keys are spelled here. Rules come to be only when a text reaches the object,
+(bulk_rules.py packs the message); the keys are spelled here. Rules come to be only when a text reaches the object,
 so the call is on the way to a mask.
 
 Messages: records/messages.py. Cost: some microseconds and thirty words a member, and the letters of its key.
-Reference: tests/engine/test_chains.py, which compares the rules with those of grammar/rules.py.
+Reference: tests/engine/test_bulk_rules.py, which compares the rules with those of cfg/rules.py.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class HashFull(Exception):
 
 
 class HEADER(Region, size=64):
-    """The first words of A. Owner: automata/store.py; engine/layout.py writes what describes the vocabulary."""
+    """The first words of A. Owner: automata/store.py; engine/arena_image.py writes what describes the vocabulary."""
 
     TOP = word("the first free word")
     RECORDS = word("number of records")
@@ -71,46 +71,8 @@ class HEADER(Region, size=64):
     WHOLE_WALKS = word("counter: walks of the trie with configurations")
 
 
-<<<<<<< HEAD
-# header words of A
-TOP, RECORDS, NEED, SERIAL = 0, 1, 2, 3
-UNEXPANDED, N_UNEXPANDED = 4, 5  # region of nonterminals that wait for their alternatives
-TRIE, N_NODES, DEPTH, NEXT_SAME, TOKEN_AT, TOKEN_BYTES, SEEN, N_TOKENS, EOS, N_EOS = 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-SEARCH_LIMIT, SEARCH = 16, 17  # states that one liveness search may visit; number of the latest search
-SLICES, N_SLICES = 18, 19
-NODE_SEEN = 25
-HUB = 26  # 1 + the child of the trie's root with the largest subtree, -1: none is large, 0: not known yet (greedy_mask.py)
-ROOT = 27  # region: the trie's child of the root by each byte, or -1; 0: not known yet (walks.py)
-SPELLED = 28  # region: the expressions of ASCII characters inside a JSON string, and of a quote (spelling.py)
-N_STEPS, N_VISITED, N_INSIDE, N_MASKS, N_WALKS = 20, 21, 22, 23, 24  # counters: work done, for tests and reports
-HEADER = 64
-
-KIND_BITS = 6
-KIND_MASK = 63
-MEMO = 8
-WORDS_A_SLOT = 4  # of A, in bits, as `near_slot` spreads records over H
-NEAR, NEAR_PROBES = 32, 8  # slots among which the hash chooses; how many are tried before any slot of H may be meant
-KEY = MEMO + 1
-
-# kinds of records
-EMPTY, EPSILON, BYTES, CAT, ALT, AND, NOT, REP, TAG = 1, 2, 3, 4, 5, 6, 7, 8, 9  # expressions
-PARTITION, TAGSET = 10, 11
-TERMINAL, NONTERMINAL, SUFFIX, GRAMMAR, PARSER, SCAN, CONFIG = 12, 13, 14, 15, 16, 17, 18
-UNIFORM = 19  # successors of a whole class of characters (slices.py)
-REMAINDER = 20  # expressions again
-TERMINALS = 24  # what parser states wait for (earley.py)
-LINEUP, LEFT, TOKENSET, PLACE = 21, 22, 23, 27  # masks under the greedy lexer (greedy_mask.py)
-CONTENT, FOLLOWING, LOOPS = 28, 29, 30  # likewise (blocks.py, following.py)
-PREDICTION, AWAITED = 25, 26  # what parser states share (earley.py)
-FRONTS, ENDED = 31, 32  # byte sets with which an expression can begin; a terminal with its tag (expressions.py)
-LENGTHS = 33  # of an expression's texts (counters.py)
-
-# records at fixed places, made by `init`
-NONE = HEADER  # the expression without any text; also "dead" for configurations
-=======
 # records at fixed places, made by `init` (expressions.py)
 NONE = HEADER.WORDS  # the expression without any text; also "dead" for configurations
->>>>>>> main
 EPS = NONE + KEY  # the empty text
 ALL = EPS + KEY  # NOT(NONE): every byte string
 NO_TAGS = ALL + KEY + 1

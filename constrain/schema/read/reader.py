@@ -1,16 +1,9 @@
 """Reading a schema: from the root to every subschema that it reaches, each checked and parsed once.
 
-<<<<<<< HEAD
-The idea: subschemas are found through keywords and references (a broken definition that nothing uses is no fault);
-each is checked and turned into a formula by one pass of `keywords.py`. Subschemas of equal content are one atom
-(`duplicates.py`); one that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE. Small subschemas
-that nearly every schema has (`{"type": "string"}`) have been parsed before.
-=======
 The idea: subschemas are found through keywords and references, so a broken definition that nothing uses is no error.
 One pass of `keywords.py` checks each and turns it into a formula. Subschemas of equal content are one atom
 (`duplicates.py`); a subschema that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE. Small
 subschemas that nearly every schema has (`{"type": "string"}`) are parsed once for all schemas.
->>>>>>> main
 
 The reader and its tables are freed when the document is read, so little is kept. The report and the reason of an error
 need a reader: for them the schema is read again.

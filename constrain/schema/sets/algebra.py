@@ -7,13 +7,8 @@ objects only merges tuples of integers, recursion needs no unfolding, and there 
 
     Conj    (3, 7)   values that fulfil atom 3 and atom 7;  TRUE = () everything;  FALSE = (0,) nothing
 
-<<<<<<< HEAD
-Cost: intersecting unions multiplies their boxes; over `MAX_BOXES` a `LimitError` is raised. Emptiness of boxes is not
-decided here (`normalizer.py`), save what is visible at once.
-=======
 Cost: intersecting unions multiplies their boxes; more than `MAX_BOXES` raise a `LimitError`. This file drops only boxes
 that are visibly empty; `normalize/normalizer.py` decides emptiness exactly.
->>>>>>> main
 """
 
 from __future__ import annotations

@@ -4,11 +4,7 @@
     AllOf, AnyOf      intersection, union          OneOf             the values in exactly one part
     Not               complement
 
-<<<<<<< HEAD
-Keywords (`keywords.py`) write formulas; `normalizer.py` computes them, pushing complements inwards.
-=======
 Keywords (`read/keywords.py`) write formulas. `normalize/normalizer.py` computes them, pushing complements inwards.
->>>>>>> main
 """
 
 from __future__ import annotations
