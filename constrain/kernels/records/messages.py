@@ -37,7 +37,7 @@ class OBJECT_MESSAGE(Region):
     )
 
 
-class LIST_MESSAGE(Region):
+class ARRAY_MESSAGE(Region):
     """An array of equal items whose rules are made at once."""
 
     MAY_BE_EMPTY = word("1 if it may be empty")
