@@ -48,9 +48,10 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.bitmask.apply import masked_logits
 from constrain.sampling.core.draw import NO_TOKEN, Chance
+from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particles
 from constrain.sampling.core.potentials import Asked
-from constrain.sampling.core.step import Step, log_total_of
+from constrain.sampling.core.step import Step
 
 JUMP = 64  # sizes of a geometric jump that are drawn at once
 DIGITS = 80  # binary digits of a long jump

@@ -23,10 +23,11 @@ import torch
 from constrain.errors import LimitError
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
-from constrain.sampling.core.step import Step, log_total_of
+from constrain.sampling.core.step import Step
 from constrain.sampling.methods.tractable import ModelProduct, Tractable
 
 
