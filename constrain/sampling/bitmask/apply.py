@@ -28,7 +28,19 @@ SPARSE = 8  # columns are picked when at most one in so many is allowed in any r
 
 
 def bitmask_words(size: int) -> int:
-    """Words of a bitmask over `size` tokens."""
+    """The number of words of a bitmask.
+
+    Args:
+        size: tokens of the vocabulary.
+
+    Returns:
+        ceil(size / 32).
+
+    Example:
+        >>> from constrain.sampling import bitmask_words
+        >>> bitmask_words(128_256)
+        4008
+    """
     return -(-size // WORD)
 
 
@@ -183,9 +195,12 @@ def _on_device(bitmask: np.ndarray | torch.Tensor, device: torch.device) -> torc
 
 
 def bits_of(words: np.ndarray) -> np.ndarray:
-    """bool[B, 32 · W] of the bits of [B, W] words. numpy unpacks bytes, which follow each other as bits do on
-    little-endian machines: all that torch runs on."""
-    return np.unpackbits(words.view(np.uint8).ravel(), bitorder="little").view(bool).reshape(len(words), -1)
+    """The bits of [B, W] words as bool[B, 32 · W].
+
+    numpy unpacks bytes, which follow each other as bits do on little-endian machines: all that torch runs on.
+    """
+    flat = np.unpackbits(words.view(np.uint8).ravel(), bitorder="little").view(bool)
+    return flat.reshape(len(words), words.shape[1] * WORD)
 
 
 def _unpack(words: torch.Tensor) -> torch.Tensor:

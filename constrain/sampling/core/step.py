@@ -45,6 +45,13 @@ class Step:
         log_prob_raw: float[B], log p_raw.
         log_prob_sampled: float[B], log p_sampled.
         log_z: float[B], log Z.
+
+    Example:
+        >>> import torch
+        >>> from constrain.sampling import Step
+        >>> one = Step(torch.tensor([7]), *torch.zeros(3, 1))
+        >>> Step.joined([one, one]).token
+        tensor([7, 7])
     """
 
     token: torch.Tensor
@@ -91,6 +98,14 @@ def step(
 
     Raises:
         ConstrainError: NaN or +inf among the logits, or nothing but -inf.
+
+    Example:
+        >>> import numpy as np, torch
+        >>> from constrain.sampling import Settings, TorchDraw, step
+        >>> logits, mask = torch.zeros(1, 4), np.array([[0b0010]], np.uint32)
+        >>> chosen = step(logits, mask, settings=Settings(), draw=TorchDraw(1), streams=[0], size=4)
+        >>> chosen.token.item(), round(chosen.log_z.exp().item(), 6)
+        (1, 0.25)
     """
     if bitmask is not None:
         size = checked_size(logits, bitmask, size)
@@ -170,6 +185,12 @@ def score(
 
     Raises:
         ConstrainError: as `step`.
+
+    Example:
+        >>> import torch
+        >>> from constrain.sampling import score
+        >>> score(torch.zeros(1, 4, dtype=torch.float64), [2], temperature=1)
+        [-1.3862943611198906]
     """
     rows = LogitRows(logits, temperature, places)
     numbers: list[float] = rows.tensor(rows.values[range(len(tokens)), tokens] - rows.log_total).tolist()
