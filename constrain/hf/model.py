@@ -184,7 +184,9 @@ def eos_ids_of(model: Any) -> list[int]:
     """What a model's generation config and config say ends a text: no id, one or several."""
     config = getattr(model, "config", None)
     text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    said = [getattr(each, "eos_token_id", None) for each in (getattr(model, "generation_config", None), config, text_config)]
+    said = [
+        getattr(each, "eos_token_id", None) for each in (getattr(model, "generation_config", None), config, text_config)
+    ]
     return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
 
 

@@ -122,7 +122,8 @@ class Sample:
         tokens: ids, EOS included when it was taken.
         log_prob: log p(tokens) of the raw model.
         log_weight: log importance weight. Weighted methods: E[exp(log_weight) · 1(tokens = x)] = p(x) for every
-            member x. Exact methods and chains: 0, since the sample is from the stated law already. -inf: not to be used.
+            member x. Exact methods and chains: 0, since the sample is from the stated law already. -inf: not to be
+            used.
         finish_reason: "stop", EOS was taken; "length", no room for more; "dead_end", no allowed token had any mass;
             "budget", the method gave up after as many attempts as it may make.
         trace: the numbers of every token.
