@@ -47,6 +47,7 @@ test test-all: $(VENV)/.test $(VENV)/.suite
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+	$(BIN)/python scripts/check_kernels.py
 
 versions: | $(BIN)/python
 	$(PIP) uv
@@ -71,7 +72,7 @@ $(VENV)/.torch: | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.torch
-	$(PIP) --editable .
+	$(PIP) --editable '.[hf,cli]'
 	touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.installed

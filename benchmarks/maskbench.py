@@ -31,6 +31,7 @@ from masks.measure import CLOCKS, empty_record, measure
 from masks.options import add_files, add_records, chosen_engines, chosen_files
 from masks.records import Record, data_folder, machine, open_folder, write_settings
 from masks.runner import run
+from masks.usage import refuse
 from masks.vocabularies import VOCABULARIES
 from masks.workers import Worker, WorkerError, claim_stdout, serve
 
@@ -60,7 +61,7 @@ def chosen_vocabularies(text: str) -> list[str]:
     """The vocabularies of a list with commas, or an end with a message."""
     chosen = text.split(",")
     if unknown := [name for name in chosen if name not in VOCABULARIES]:
-        sys.exit(f"maskbench: no vocabulary {', '.join(unknown)}; there are {', '.join(VOCABULARIES)}")
+        refuse(f"maskbench: no vocabulary {', '.join(unknown)}; there are {', '.join(VOCABULARIES)}")
     return chosen
 
 
@@ -132,7 +133,7 @@ def measure_vocabulary(
             label=f"{vocab}: ",
         )
     except WorkerError as error:
-        sys.exit(f"maskbench: {error}")
+        refuse(f"maskbench: {error}")
     described |= {"machine": machine()["machine"]}  # the load at the end
     text = report(results, metas, described) + "\n" + ratio_page(vocab, results, metas) + "\n"
     if folder is not None:

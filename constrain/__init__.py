@@ -15,9 +15,16 @@ them.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from constrain import collection as collection
+    from constrain import hf as hf
+    from constrain import reference as reference
+    from constrain import sampling as sampling
+    from constrain import schema as schema
+    from constrain import speculative as speculative
     from constrain.cfg.layout import Layout
     from constrain.constraints.base import Constraint
     from constrain.constraints.combinators import alt, many, optional, ref, rules, seq
@@ -30,12 +37,13 @@ if TYPE_CHECKING:
         ConstrainError,
         GrammarError,
         LimitError,
+        MissingExtraError,
         RegexError,
         SchemaError,
         UnsatisfiableError,
         VocabularyError,
     )
-    from constrain.generation import generate
+    from constrain.generation import Generation, Generations, Stats, Stream, generate
     from constrain.grammar_text.text import grammar
     from constrain.sampling.bitmask.apply import apply_bitmask_
     from constrain.schema import Limits, json_schema
@@ -43,26 +51,78 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+if (Path(__file__).parent / "api" / "verification_library.py").exists():
+    raise ImportError(
+        "another project's package `constrain` (building controls) lies in the same folder as constrain-lm: "
+        f"{Path(__file__).parent}\n  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"
+    )
+
+__all__ = [
+    "CompiledConstraint",
+    "ConstrainError",
+    "Constraint",
+    "Generation",
+    "Generations",
+    "GrammarError",
+    "Layout",
+    "LimitError",
+    "Limits",
+    "Matcher",
+    "MissingExtraError",
+    "RegexError",
+    "SchemaError",
+    "Stats",
+    "Stream",
+    "TokenAutomaton",
+    "UnsatisfiableError",
+    "Vocabulary",
+    "VocabularyError",
+    "advance_all",
+    "after",
+    "alt",
+    "apply_bitmask_",
+    "between",
+    "choices",
+    "compile",
+    "fill_masks",
+    "generate",
+    "grammar",
+    "json_schema",
+    "many",
+    "optional",
+    "ref",
+    "regex",
+    "rules",
+    "seq",
+    "substring",
+    "triggered",
+]
+
 _HOMES = {
-    "Limits": "constrain.schema",
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
+    "Constraint": "constrain.constraints.base",
+    "Generation": "constrain.generation",
+    "Generations": "constrain.generation",
     "GrammarError": "constrain.errors",
     "Layout": "constrain.cfg.layout",
     "LimitError": "constrain.errors",
+    "Limits": "constrain.schema",
     "Matcher": "constrain.engine",
+    "MissingExtraError": "constrain.errors",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
-    "Constraint": "constrain.constraints.base",
+    "Stats": "constrain.generation",
+    "Stream": "constrain.generation",
     "TokenAutomaton": "constrain.engine",
     "UnsatisfiableError": "constrain.errors",
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
     "after": "constrain.derived.triggered",
-    "between": "constrain.derived.between",
     "alt": "constrain.constraints.combinators",
     "apply_bitmask_": "constrain.sampling.bitmask.apply",
+    "between": "constrain.derived.between",
     "choices": "constrain.constraints.regular",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
@@ -73,24 +133,25 @@ _HOMES = {
     "optional": "constrain.constraints.combinators",
     "ref": "constrain.constraints.combinators",
     "regex": "constrain.constraints.regular",
-    "triggered": "constrain.derived.triggered",
     "rules": "constrain.constraints.combinators",
     "seq": "constrain.constraints.combinators",
     "substring": "constrain.constraints.substring",
+    "triggered": "constrain.derived.triggered",
 }
+_ROOMS = ("collection", "hf", "reference", "sampling", "schema", "speculative")
 
-__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    if name in ("collection", "hf", "reference", "sampling"):
-        return import_module(f"constrain.{name}")
-    raise AttributeError(f"module 'constrain' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Load a public name, or a room, when it is first used."""
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+            globals()[name] = value
+            return value
+        if name in _ROOMS:
+            return import_module(f"constrain.{name}")
+        raise AttributeError(f"module 'constrain' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *__all__, *_ROOMS])

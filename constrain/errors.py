@@ -6,7 +6,8 @@
     ├── RegexError           a pattern cannot be read, or is not regular
     ├── VocabularyError      the tokens of a tokenizer have no bytes, or no id ends a text
     ├── UnsatisfiableError   no text fulfils a constraint
-    └── LimitError           a stated limit (states, memory, time) was reached
+    ├── LimitError           a stated limit (states, memory, time) was reached
+    └── MissingExtraError    an optional dependency is not installed; also an ImportError
 
 A message names the fault, its place and a fix, on lines of their own:
 
@@ -74,6 +75,10 @@ class UnsatisfiableError(ConstrainError):
 
 class LimitError(ConstrainError):
     """A stated limit (states, memory, time) was reached."""
+
+
+class MissingExtraError(ConstrainError, ImportError):
+    """An optional dependency is not installed; the message has the line for pip."""
 
 
 def span(text: str, index: int, length: int = 1) -> str:

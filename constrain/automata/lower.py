@@ -36,8 +36,9 @@ from constrain.automata.syntax import (
     Repeat,
 )
 from constrain.automata.unicode import intervals
-from constrain.kernels.lexer import expressions
 from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
@@ -71,9 +72,9 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
 def _chars(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Chars)
     e = spell(store, node.ranges)
-    flags = expressions.CHARACTER | (expressions.ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
+    flags = CHARACTER | (ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
     if e != arena.NONE:
-        store.A[e + expressions.FLAGS] |= flags | store.covered_slices(node.ranges)
+        store.A[e + EXPRESSION.FLAGS] |= flags | store.covered_slices(node.ranges)
     return e
 
 
@@ -134,7 +135,7 @@ def _repeat(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Repeat)
     e = store.repeat(_lower(store, node.node, spell), node.low, node.high)
     if node == syntax.ANY_TEXT:
-        store.A[e + expressions.FLAGS] |= expressions.UNIVERSAL
+        store.A[e + EXPRESSION.FLAGS] |= UNIVERSAL
     return e
 
 
@@ -155,7 +156,7 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     if _is_fixed(part):  # one flat chain, whose ends are the states of its reading
         known = store.characters[json]
         return store.concat([quote, *[known.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
-    if type(part) is Literals and store.A[arena.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
+    if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts)
     return store.concat([quote, _lower(store, part, json), quote])
 

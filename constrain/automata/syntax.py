@@ -43,6 +43,9 @@ class Node:
             and self.args == other.args
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args  # the hash is another one in the next process
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.args))})"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from constrain.automata.syntax import Node, Ranges
 
@@ -74,6 +74,10 @@ class Terminal:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:  # the hash is another one in the next process
+        fields = (self.node, self.name, self.priority, self.literal, self.excluding, self.ignored_after, self.contexts)
+        return Terminal, fields
 
 
 class Nonterminal:

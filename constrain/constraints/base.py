@@ -9,7 +9,7 @@ alike, so that compiled forms can be cached by them.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from constrain.automata.syntax import Node
@@ -85,6 +85,10 @@ class Constraint:
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """What watches over the text where the grammar's nonterminals ask for it (`Nonterminal.watched`)."""
         return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: the description. What was computed from it is computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} if is_dataclass(self) else vars(self)
 
     def _unite(self, other: Constraint) -> Constraint:
         """Hook for `|`: one constraint for either, or NotImplemented. Asked of the left side, then of the right."""

@@ -15,6 +15,7 @@ Cost: none for parts without a guard or a check.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -152,3 +153,6 @@ def guard_of(found: list[Branch], vocabulary: Vocabulary) -> Guard:
         if branch.constraint is not None and branch.constraint not in made:
             made[branch.constraint] = branch.constraint.guard(vocabulary)
     return Prefixed([(b.text.encode(), made[b.constraint] if b.constraint else None) for b in found], vocabulary)
+
+
+copyreg.pickle(Part, lambda part_: (part, (part_.constraint,)))  # type: ignore[arg-type, return-value]  # its symbol is made again

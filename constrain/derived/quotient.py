@@ -7,7 +7,7 @@ The idea: the engine reads the text. The Earley set that it reaches is a finite 
 and the set where it began; all other rules are the grammar's own:
 
     start → (rest of the open lexeme) symbols after the dot  Follow(rule, origin)
-    Follow(rule, origin) → symbols after the dot  Follow(rule', origin')     for each item in `origin` waiting for `rule`
+    Follow(rule, origin) → symbols after the dot  Follow(rule', origin')    for each item in `origin` waiting for `rule`
 
 The rest of the open lexeme is the terminal's left quotient by the part that was read (automata/quotient.py), so a
 lexeme may run over the junction. For a right quotient, the reversed grammar reads the mirrored text. The new rules are
@@ -40,6 +40,7 @@ from constrain.engine.automaton import CompiledRules
 from constrain.engine.inspect import Item
 from constrain.errors import GrammarError, UnsatisfiableError, span
 from constrain.kernels.records import arena
+from constrain.kernels.records.parser_states import parser_lexer
 
 Follow = tuple[int, int]  # (record of a rule, the parser state where it began)
 Tail = tuple[tuple[Symbol, ...], Follow | None]  # symbols, then a Follow; None: the end of the text
@@ -152,7 +153,7 @@ class _Reading:
 
         If there are several, any of them serves: the lexer state does not distinguish them.
         """
-        begin = int(self.automaton.A[parser + inspect.LEXER])
+        begin = parser_lexer(self.automaton.A, parser)
         for i in range(len(self.text) - 1, -1, -1):
             lexemes = inspect.lexemes(self.automaton, self.states[i])
             if any(lexeme.parser == parser and lexeme.fresh for lexeme in lexemes):

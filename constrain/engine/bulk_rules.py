@@ -1,4 +1,4 @@
-"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/object_rules.py.
+"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/parser/object_rules.py.
 
 The idea: of what a chain says only the values need symbols; texts of keys are handed over as they are. A value that is
 met for the first time, and is no terminal, gets a record behind the places, and waits for its alternatives.
@@ -17,6 +17,7 @@ from constrain.automata.syntax import json_string, literal
 from constrain.cfg.bulk_rules import ArrayRules, ObjectPunctuation, ObjectRules, ValueKey, ValueSymbols
 from constrain.cfg.rules import Nonterminal, Terminal
 from constrain.kernels.parser import object_rules
+from constrain.kernels.records.messages import nonterminal_at
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import CompiledRules, TokenAutomaton
@@ -38,6 +39,7 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
     fresh: Fresh = {}
     values = [_value(automaton, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
     beyond = 0 if bulk.next_member is None else automaton.nonterminal(bulk.next_member, rules)
+    # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
     words = [
         beyond,
         not bulk.must_continue,
@@ -57,24 +59,25 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
     else:
         words += [len(t) if t.isascii() else -lower(automaton, json_string(literal(t))) for t in bulk.key_texts]
         text = "".join(filter(str.isascii, bulk.key_texts))
-    places = automaton.call(object_rules.make_chain, head, packed(words, text))
+    places = automaton.call(object_rules.make_object_rules, head, packed(words, text))
     rules.bulk[bulk.key] = places
-    _wait(fresh, places + (2 * len(bulk.required) + 3 * bulk.allows_other_keys) * object_rules.PLACE, rules)
+    _wait(fresh, nonterminal_at(places, 2 * len(bulk.required) + 3 * bulk.allows_other_keys), rules)
     return [beyond] if beyond in rules.waiting and not any(bulk.required) else []
 
 
 def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
     value = _value(automaton, bulk.value_key, bulk.value_symbols, fresh, rules)
+    # in the order of LIST_MESSAGE
     words = [bulk.may_be_empty, len(fresh), automaton.number(bulk.name, rules), automaton.number("value", rules)]
     for symbols in (bulk.separator, bulk.close, bulk.after_value):
         words.append(len(symbols))
         words += automaton.records(symbols, rules)
     words.append(value)
-    following = automaton.call(object_rules.make_repetition, head, packed(words, ""))
+    following = automaton.call(object_rules.make_list_rules, head, packed(words, ""))
     rules.bulk[bulk.key] = following
-    _wait(fresh, following + object_rules.PLACE, rules)
-    value = following + object_rules.PLACE if fresh else value
+    _wait(fresh, nonterminal_at(following, 1), rules)
+    value = nonterminal_at(following, 1) if fresh else value
     return [value] if automaton.waits(value, rules) else []
 
 
@@ -99,8 +102,8 @@ def _value(
 def _wait(fresh: Fresh, first: int, rules: CompiledRules) -> None:
     """Note the records of new values, of which this is the first."""
     for record, (key, value) in enumerate(fresh.items()):
-        rules.records[key] = first + record * object_rules.PLACE
-        rules.waiting[first + record * object_rules.PLACE] = value
+        rules.records[key] = nonterminal_at(first, record)
+        rules.waiting[nonterminal_at(first, record)] = value
 
 
 def _marks(automaton: TokenAutomaton, punctuation: ObjectPunctuation) -> list[int]:

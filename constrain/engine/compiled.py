@@ -47,6 +47,16 @@ class CompiledConstraint:
         """A matcher at the beginning of the text."""
         return Matcher(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By constraint and vocabulary. Its states are made again, in the automaton that the vocabulary shares."""
+        return compile, (self.constraint, self.vocabulary)
+
+    def __copy__(self) -> CompiledConstraint:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledConstraint:
+        return self  # immutable, and made to be shared
+
     def __repr__(self) -> str:
         return f"CompiledConstraint({self.constraint!r}, {self.vocabulary!r})"
 

@@ -2,7 +2,7 @@
 
     situation(matcher)      # terminals that may begin, terminals that may go on, dotted rules, the rules around them
 
-The idea: the records behind a configuration (anatomy.py) have names. A rule in progress is shown with a dot before what
+The idea: the records behind a configuration (inspect.py) have names. A rule in progress is shown with a dot before what
 is still to come; groups and repetitions, which are helper rules, are written out again.
 Cost: the rules that were reached so far are looked at once a call. Limits: what a schema expands to has names of its
 own making; where several alternatives end in what is still to come, what was read of them is not shown.
@@ -16,11 +16,12 @@ from typing import NamedTuple
 from constrain.cfg.ebnf import is_helper, written_rule
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.walk import alternatives_of
-from constrain.engine import inspect as anatomy
+from constrain.engine import inspect
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.engine.inspect import Item
 from constrain.engine.matcher import Matcher
-from constrain.kernels.records import arena
+from constrain.kernels.records import view
+from constrain.kernels.records.grammars import terminal_expression
 
 DEEPEST = 3  # groups within groups that are written out
 
@@ -52,21 +53,21 @@ def explain(matcher: Matcher) -> Explanation:
 class _Look:
     def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
         self.automaton = automaton
-        self.names = anatomy.symbols(automaton, rules)
+        self.names = inspect.symbols(automaton, rules)
 
     def at(self, configuration: int) -> Explanation:
         begin: dict[str, None] = {}
         go_on: dict[str, None] = {}
         rules: dict[str, None] = {}
         around: dict[str, None] = {}
-        for lexeme in anatomy.lexemes(self.automaton, configuration):
-            live = tags_within(self.automaton, lexeme.lexer)
-            for item in anatomy.scanning(self.automaton, lexeme.parser):
-                if int(self.automaton.A[item.rest[0] + arena.KEY]) in live:
+        for lexeme in inspect.lexemes(self.automaton, configuration):
+            live = view.terminals_within(self.automaton.A, lexeme.lexer)
+            for item in inspect.scanning(self.automaton, lexeme.parser):
+                if terminal_expression(self.automaton.A, item.rest[0]) in live:
                     (begin if lexeme.fresh else go_on)[shown(self.names[item.rest[0]])] = None
                     if not lexeme.fresh:
                         rules[self.dotted(item)] = None
-            for item in anatomy.kernel(self.automaton, lexeme.parser):
+            for item in inspect.kernel(self.automaton, lexeme.parser):
                 if lexeme.fresh and item.origin:
                     rules[self.dotted(item)] = None
                 around |= dict.fromkeys(self.path(item))
@@ -104,28 +105,12 @@ class _Look:
         while item.origin and (item.rule, item.origin) not in seen:
             seen.add((item.rule, item.origin))
             found.append(base(self.names[item.rule]))
-            waiting = [each for each in anatomy.waiting(self.automaton, item.origin) if each.rest[0] == item.rule]
+            waiting = [each for each in inspect.waiting(self.automaton, item.origin) if each.rest[0] == item.rule]
             waiting = [each for each in waiting if (each.rule, each.origin) not in seen]
             if not waiting:
                 break
             item = min(waiting, key=lambda each: each.origin)
         return found
-
-
-def tags_within(automaton: TokenAutomaton, expression: int) -> set[int]:
-    """The terminals (their expressions) that a lexeme may still end as, in a state of the lexer."""
-    A = automaton.A
-    found, stack = set(), [expression]
-    while stack:
-        e = stack.pop()
-        kind = A[e] & arena.KIND_MASK
-        if kind == arena.TAG:
-            found.add(int(A[e + arena.KEY]))
-        elif kind == arena.CAT:
-            stack.append(int(A[e + arena.KEY + 1]))
-        elif kind == arena.ALT:
-            stack += A[e + arena.KEY : e + arena.KEY + (int(A[e]) >> arena.KIND_BITS)].tolist()
-    return found
 
 
 # --- symbols as a person wrote them -----------------------------------------------------------------------------------

@@ -4,45 +4,252 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
 
+from constrain.constraints.base import Constraint
 from constrain.constraints.regular import regex as regex_source
 from constrain.errors import ConstrainError
 from constrain.generation.arguments import check_request, check_settings, compile_for, the_constraint
 from constrain.generation.drafts import check_draft, speculation_of
 from constrain.generation.prompts import read_prompts
-from constrain.generation.result import Generations, Stream
+from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
 from constrain.generation.shaping import between_texts, check_limits, ending_at
+from constrain.generation.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
 from constrain.hf.model import HFModel
 from constrain.sampling.core.job import Clock
 from constrain.sampling.methods.lcd import lcd
-from constrain.sampling.methods.table import method_of
+from constrain.sampling.methods.table import Method, method_of
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
 ANYTHING = regex_source(r"(?s:.*)")
 
 
+@overload
 def generate(
-    model: Any,
-    prompt: Any,
+    model: ModelLike,
+    prompt: Prompt,
     *,
-    schema: Any = None,
+    type: type[T] | TypeAdapter[T],
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    type: Any = None,  # noqa: A002  (the public name)
-    constraint: Any = None,
-    tokenizer: Any = None,
-    method: Any = "lcd",
-    n: int = 1,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[None]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[Any]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: None = None,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: None = None,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[None]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: None = None,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[Any]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[None]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[Any]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[T]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[None]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[Any]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[T]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[None]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[Any]]: ...
+
+
+def generate(
+    model: ModelLike,
+    prompt: Prompt | Prompts,
+    *,
+    schema: object = None,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    type: object = None,  # noqa: A002  (the public name)
+    constraint: Constraint | Compiled | None = None,
+    tokenizer: object = None,
+    method: str | Method = "lcd",
+    n: int | None = None,
     max_tokens: int = 512,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
     seed: int | None = None,
-    draft: Any = None,
+    draft: DraftLike | Sequence[DraftLike] | None = None,
     stream: bool = False,
     healing: bool = False,
     stop: str | Sequence[str] | None = None,
@@ -50,7 +257,7 @@ def generate(
     complete: bool = False,
     prefix: str | None = None,
     suffix: str | None = None,
-) -> Any:
+) -> Generation[Any] | list[Generation[Any]] | Generations[Any] | list[Generations[Any]] | Stream[Any]:
     """Text of a model that obeys a constraint.
 
     model: a causal model of transformers, or its name (loaded once, then kept), or `constrain.reference.load()`.
@@ -116,12 +323,12 @@ def generate(
         chosen = speculation
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in prompts for _ in range(n)]
+    rows = [ids for ids in prompts for _ in range(1 if n is None else n)]
     run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()
-    if n == 1:
+    if n is None:
         return outputs[0] if single else outputs
     groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
     return groups[0] if single else groups

@@ -19,7 +19,7 @@ from constrain.errors import ConstrainError
 from constrain.hf.cache import is_plain, keeps_everything
 from constrain.hf.kinds import check_kind
 from constrain.hf.reading import Reading
-from constrain.hf.session import GroupedSession, HFSession, RereadSession
+from constrain.hf.session import GroupedSession, HFSession, RereadSession, open_session
 from constrain.hf.trials import reading_of
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -142,16 +142,9 @@ class HFModel:
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
     ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
-        session: HFSession | GroupedSession | RereadSession
-        even = len(set(map(len, prefixes))) == 1
-        if even and self.plain:
-            session = HFSession(self, len(prefixes))
-        elif self.reading.argument is None:
-            session = RereadSession(self, len(prefixes))
-        elif even or self.reading.padded:
-            session = HFSession(self, len(prefixes))
-        else:
-            session = GroupedSession(self, list(map(len, prefixes)))
+        lengths = list(map(len, prefixes))
+        even = self.plain and len(set(lengths)) == 1  # then there is one way, and nothing to find
+        session = HFSession(self, len(prefixes)) if even else open_session(self, lengths, self.reading)
         return session, session.feed(prefixes, keep)
 
     @torch.inference_mode()
@@ -184,7 +177,9 @@ def eos_ids_of(model: Any) -> list[int]:
     """What a model's generation config and config say ends a text: no id, one or several."""
     config = getattr(model, "config", None)
     text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    said = [getattr(each, "eos_token_id", None) for each in (getattr(model, "generation_config", None), config, text_config)]
+    said = [
+        getattr(each, "eos_token_id", None) for each in (getattr(model, "generation_config", None), config, text_config)
+    ]
     return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
 
 

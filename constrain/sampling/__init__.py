@@ -6,6 +6,10 @@ used by: generation, speculative
 start reading at: step.py (one token), then lcd.py (one method), draw.py (randomness), methods.py (the table of methods)
 """
 
+from constrain.extras import require
+
+require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
+
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer
 from constrain.sampling.core.canonical import canonical

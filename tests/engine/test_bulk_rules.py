@@ -12,10 +12,11 @@ import vocabularies
 from constrain.cfg.bulk_rules import BulkNonterminal
 from constrain.cfg.rules import Nonterminal
 from constrain.cfg.transform.walk import alternatives_of
-from constrain.engine import inspect as anatomy
+from constrain.engine import inspect
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
-from constrain.kernels.parser import earley, object_rules
-from constrain.kernels.records import arena
+from constrain.kernels.records import view
+from constrain.kernels.records.grammars import NONTERMINAL
+from constrain.kernels.records.grammars import alternatives_of as alternatives_record
 from constrain.schema.write.lower_objects import BULK
 
 SIZES = [0, 1, 2, 3, BULK - 1, BULK, BULK + 1, 2 * BULK, 2 * BULK + 1]
@@ -96,27 +97,20 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
 def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
     """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
     places = 0
-    for record, symbol in anatomy.symbols(automaton, rules).items():
-        if isinstance(symbol, Nonterminal) and automaton.A[record + earley.ALTERNATIVES]:
+    for record, symbol in inspect.symbols(automaton, rules).items():
+        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.A, record):
             expected = {tuple(automaton.symbol(s, rules) for s in each) for each in alternatives_of(symbol)}
             assert written(automaton, record) == expected, symbol
             place = symbol.bulk_position if isinstance(symbol, BulkNonterminal) else None
             if place is not None:
                 places += 1
-                assert record == rules.bulk[place[0]] + place[1] * object_rules.PLACE
+                assert record == rules.bulk[place[0]] + place[1] * NONTERMINAL.WORDS
     return places
 
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
-    at = int(automaton.A[record + earley.ALTERNATIVES])
-    found = set()
-    for suffix in automaton.A[at + 1 : at + 1 + int(automaton.A[at])].tolist():
-        symbols: list[int] = []
-        while suffix:
-            symbol, suffix = automaton.A[suffix + arena.KEY : suffix + arena.KEY + 2].tolist()
-            symbols.append(symbol)
-        found.add(tuple(symbols))
-    return found
+    A = automaton.A
+    return {inspect.suffix(automaton, suffix) for suffix in view.list_items(A, alternatives_record(A, record)).tolist()}
 
 
 def test_counted_objects_have_no_bulk_rules() -> None:

@@ -5,7 +5,7 @@ r"""Reads XGrammar's EBNF.
 
 The idea: a dialect of GBNF (`gbnf.GbnfParser`) with its own names, line rules and escapes. A rule ends where the next
 one begins, which must be at the beginning of a line; newlines mean nothing else. Repetition operators cannot be
-stacked; an empty alternative is written `""`. `[^]` is any character.
+stacked; the empty text is written `""` or `()`. `[^]` is any character.
 
 Syntax: https://xgrammar.mlc.ai/docs/, "EBNF Grammar". **Lookahead assertions** `(= ...)` at the end of a rule are hints
 by which XGrammar classifies tokens before it sees what follows; they do not change the language (0.2.8 accepts the same
@@ -141,11 +141,13 @@ class EbnfParser(GbnfParser):
         self.skip(BLANK_LINES)
 
     def sequence(self, nested: bool) -> Expression:
-        """Read a sequence that is not empty."""
+        """Read a sequence, empty only as a whole group: `()`."""
         self.skip(BLANK_LINES)
         index = self.index
         sequence = super().sequence(nested)
-        if sequence == Sequence(()):
+        written = self.text[index : self.index].strip()
+        is_group = nested and self.text[:index].rstrip().endswith("(") and self.text[self.index : self.index + 1] == ")"
+        if sequence == Sequence(()) and not written and not is_group:
             raise self.fault("an empty alternative", min(index, len(self.text)), fix='write "" for the empty text')
         return sequence
 

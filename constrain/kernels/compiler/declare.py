@@ -40,11 +40,11 @@ def _source_stamp() -> str:
 _STAMP = _source_stamp()
 
 
-def kernel(signature: str, *, entry: bool = False) -> Callable[[Function], Function]:
+def kernel(signature: str, *, entry: bool = False, inline: bool = False) -> Callable[[Function], Function]:
     """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64; see
     `_expand` for all.
 
-    entry: Python calls it, not only other kernels.
+    entry: Python calls it, not only other kernels. inline: copy it into its callers, although it is not small.
     """
 
     def declare(function: Function) -> Function:
@@ -57,7 +57,8 @@ def kernel(signature: str, *, entry: bool = False) -> Callable[[Function], Funct
         )(linking.caller(function))
         # PERF/SAFETY: private attribute, guarded by tests/kernels/test_cache.py, which edits a helper and sees it.
         dispatcher._cache._cache_file._source_stamp = _STAMP
-        linking.declare(dispatcher, _expand(signature))
+        if not inline:
+            linking.declare(dispatcher, _expand(signature))
         _kernels.append((dispatcher, _expand(signature)))
         if entry:
             _entries.add(dispatcher)

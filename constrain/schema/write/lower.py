@@ -2,7 +2,7 @@
 
 The idea: a value is a nonterminal whose alternatives are made when a generation first reaches it. Small terminals
 (brackets, the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their
-states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`compute.py`), so
+states; a set of values that is only one terminal is that terminal. Every alternative is inhabited (`normalizer.py`), so
 a generation never runs into a dead end. Symbols refer to the lowering, which keeps no nonterminal: they are made
 again where they are needed again, and equal ones are one nonterminal to the engine.
 
@@ -17,8 +17,8 @@ import itertools
 from constrain.automata.syntax import ANY_TEXT, EMPTY
 from constrain.cfg.bulk_rules import ValueSymbols
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
-from constrain.schema.normalize.compute import Computation
-from constrain.schema.sets.algebra import TRUE, ArrayBox, Conj, Normal, ObjectBox
+from constrain.schema.normalize.normalizer import Normalizer
+from constrain.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.schema.sets.numbers import has_numbers
 from constrain.schema.sets.strings import is_void
 from constrain.schema.write.lower_arrays import array_alternatives
@@ -42,8 +42,8 @@ _numbers = itertools.count()
 class Lowering:
     """The symbols of one schema under one policy of whitespace and order."""
 
-    def __init__(self, computation: Computation, whitespace: str, property_order: str) -> None:
-        self.computation = computation
+    def __init__(self, normalizer: Normalizer, whitespace: str, property_order: str) -> None:
+        self.normalizer = normalizer
         self.whitespace = whitespace
         self.in_order = property_order == "schema"
         self.space = space(whitespace)
@@ -68,7 +68,7 @@ class Lowering:
         if conj in self._terminals:
             terminal = self._terminals[conj]
         else:
-            normal = self.computation.normal(conj)
+            normal = self.normalizer.normal(conj)
             found = [] if normal.arrays or normal.objects else self.terminals(normal)
             terminal = self._terminals[conj] = found[0] if len(found) == 1 else None
         return terminal if terminal is not None else _Value(self, conj)
@@ -77,7 +77,7 @@ class Lowering:
         """A member of an object, with what stands behind its value."""
         return [key, *self.space, COLON, *self.space, self.value(conj), *self.space]
 
-    def terminals(self, normal: Normal) -> list[Terminal]:
+    def terminals(self, normal: NormalForm) -> list[Terminal]:
         """The parts of a set that are no containers, as far as they are inhabited."""
         found: list[Terminal] = []
         if normal.null:
@@ -95,7 +95,7 @@ class Lowering:
 
     def alternatives(self, conj: Conj) -> Alternatives:
         """The ways to write a value; containers as far as their first bracket."""
-        normal = self.computation.normal(conj)
+        normal = self.normalizer.normal(conj)
         found: Alternatives = [[terminal] for terminal in self.terminals(normal)]
         for array in normal.arrays:
             found += array_alternatives(self, array)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from constrain.cfg.bulk_rules import ArrayRules, BulkNonterminal
 from constrain.cfg.rules import Nonterminal, Symbol
 from constrain.schema.sets.algebra import ArrayBox
-from constrain.schema.sets.shapes_arrays import ArrayShape, CountedArrays, State
+from constrain.schema.sets.shapes_arrays import ArrayShape, ArrayState, CountedArrays
 from constrain.schema.write.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def array_alternatives(lowering: Lowering, box: ArrayBox) -> Alternatives:
     """The arrays of a box; none if there are none."""
-    shape = lowering.computation.array_shape(box)
+    shape = lowering.normalizer.array_shape(box)
     if shape is None:
         return []
     return [[OPEN_ARRAY, *lowering.space, _ArrayRules(lowering, shape).situation(0, shape.start)]]
@@ -42,20 +42,20 @@ class _ArrayRules:
         self.watched = (shape.box.unique or shape.box.repeats) and counted
         self.plain = counted and shape.steady <= 1 and shape.high is None and not (shape.box.prefix or shape.start)
 
-    def situation(self, i: int, state: State) -> Nonterminal:
+    def situation(self, i: int, state: ArrayState) -> Nonterminal:
         """What may follow when i items are written (and the whitespace after them)."""
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
         return _Items(self, i, state)
 
-    def alternatives(self, i: int, state: State) -> Alternatives:
+    def alternatives(self, i: int, state: ArrayState) -> Alternatives:
         """The end, or one more item."""
         gap = self.lowering.space
         alternatives: Alternatives = []
         if self.shape.complete(i, state):
             alternatives.append([CLOSE_ARRAY])
         before: list[Symbol] = [COMMA, *gap] if i else []
-        for conj, after in self.shape.entries(i, state):
+        for conj, after in self.shape.choices(i, state):
             if self.shape.viable(i + 1, after):
                 alternatives.append([*before, self.lowering.value(conj), *gap, self.situation(i + 1, after)])
         return alternatives
@@ -82,7 +82,7 @@ class _Items(BulkNonterminal):
 
     __slots__ = ("i", "rules", "state")
 
-    def __init__(self, rules: _ArrayRules, i: int, state: State) -> None:
+    def __init__(self, rules: _ArrayRules, i: int, state: ArrayState) -> None:
         super().__init__(f"item {i}", None, (*rules.key, i, *state), True, rules.watched)
         self.rules, self.i, self.state = rules, i, state
 

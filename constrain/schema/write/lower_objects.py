@@ -69,14 +69,14 @@ class ObjectState(NamedTuple):
 
 def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
     """The objects in a union of boxes, which is that of a conjunction; one alternative for each shape, or for many."""
-    computation = lowering.computation
-    parts = [(box, i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
+    normalizer = lowering.normalizer
+    parts = [(box, i, part) for box in boxes for i, part in enumerate(normalizer.ready_boxes(box))]
     alternatives: Alternatives = []
     if len(parts) > FEW:
         alternatives, parts = united(lowering, conj, parts)
     make = _InOrder if lowering.in_order else _AnyOrder
     for box, i, part in parts:
-        shape = computation.object_shape(part)
+        shape = normalizer.object_shape(part)
         if shape is not None:
             rules = make(lowering, shape, (*lowering.key(box), i))
             start = ObjectState(0, 0, shape.all_pending, False)
@@ -131,7 +131,7 @@ class _ObjectRules:
 
     def open_pairs(self, at: ObjectState, done: int) -> Iterator[list[Symbol]]:
         """Members with open keys."""
-        for language, conj, left in self.shape.entries(at.pending):
+        for language, conj, left in self.shape.choices(at.pending):
             then = self.after(at, done, left, is_open=True)
             if self.viable(then):
                 yield [*self.lowering.pair(self.open_key(language), conj), _Members(self, then)]
@@ -149,7 +149,7 @@ class _ObjectRules:
 
     def open_goes_on(self, at: ObjectState, done: int) -> bool:
         """May a member with an open key come next?"""
-        return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.entries(at.pending))
+        return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
     def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
         """The members from here on, as far as they are made at once."""

@@ -147,7 +147,7 @@ def _table(lowering: Lowering, names: tuple[str, ...], boxes: list[ObjectBox]) -
     numbers: defaultdict[Conj, int] = defaultdict(count().__next__)
     assert numbers[FALSE] == 0
     rows = [[numbers[pair[1]] for pair in (*_named(lowering, box), box.classes[0])] for box in boxes]
-    inhabited = np.array([lowering.computation.inhabited(conj) for conj in numbers])
+    inhabited = np.array([lowering.normalizer.inhabited(conj) for conj in numbers])
     table = np.array(rows, np.int64)
     table[~inhabited[table]] = 0
     required = {each: [name in each for name in names] for each in {box.required for box in boxes}}
