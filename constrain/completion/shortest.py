@@ -31,7 +31,8 @@ from constrain.automata.syntax import alternate, difference
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.walk import Alternatives, nearest
 from constrain.engine import inspect
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.errors import LimitError
 from constrain.kernels.lexer import derivatives
 from constrain.kernels.parser import configurations
@@ -161,7 +162,7 @@ class Shortest:
         """The symbol behind a record."""
         if record not in self.names:
             self.names = inspect.symbols(self.automaton, self.rules)
-            self.names |= {self.automaton._terminal(each): each for each in self.grammar.ignore}
+            self.names |= {self.automaton.terminal(each): each for each in self.grammar.ignore}
         return self.names[record]
 
     def terminals(self, parser: int) -> list[tuple[int, int]]:

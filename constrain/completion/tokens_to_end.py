@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from constrain.completion.levels import TrieLevelWalk
 from constrain.completion.shortest import Shortest
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 

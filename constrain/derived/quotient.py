@@ -36,7 +36,7 @@ from constrain.cfg.transform.regular import inline_ignored
 from constrain.cfg.transform.reversal import ReversedGrammar
 from constrain.derived.members import byte_automaton
 from constrain.engine import inspect
-from constrain.engine.automaton import CompiledRules
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.inspect import Item
 from constrain.errors import GrammarError, UnsatisfiableError, span
 from constrain.kernels.records import arena

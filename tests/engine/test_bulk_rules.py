@@ -13,7 +13,8 @@ from constrain.cfg.bulk_rules import BulkNonterminal
 from constrain.cfg.rules import Nonterminal
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine import inspect
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.kernels.records import view
 from constrain.kernels.records.grammars import NONTERMINAL
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
