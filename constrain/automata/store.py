@@ -219,7 +219,7 @@ class Store:
         return at
 
     def remainder(self, divisor: int, digits: int) -> int:
-        """Digit strings of multiples of a divisor. digits: a region of the byte sets of the ten digits and the point."""
+        """Digit strings of multiples of a divisor. digits: a region of the byte sets of the digits and the point."""
         return self.call(_remainder, divisor, digits)
 
     def prune(self, e: int) -> int:
