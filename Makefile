@@ -57,7 +57,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/maskbench.py $(BENCH)
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m mkdocs build --quiet --strict
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -160,7 +160,7 @@ def triggered(
     Raises ConstrainError for a start that is empty or holds another one, GrammarError for an inner grammar with
     lexer="greedy".
 
-    >>> from constrain.constraints.base import regex
+    >>> from constrain.constraints.regular import regex
     >>> triggered("<n>", regex("[0-9]+"), "</n>").parse("one <n>1</n>, two <n>22</n>.")
     ['1', '22']
     """
@@ -186,7 +186,7 @@ def triggered(
 def after(trigger: str, constraint: Constraint) -> Constraint:
     """Any text up to the first `trigger`, and then a text of the constraint: an answer after thoughts.
 
-    >>> from constrain.constraints.base import choices
+    >>> from constrain.constraints.regular import choices
     >>> after("</think>", choices(["yes", "no"])).parse("<think>well...</think>yes")
     'yes'
     """

@@ -68,13 +68,13 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
 def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
     value = _value(automaton, bulk.value_key, bulk.value_symbols, fresh, rules)
-    # in the order of LIST_MESSAGE
+    # in the order of ARRAY_MESSAGE
     words = [bulk.may_be_empty, len(fresh), automaton.number(bulk.name, rules), automaton.number("value", rules)]
     for symbols in (bulk.separator, bulk.close, bulk.after_value):
         words.append(len(symbols))
         words += automaton.records(symbols, rules)
     words.append(value)
-    following = automaton.call(object_rules.make_list_rules, head, packed(words, ""))
+    following = automaton.call(object_rules.make_array_rules, head, packed(words, ""))
     rules.bulk[bulk.key] = following
     _wait(fresh, nonterminal_at(following, 1), rules)
     value = nonterminal_at(following, 1) if fresh else value
@@ -102,8 +102,8 @@ def _value(
 def _wait(fresh: Fresh, first: int, rules: CompiledRules) -> None:
     """Note the records of new values, of which this is the first."""
     for record, (key, value) in enumerate(fresh.items()):
-        rules.records[key] = nonterminal_at(first, record)
-        rules.waiting[nonterminal_at(first, record)] = value
+        symbol = rules.records[key] = nonterminal_at(first, record)
+        rules.waiting[symbol] = value
 
 
 def _marks(automaton: TokenAutomaton, punctuation: ObjectPunctuation) -> list[int]:

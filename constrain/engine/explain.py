@@ -2,7 +2,7 @@
 
     situation(matcher)      # terminals that may begin, terminals that may go on, dotted rules, the rules around them
 
-The idea: the records behind a configuration (anatomy.py) have names. A rule in progress is shown with a dot before what
+The idea: the records behind a configuration (inspect.py) have names. A rule in progress is shown with a dot before what
 is still to come; groups and repetitions, which are helper rules, are written out again.
 Cost: the rules that were reached so far are looked at once a call. Limits: what a schema expands to has names of its
 own making; where several alternatives end in what is still to come, what was read of them is not shown.

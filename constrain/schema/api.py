@@ -113,7 +113,7 @@ class JsonSchema(Constraint):
         before = lowering.space
         after = lowering.space if self.options.whitespace == "any" else ()
         sequence: list[Symbol] = [*before, root, *after]
-        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.number, "document")))
+        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.serial, "document")))
 
     @property
     def residual(self) -> bool:

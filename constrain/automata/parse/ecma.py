@@ -19,7 +19,7 @@ from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars
 from constrain.automata.unicode import casing, intervals
 from constrain.automata.unicode.classes import ASCII_DIGIT, ASCII_WORD, ECMA_LINE_END, ecma_space, unicode_property
 
-_CONTROLS = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+CONTROLS = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _LOOKS: tuple[Kind, ...] = ("(?<=", "(?<!", "(?=", "(?!")
 
 
@@ -153,8 +153,8 @@ class EcmaParser(PatternParser):
         letter = self.text[index + 1 : index + 2]
         if not letter:
             self.fail("the pattern ends in a backslash", index, fix="write \\\\ for a backslash")
-        if letter in _CONTROLS:
-            return _CONTROLS[letter]
+        if letter in CONTROLS:
+            return CONTROLS[letter]
         if letter == "0" and not (self.peek() and self.peek() in "0123456789"):
             return 0
         if letter == "c" and self.peek().isascii() and self.peek().isalpha():
