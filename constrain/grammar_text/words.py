@@ -118,8 +118,8 @@ def _ascii(node: Node) -> Node:
 def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
     """The grammar with competitors for all terminals that are not named in `before_words`.
 
-    `characters` is the class of word characters. Cached, so that equal grammars have the same nonterminals and share the
-    engine's states.
+    `characters` is the class of word characters. Cached, so that equal grammars have the same nonterminals and share
+    the engine's states.
     """
 
     def terminal(old: Terminal) -> Terminal:
