@@ -8,6 +8,7 @@ The tests of tests/hf/test_architectures.py compare each row, and what a batch, 
 from __future__ import annotations
 
 import sys
+from itertools import dropwhile
 from pathlib import Path
 
 import transformers
@@ -16,7 +17,6 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
 
 from architectures import FAMILIES, build, missing, row_of  # noqa: E402
-
 from constrain.hf import HFModel  # noqa: E402
 
 PAGE = REPOSITORY / "docs" / "models.md"
@@ -25,12 +25,12 @@ HEAD = "| class | remembers | a batch | drafts |\n|---|---|---|---|\n"
 
 def table() -> str:
     """The rows, in the order of the families."""
-    rows = [row_of(name, HFModel(build(name, 300, 7), None)) for name in FAMILIES if not missing(name)]
+    rows = [row_of(HFModel(build(name, 300, 7), None)) for name in FAMILIES if not missing(name)]
     return HEAD + "".join(f"{row}\n" for row in rows)
 
 
 if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(HEAD)
-    after = rest[rest.index("\n\n") :].lstrip("\n") if "\n\n" in rest else ""
-    PAGE.write_text(f"{before}{table()}\n{after}", encoding="utf-8")
+    after = "".join(dropwhile(lambda line: line.startswith("|"), rest.splitlines(keepends=True)))
+    PAGE.write_text(before + table() + after, encoding="utf-8")

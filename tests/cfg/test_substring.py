@@ -14,7 +14,7 @@ from constrain.automata.decide import matches
 from constrain.constraints.substring import suffix_automaton
 from constrain.engine import TokenAutomaton
 from constrain.errors import GrammarError, UnsatisfiableError
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 from naive_grammar import texts
 from work import counted
 
@@ -105,13 +105,13 @@ def test_a_document_of_100_kb(granularity, limit):
 
     compiled, work = counted(first_mask)
     assert work < limit * len(document)
-    assert automaton.A[arena.RECORDS] < 5 * len(document)
+    assert automaton.A[HEADER.RECORDS] < 5 * len(document)
     begin = document.index(" ", 40_000) + 1
     quote = document[begin : document.index(" ", begin + 5_000)]
     matcher = compiled.matcher()
     assert matcher.advance_bytes(quote.encode())
     assert matcher.is_accepting()
-    assert automaton.A[arena.N_STEPS] <= len(quote)  # one a letter
+    assert automaton.A[HEADER.STEPS_MADE] <= len(quote)  # one a letter
     assert not matcher.advance_bytes(b"#")
 
 

@@ -60,7 +60,7 @@ def test_drafts_change_no_output(tokenizer: Any, family: Any, temperature: float
     }  # fmt: skip
     batches: list[Any] = [["the red red green 00", "é"]]
     if family is tiny_mistral:  # without drafts, a batch that cannot grow ragged draws forced tokens too
-        batches, given["n"] = ["the red red green 00", "é"], 1
+        batches, given["n"] = ["the red red green 00", "é"], None
     for prompts in batches:
         expected = constrain.generate(model, prompts, **given)
         for draft in ("auto", ["lookup", small], Speculation([Lookup(copies=4)], controller=Fixed(3, 9))):

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 import torch
-from architectures import FAMILIES, OFTEN, build, missing, row_of
+import transformers
 
 import constrain
+from architectures import FAMILIES, OFTEN, build, missing, row_of
 from constrain.generation import Generation
 from constrain.hf import HFModel
 from toy_model import tiny_llama, tiny_tokenizer
@@ -21,6 +22,7 @@ from toy_model import tiny_llama, tiny_tokenizer
 REGEX = r"((red|green) (name|age|00|[a-d]{2})? ?){2,4}(\{\}|é日本)"
 PROMPTS = ["red", 'the green name: {"age": 00} {"age": 00} red green', "00 age"]
 GIVEN = {"regex": REGEX, "max_tokens": 24, "seed": 5}
+DOCUMENTED = "5.23"  # the transformers of docs/models.md
 TOLERANCE = {"zamba2": 2e-3}  # its own steps in a cache differ so much from its whole forwards
 
 
@@ -58,13 +60,15 @@ def test_batches_padding_forks_and_drafts_change_nothing(
     assert run(PROMPTS[1], n=3)[0] == one
     both = run(PROMPTS[:2], n=2)
     assert run(PROMPTS[:2], n=2, draft=["lookup", "forced", drafter]) == both
-    assert row_of(name, handle) in documented
+    if transformers.__version__.startswith(DOCUMENTED):
+        assert row_of(handle) in documented
 
 
 def outputs_of(handle: HFModel, prompts: Any, tolerance: float, **options: Any) -> list[Generation]:
     """What `generate` gives, after a look at every log-probability, and at whether drafts were taken and refused."""
     found = constrain.generate(handle, prompts, **{**GIVEN, **options})
-    outputs = [found] if isinstance(found, Generation) else list(found)
+    groups = found if isinstance(found, list) else [found]  # one for each prompt
+    outputs = [each for group in groups for each in ([group] if isinstance(group, Generation) else group)]
     asked = [prompts] if isinstance(prompts, str) else prompts
     for place, output in enumerate(outputs):
         prompt = asked[place * len(asked) // len(outputs)]

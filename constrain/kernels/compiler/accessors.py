@@ -18,6 +18,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numba
 import numpy as np
 from numba.core import compiler, ir, ir_utils
 
@@ -35,7 +36,9 @@ def accessor(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        result = function(*(a if isinstance(a, np.ndarray) else int(a) for a in arguments))
+        if numba.config.DISABLE_JIT:  # kernels hand over words of the arena, which are int32
+            arguments = tuple(a if isinstance(a, np.ndarray) else int(a) for a in arguments)
+        result = function(*arguments)
         return None if result is None else int(result)
 
     call.template = functools.cache(lambda: _template(function))  # type: ignore[attr-defined]

@@ -1,11 +1,11 @@
 """All rules of a JSON object or of an array of equal items, made in one call from an int32 message.
 
 The idea: Python says which symbols stand in the rules, by their records, and which texts the keys have
-(engine/chains.py packs the message); the keys are spelled here. Rules come to be only when a text reaches the object,
-so the call is on the way to a mask.
+(engine/bulk_rules.py packs the message); the keys are spelled here. Rules come to be only when a text reaches the
+object, so the call is on the way to a mask.
 
 Messages: records/messages.py. Cost: some microseconds and thirty words a member, and the letters of its key.
-Reference: tests/engine/test_chains.py, which compares the rules with those of grammar/rules.py.
+Reference: tests/engine/test_bulk_rules.py, which compares the rules with those of cfg/bulk_rules.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from constrain.kernels.records.grammars import (
     new_nonterminal_head,
     new_suffix_head,
 )
-from constrain.kernels.records.messages import LIST_MESSAGE, OBJECT_MESSAGE, nonterminal_at, symbols_end, symbols_start
+from constrain.kernels.records.messages import ARRAY_MESSAGE, OBJECT_MESSAGE, nonterminal_at, symbols_end, symbols_start
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 
@@ -188,25 +188,25 @@ def make_object_rules(A, H, S, head, message):
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
-def make_list_rules(A, H, S, head, message):
+def make_array_rules(A, H, S, head, message):
     """Give the nonterminals of an array their alternatives, `head` the whole array. Returns what follows an item; the
     record of the item, if it is new, is behind it.
 
-    message: a LIST_MESSAGE.
+    message: a ARRAY_MESSAGE.
     """
-    separator = LIST_MESSAGE.LISTS
+    separator = ARRAY_MESSAGE.LISTS
     close = symbols_end(message, separator)
     behind = symbols_end(message, close)
-    following = region(A, NONTERMINAL.WORDS * (1 + np.int64(message[LIST_MESSAGE.NEW_VALUE])))
+    following = region(A, NONTERMINAL.WORDS * (1 + np.int64(message[ARRAY_MESSAGE.NEW_VALUE])))
     new_nonterminal_head(A, following)
     A[following + NONTERMINAL.RIGHT_RECURSIVE] = 1
     A[following + NONTERMINAL.IS_WATCHED] = A[head + NONTERMINAL.IS_WATCHED]
-    A[following + NONTERMINAL.NUMBER] = message[LIST_MESSAGE.NUMBER]
+    A[following + NONTERMINAL.NUMBER] = message[ARRAY_MESSAGE.NUMBER]
     value = np.int64(message[symbols_end(message, behind)])
-    if message[LIST_MESSAGE.NEW_VALUE]:
+    if message[ARRAY_MESSAGE.NEW_VALUE]:
         value = nonterminal_at(following, 1)
         new_nonterminal_head(A, value)
-        A[value + NONTERMINAL.NUMBER] = message[LIST_MESSAGE.VALUE_NUMBER]
+        A[value + NONTERMINAL.NUMBER] = message[ARRAY_MESSAGE.VALUE_NUMBER]
     ended = suffix_of_symbols(A, H, message, close, 0)
     written = 0
     if value != 0:
@@ -214,6 +214,6 @@ def make_list_rules(A, H, S, head, message):
     again = new_suffixes(A, message, separator, written) if written != 0 else 0
     A[following + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended, again)
     A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(
-        A, ended if message[LIST_MESSAGE.MAY_BE_EMPTY] else 0, written
+        A, ended if message[ARRAY_MESSAGE.MAY_BE_EMPTY] else 0, written
     )
     return following

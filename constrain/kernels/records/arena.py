@@ -36,7 +36,7 @@ class HashFull(Exception):
 
 
 class HEADER(Region, size=64):
-    """The first words of A. Owner: automata/store.py; engine/layout.py writes what describes the vocabulary."""
+    """The first words of A. Owner: automata/store.py; engine/arena_image.py writes what describes the vocabulary."""
 
     TOP = word("the first free word")
     RECORDS = word("number of records")

@@ -1,7 +1,7 @@
 """Messages: what Python packs into int32 words for one call of a kernel. Owner: parser/object_rules.py.
 
 A message has fixed words, and behind them lists of other lengths. The symbols of a list stand behind their number.
-engine/chains.py packs messages of rules, automata/store.py those of texts.
+engine/bulk_rules.py packs messages of rules, automata/store.py those of texts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OBJECT_MESSAGE(Region):
     )
 
 
-class LIST_MESSAGE(Region):
+class ARRAY_MESSAGE(Region):
     """An array of equal items whose rules are made at once."""
 
     MAY_BE_EMPTY = word("1 if it may be empty")

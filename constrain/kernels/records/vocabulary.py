@@ -1,4 +1,4 @@
-"""What the arena holds of the vocabulary: the trie, the bytes of tokens, and slices. Owner: engine/layout.py."""
+"""What the arena holds of the vocabulary: the trie, the bytes of tokens, and slices. Owner: engine/arena_image.py."""
 
 from __future__ import annotations
 

@@ -27,27 +27,42 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.sampling.core.draw import STREAM_BITS, substream
 from constrain.sampling.core.job import Job, Sample, TokenMatcher, TokenRecord
 from constrain.sampling.core.model import Session
 from constrain.sampling.core.step import Step, score, step
 
 Events = list[tuple[int, list[int]]]  # (row of the job, tokens that are final now)
+FORCED = (1 << STREAM_BITS) - 2  # the substream for draws from a single token
 
 
 class Particle:
-    """One sequence.
+    """One sequence of a batch: its matcher, its tokens, and what the model has read of it.
 
-    row: of the job. stream: where it draws from. budget: tokens that it may have.
-    matcher: its own; None without a constraint
-    unread: tokens that the model has not read yet: at first the prompt
-    unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens
-    logits: float[1, W] for the next token
-    place: its row of the session; others that have read the same may have the same
-    note: whatever a method wants to keep here; forks share it
+    Args:
+        job: the batch.
+        row: the row of the job that it continues.
+        stream: where it draws from; None: the row's.
+        note: whatever a method wants to keep here; forks share it.
+
+    Attributes:
+        budget: tokens that it may have, EOS counted.
+        matcher: a fork of the row's; None without a constraint.
+        unread: tokens that the model has not read yet, at first the prompt.
+        unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens.
+        logits: float[1, W] for the next token.
+        place: its row of the session; others that have read the same may have the same.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import Particle
+        >>> particle = Particle(make_job(constrain.reference.load(), "Hi", regex="a+", max_tokens=5), row=0)
+        >>> particle.left, particle.ended
+        (5, False)
     """
 
     def __init__(self, job: Job, row: int, stream: int | None = None, note: Any = None) -> None:
-        """A sequence at the prompt of a row, with a fork of the row's matcher."""
         prompt = job.prompts[row]
         self.row = row
         self.stream = job.streams[row] if stream is None else stream
@@ -103,10 +118,33 @@ class Particle:
 
 
 class Particles:
-    """Sequences in one session. `live` are those that go on; the session holds what they have read, `held` rows."""
+    """Sequences that grow together in one session of the model; the loop of every method.
+
+    Args:
+        job: the batch.
+        particles: its sequences.
+        forced: append forced tokens without a draw, and read them in one forward.
+
+    Attributes:
+        all: every sequence.
+        live: the sequences that go on; the session holds what they have read.
+        held: rows of the session.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import Particle, Particles
+        >>> job = make_job(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", seed=1)
+        >>> particles = Particles(job, [Particle(job, 0)])
+        >>> events = particles.start()
+        >>> while particles.live:
+        ...     events = particles.take(particles.step(particles.masks()))
+        ...     events = particles.forward()
+        >>> particles.all[0].sample.finish_reason
+        'stop'
+    """
 
     def __init__(self, job: Job, particles: Sequence[Particle], *, forced: bool = True) -> None:
-        """forced: append forced tokens without a draw, and read them in one forward."""
         self.job = job
         self.forced = forced and job.matchers is not None
         self.eos = frozenset(job.eos_ids)
@@ -183,7 +221,7 @@ class Particles:
                 bitmask,
                 settings=self.job.settings,
                 draw=self.job.draw,
-                streams=[particle.stream for particle in self.live],
+                streams=[self._stream_of_next(particle) for particle in self.live],
                 size=self.job.size,
                 places=self.places,
             )
@@ -264,9 +302,22 @@ class Particles:
                 branch.place = place
         return twin
 
+    def _reads_runs(self) -> bool:
+        """Forced tokens are appended in runs, not drawn one by one."""
+        return self.forced and (len(self.live) <= 1 or self.job.model.ragged)
+
+    def _stream_of_next(self, particle: Particle) -> int:
+        """Where the next token is drawn from. A forced one is not drawn where runs are read, so it takes no number from
+        the sequence's own stream elsewhere either: outputs do not depend on the batch."""
+        matcher = particle.matcher
+        if not self.forced or matcher is None or len(self.all) <= 1 or self.job.model.ragged:
+            return particle.stream
+        forced = bool(matcher.forced_tokens()) or (self.only_eos is not None and matcher.is_finished())
+        return substream(particle.stream, FORCED) if forced else particle.stream
+
     def _force(self, particle: Particle) -> None:
         """Append the tokens that the constraint leaves no choice about; EOS among them, if there is only one."""
-        if not self.forced or particle.matcher is None or not (self.job.model.ragged or len(self.live) <= 1):
+        if particle.matcher is None or not self._reads_runs():
             return
         forced = list(particle.matcher.forced_tokens())
         start = len(particle.sample.tokens)
@@ -341,6 +392,17 @@ class Stems:
     """Prompts that are read once, and begun from any number of times.
 
     Cost: one forward for all prompts of the job, at the first use; equal prompts are one.
+
+    Args:
+        job: its prompts are read.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import Stems
+        >>> stems = Stems(make_job(constrain.reference.load(), ["Hi", "Hi", "Oh"], regex="a+"))
+        >>> len(stems.prompts), stems.of_row
+        (2, [0, 0, 1])
     """
 
     def __init__(self, job: Job) -> None:
