@@ -48,6 +48,7 @@ lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 	$(BIN)/python scripts/check_kernels.py
+	$(BIN)/python scripts/check_docstrings.py
 
 versions: | $(BIN)/python
 	$(PIP) uv
