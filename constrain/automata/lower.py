@@ -62,10 +62,10 @@ Spelling = Callable[[Store, Ranges], int]
 
 def _lower(store: Store, node: Node, spell: Spelling) -> int:
     key = (node, spell)
-    known = store.lowered.get(key)
-    if known is None:
-        known = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
-    return known
+    expression = store.lowered.get(key)
+    if expression is None:
+        expression = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
+    return expression
 
 
 def _chars(store: Store, node: Node, spell: Spelling) -> int:
@@ -96,10 +96,10 @@ def _literals(store: Store, node: Node, spell: Spelling) -> int:
 
 
 def _character(store: Store, c: str, spell: Spelling) -> int:
-    known = store.characters[spell].get(c)
-    if known is None:
-        known = store.characters[spell][c] = spell(store, ((ord(c), ord(c)),))
-    return known
+    expression = store.characters[spell].get(c)
+    if expression is None:
+        expression = store.characters[spell][c] = spell(store, ((ord(c), ord(c)),))
+    return expression
 
 
 def spelled(store: Store) -> list[int]:
@@ -153,8 +153,8 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     quote = _character(store, '"', utf8)
     part = node.args[0]
     if _is_fixed(part):  # one flat concatenation, whose suffixes are the states after each character
-        known = store.characters[json]
-        return store.concat([quote, *[known.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
+        characters = store.characters[json]
+        return store.concat([quote, *[characters.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
     if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts)
     return store.concat([quote, _lower(store, part, json), quote])
@@ -167,11 +167,11 @@ def _is_fixed(node: Node) -> bool:
 
 def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Remainder)
-    known = store.lowered.get("digits")
-    if known is None:
+    digits = store.lowered.get("digits")
+    if digits is None:
         sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
-        known = keep(store.lowered, "digits", store.region(sets))
-    return store.remainder(node.args[0], known)
+        digits = keep(store.lowered, "digits", store.region(sets))
+    return store.remainder(node.args[0], digits)
 
 
 _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
@@ -258,9 +258,9 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
         return arena.NONE
     if sequences == ((),):
         return arena.EPS
-    known = store.spellings.get((sequences, members))
-    if known is not None:
-        return known
+    expression = store.spellings.get((sequences, members))
+    if expression is not None:
+        return expression
     by_first: dict[tuple[int, int], list[Sequence]] = {}
     for sequence in sequences:
         by_first.setdefault(sequence[0], []).append(sequence[1:])
@@ -275,10 +275,10 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
 
 
 def _byte_set(store: Store, ranges: Ranges, members: Members) -> int:
-    known = store.spellings.get((ranges, members))
-    if known is None:
-        known = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
-    return known
+    expression = store.spellings.get((ranges, members))
+    if expression is None:
+        expression = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
+    return expression
 
 
 def _members(ranges: Ranges) -> NDArray[np.bool_]:

@@ -244,10 +244,10 @@ def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
 
 
 def packed(words: list[int], text: str) -> Int32:
-    """Words and then the characters of a text, as messages to kernels have them."""
-    found = array("i", words)
-    found.frombytes(text.encode("utf-32-le"))
-    return np.frombuffer(found, np.int32)
+    """A message for a kernel: words, then the code points of a text."""
+    message = array("i", words)
+    message.frombytes(text.encode("utf-32-le"))
+    return np.frombuffer(message, np.int32)
 
 
 def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:

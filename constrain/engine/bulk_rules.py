@@ -88,9 +88,9 @@ def _value(
 ) -> int:
     """The record of a value; -1 - k for the k-th value without a record."""
     key = values.prefix + value_key
-    known = rules.records.get(key)
-    if known is not None:
-        return known
+    cached = rules.records.get(key)
+    if cached is not None:
+        return cached
     if key in fresh:
         return -1 - list(fresh).index(key)
     symbol = values.symbol(value_key)
