@@ -11,42 +11,14 @@ Cost: some 50 ns a row whose mask is known, and what writing it takes (0.1 µs f
 
 from __future__ import annotations
 
-import threading
-
-import numba
-from numba.core import types
-from numba.extending import intrinsic
-
-from constrain.kernels import kernel
+from constrain.kernels import atomic_add, kernel
 from constrain.kernels.arena import NONE
 from constrain.kernels.configurations import MASK_OF, WATCHING, accepts, advance
 from constrain.kernels.masks import IS_ACCEPTING, IS_WATCHED, mask, write_mask
 
 NEXT, WRITTEN = 0, 1  # words of the counter that threads share: the next row that nobody took; rows that are written
 
-_one_at_a_time = threading.Lock()
-
-
-def _add_plainly(counter, word, amount):
-    with _one_at_a_time:
-        before = int(counter[word])
-        counter[word] += amount
-        return before
-
-
-@intrinsic
-def _add_atomically(context, counter, word, amount):
-    """counter[word] += amount, whoever else does the same at that moment; what it was before. counter: int64[::1]."""
-
-    def generate(context, builder, signature, values):
-        array = context.make_array(signature.args[0])(context, builder, values[0])
-        place = builder.gep(array.data, [values[1]])
-        return builder.atomic_rmw("add", place, values[2], "acq_rel")
-
-    return types.int64(counter, types.int64, types.int64), generate
-
-
-add = _add_plainly if numba.config.DISABLE_JIT else _add_atomically
+add = atomic_add()
 
 
 @kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)

@@ -1,0 +1,1 @@
+"""How kernels are compiled, linked with each other, and kept in numba's cache."""

@@ -1,0 +1,131 @@
+"""`@kernel` declares a kernel. How it runs is decided when the package is imported, and is the same for all:
+
+    native   machine code that was made when the package was built (native.py); numba is not imported
+    numba    compiled on this machine when first needed, and kept in a cache (jit.py): a checkout, an edited kernel
+    python   as the Python that it is written in: slow, for tests and debuggers
+
+The choice: `native` if the built library is there and fits the sources, else `numba`. `NUMBA_DISABLE_JIT=1` asks for
+`python`, `NUMBA_BOUNDSCHECK=1` for `numba`, and `CONSTRAIN_KERNELS` for the mode that it names.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from constrain.kernels.compiler import native
+
+__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MODES = ("native", "numba", "python")
+
+
+def _mode() -> str:
+    asked = os.environ.get("CONSTRAIN_KERNELS", "")
+    if asked:
+        if asked not in MODES:
+            raise ImportError(f"CONSTRAIN_KERNELS is one of {', '.join(MODES)}, not {asked!r}")
+        if asked == "native" and native.LIBRARY is None:
+            raise ImportError(f"CONSTRAIN_KERNELS=native, but {native.REASON}")
+        return asked
+    if _is_set("NUMBA_DISABLE_JIT"):
+        return "python"
+    return "numba" if native.LIBRARY is None or _is_set("NUMBA_BOUNDSCHECK") else "native"
+
+
+def _is_set(name: str) -> bool:
+    return os.environ.get(name, "0") not in ("", "0")
+
+
+MODE = _mode()
+if MODE == "numba":
+    try:
+        from constrain.kernels.compiler import jit
+    except ModuleNotFoundError as error:
+        if error.name not in ("numba", "llvmlite"):
+            raise
+        message = f"the kernels have to be compiled here, since {native.REASON}: pip install numba"
+        raise ModuleNotFoundError(message, name=error.name) from None
+
+
+def kernel(signature: str, *, entry: bool = False, brief: bool = False) -> Callable[[Function], Function]:
+    """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64; see
+    `expand` for all.
+
+    entry: Python calls it, not only other kernels.
+    brief: it takes less than a microsecond, so that native code keeps the interpreter's lock.
+    """
+
+    def declare(function: Function) -> Any:
+        if MODE == "numba":
+            return jit.declare(function, expand(signature), entry, brief)
+        if MODE == "native" and entry:
+            return native.find(function, expand(signature))
+        return _plain(function)
+
+    return declare
+
+
+def _plain(function: Function) -> Any:
+    """The kernel as Python: a word of an arena (int32) is passed on and returned as an int, like `i` in a signature."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        result = function(*(a if isinstance(a, np.ndarray) else int(a) for a in arguments))
+        return None if result is None else int(result)
+
+    return call
+
+
+def expand(signature: str) -> str:
+    """The signature in numba's words."""
+    names = {"arena": "int32[::1]", "row": "uint32[::1]", "rows": "uint32[:, ::1]", "i": "int64", "ids": "int64[::1]"}
+    names["halves"] = "int16[::1]"
+    head, _, rest = signature.partition("(")
+    arguments = ", ".join(names[a.strip()] for a in rest.rstrip(")").split(","))
+    return f"{names.get(head, head)}({arguments})"
+
+
+def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:
+    """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
+
+    itself: gives the kernel, where it runs as Python.
+    """
+    if MODE == "numba":
+        return jit.linking.recursion(n_arguments)
+    return lambda *arguments: itself()(*arguments)
+
+
+def atomic_add() -> Callable[..., int]:
+    """What a kernel calls to add to a word that threads share: add(counter, word, amount) is what it was before."""
+    return jit.linking.atomic_add if MODE == "numba" else _add_plainly
+
+
+_one_at_a_time = threading.Lock()
+
+
+def _add_plainly(counter: Any, word: int, amount: int) -> int:
+    with _one_at_a_time:
+        before = int(counter[word])
+        counter[word] += amount
+        return before
+
+
+def load(progress: Callable[[int, int], None] | None = None) -> None:
+    """Make the kernels ready; quick when they are. Compiling, which happens once, takes most of a minute.
+
+    progress: called with (kernels done, kernels in all); by default compiling writes a line to standard error.
+    """
+    if MODE == "numba":
+        jit.load(progress)
+
+
+def is_ready() -> bool:
+    """Whether `load` has nothing to compile."""
+    return MODE != "numba" or jit.is_ready()
