@@ -1,15 +1,28 @@
-# One environment, made on first use. `make demo`, `test`, `lint`, `bench`, `docs`, `clean`.
+# One environment, made on first use.
+#
+#   make demo       the library at work: one command, its output
+#   make test       the tests but the slow ones, on all cores; nothing has to lie beside the checkout
+#   make test-all   all tests
+#   make lint       style, types, and the rules of the house
+#   make versions   the oldest and the newest versions of what we depend on, each Python at hand (long: see tests/README.md)
+#   make bench      the benchmark of masks
+#   make docs       the pages of docs/ as a site
+#   make clean      remove what can be made again
 #
 #   PYTHON   the interpreter that makes the environment        make PYTHON=python3.12 test
 #   VENV     where the environment lives
 #   TORCH    the torch to install before anything else, so that `pip` does not choose one;
 #            for a particular build give its URL or set PIP_EXTRA_INDEX_URL
+#   SUITE    the release of jsonschema whose source holds the official test suite of JSON Schema
+#   WORKERS  how many processes run the tests                  make test WORKERS=1
 #   PYTEST   more arguments for the tests                      make test PYTEST="-k schema -x"
 #   BENCH    more arguments for the benchmark                  make bench BENCH="--limit 200"
 
 PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
+SUITE ?= jsonschema==4.26.0
+WORKERS ?= auto
 PYTEST ?=
 BENCH ?=
 
@@ -20,18 +33,24 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-all lint versions bench docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	$(BIN)/constrain generate --schema '$(DEMO_SCHEMA)' --prompt '$(DEMO_PROMPT)' --temperature 0.7 --top-k 2 --seed 3
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest $(PYTEST)
+test: TIER = -m "not slow"
+test test-all: $(VENV)/.test $(VENV)/.suite
+	$(BIN)/constrain warmup # the workers find every kernel compiled
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -rs $(TIER) $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+
+versions: | $(BIN)/python
+	$(PIP) uv
+	$(BIN)/python scripts/check_versions.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/maskbench.py $(BENCH)
@@ -52,9 +71,19 @@ $(VENV)/.torch: | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.torch
-	$(PIP) --editable .
+	$(PIP) --editable '.[hf,cli]'
 	touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.installed
 	$(PIP) --editable '.[$*]'
+	touch $@
+
+# The official suite is the folder `json/` of the source of jsonschema; conftest.py looks for it here.
+$(VENV)/.suite: | $(BIN)/python
+	rm -rf $(VENV)/share/constrain/json-schema-test-suite $(VENV)/download
+	mkdir -p $(VENV)/share/constrain/json-schema-test-suite
+	$(BIN)/python -m pip download --quiet --no-deps --no-binary jsonschema --dest $(VENV)/download '$(SUITE)'
+	tar -xzf $(VENV)/download/jsonschema-*.tar.gz -C $(VENV)/download
+	mv $(VENV)/download/jsonschema-*/json/* $(VENV)/share/constrain/json-schema-test-suite/
+	rm -rf $(VENV)/download
 	touch $@

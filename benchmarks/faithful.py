@@ -35,8 +35,8 @@ import torch
 
 import faithful_genlm
 from constrain.sampling import SMC, automaton
-from constrain.sampling.resampling import effective_size
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.resampling import effective_size
+from constrain.sampling.core.sampler import drive
 from faithful_cases import CASES, Case
 from faithful_checks import Rows, mean, report, standard_error
 from faithful_methods import AT_MOST, Atoms, Runner, ours, theirs

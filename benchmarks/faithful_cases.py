@@ -17,7 +17,7 @@ import constrain
 from constrain.engine import fill_masks
 from constrain.hf.model import HFModel
 from constrain.sampling import Job, Settings, TorchDraw, shaped
-from constrain.sampling.exact import Table
+from constrain.sampling.methods.exact import MemberTable
 
 LIMIT = 20_000  # prefixes
 
@@ -39,10 +39,10 @@ class Case:
 
     @cached_property
     def compiled(self) -> Any:
-        return constrain.compile(self.source, self.handle.vocabulary)
+        return constrain.compile(self.constraint, self.handle.vocabulary)
 
     @property
-    def source(self) -> Any:
+    def constraint(self) -> Any:
         if self.pattern is not None:
             return constrain.regex(self.pattern)
         if self.schema is not None:
@@ -75,7 +75,7 @@ class Case:
     @cached_property
     def truth(self) -> tuple[dict[bytes, float], float, int]:
         """(π by text, log Z, members as token sequences), by forwards over the trie of all prefixes."""
-        table = Table(shaped(self.job(0)), 0, limit=LIMIT, batch=256)
+        table = MemberTable(shaped(self.job(0)), 0, limit=LIMIT, batch=256)
         law: Counter[bytes] = Counter()
         for member in table.members:
             law[self.text(member.tokens)] += math.exp(member.log_prob - table.log_mass)

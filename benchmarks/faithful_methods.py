@@ -17,9 +17,9 @@ import numpy as np
 
 import faithful_genlm
 from constrain.sampling import CARS, MCMC, SIR, SMC, ASAp, Memory, Rejection, Sample, automaton, lcd
-from constrain.sampling.methods import Method
-from constrain.sampling.sampler import drive
-from constrain.sampling.sir import forwards_of
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.methods.sir import forwards_of
+from constrain.sampling.methods.table import Method
 from faithful_cases import Case
 
 Atoms = list[tuple[bytes, float]]

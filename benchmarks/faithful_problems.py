@@ -99,7 +99,7 @@ def _schemas(random_source: random.Random) -> Iterator[Problem]:
         text = json.dumps(schema)
         case = Case(f"json {text[:80]}", f"Schema: {text[:600]}\nJSON: ", schema=text, max_tokens=120)
         try:
-            case.source.to_grammar()
+            case.constraint.to_grammar()
         except ConstrainError:
             continue
         yield Problem(case, lambda text, schema=schema: is_valid(schema, json.loads(text)) is None)

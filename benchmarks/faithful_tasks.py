@@ -36,8 +36,8 @@ from rich.progress import track
 
 import faithful_genlm
 from constrain.sampling import SIR, SMC, automaton
-from constrain.sampling.resampling import effective_size, log_mean
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.resampling import effective_size, log_mean
+from constrain.sampling.core.sampler import drive
 from faithful_cases import Case
 from faithful_problems import TASKS, Problem, problems
 

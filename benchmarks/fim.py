@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import constrain
+from constrain.completion.length_budget import LengthBudget
+from constrain.constraints.base import Constraint
+from constrain.derived.members import is_member
 from constrain.errors import ConstrainError, LimitError
-from constrain.grammar.source import Source
-from constrain.guided.closing import Closing
-from constrain.guided.members import is_member
 from languages import corpora, oracles
 from masks import vocabularies
 from masks.records import data_folder
@@ -45,7 +45,7 @@ class Whole(NamedTuple):
     """A text that is a member. parses: None, or what an independent parser has against a text."""
 
     name: str
-    source: Source
+    constraint: Constraint
     text: str
     parses: Callable[[str], str | None]
 
@@ -62,12 +62,12 @@ def json_texts(rng: random.Random, schemas: bool) -> Iterator[Whole]:
             if not test["valid"] or not 10 < len(text) <= LONGEST:
                 continue
             try:
-                source = constrain.json_schema(content["schema"]) if schemas else json_grammar
-                if not is_member(source, text):
+                constraint = constrain.json_schema(content["schema"]) if schemas else json_grammar
+                if not is_member(constraint, text):
                     continue
             except ConstrainError:
                 continue
-            yield Whole(path.name, source, text, validator(content["schema"]) if schemas else loads)
+            yield Whole(path.name, constraint, text, validator(content["schema"]) if schemas else loads)
             break
 
 
@@ -96,27 +96,27 @@ def validator(schema: Any) -> Callable[[str], str | None]:
 
 def grammar_texts(rng: random.Random, name: str) -> Iterator[Whole]:
     """Texts of a grammar of the collection, as its benchmark finds them; parsed by the language's own parser."""
-    folder = constrain.grammars.folder(name)
-    source, oracle = folder.source(), oracles.find(folder.settings["oracle"])
+    folder = constrain.collection.folder(name)
+    constraint, oracle = folder.constraint(), oracles.find(folder.settings["oracle"])
     for text_name, text in corpora.gather(folder, oracle, corpus=None, seed=rng.randrange(1 << 30), limit=400)[0]:
-        if 3 < len(text) <= LONGEST and is_member(source, text.decode()):
+        if 3 < len(text) <= LONGEST and is_member(constraint, text.decode()):
             parses = lambda whole: "refused by its parser" if oracle(whole.encode()) is False else None  # noqa: E731
-            yield Whole(f"{name} {text_name}", source, text.decode(), parses)
+            yield Whole(f"{name} {text_name}", constraint, text.decode(), parses)
 
 
-def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[Source], Drawn]:
+def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[Constraint], Drawn]:
     """A middle of tokens drawn uniformly from the masks."""
 
-    def generate(source: Source) -> Drawn:
-        closing = Closing(constrain.compile(source, vocabulary))
+    def generate(constraint: Constraint) -> Drawn:
+        budget = LengthBudget(constrain.compile(constraint, vocabulary))
         for thrown_away in range(TRIES):
-            text = draw(closing)
-            if not source.residual or source.check(text) is None:
+            text = draw(budget)
+            if not constraint.residual or constraint.check(text) is None:
                 return text, thrown_away
         return None, TRIES
 
-    def draw(closing: Closing) -> str:
-        matcher = closing.matcher(most=TOKENS)
+    def draw(budget: LengthBudget) -> str:
+        matcher = budget.matcher(most=TOKENS)
         row = np.zeros(vocabulary.words, np.uint32)
         while True:
             matcher.fill_mask(row)
@@ -129,12 +129,12 @@ def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[S
     return generate
 
 
-def by_model(model: Any, rng: random.Random) -> Callable[[Source], Drawn]:
+def by_model(model: Any, rng: random.Random) -> Callable[[Constraint], Drawn]:
     """A middle by the reference model, which reads the last 200 characters before the cut."""
 
-    def generate(source: Any) -> Drawn:
+    def generate(constraint: Any) -> Drawn:
         g = constrain.generate(
-            model, source.prefix[-200:] or "\n", constraint=source, close=True, max_tokens=TOKENS,
+            model, constraint.prefix[-200:] or "\n", constraint=constraint, complete=True, max_tokens=TOKENS,
             seed=rng.randrange(1 << 30),
         )  # fmt: skip
         assert g.finish_reason == "stop", g.finish_reason
@@ -143,7 +143,9 @@ def by_model(model: Any, rng: random.Random) -> Callable[[Source], Drawn]:
     return generate
 
 
-def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], Drawn], rng: random.Random) -> dict[str, Any]:
+def run(
+    wholes: Iterator[Whole], cuts: int, generate: Callable[[Constraint], Drawn], rng: random.Random
+) -> dict[str, Any]:
     """Cut, complete, check; the row of the table."""
     compile_ms, total_ms, lengths, faults, changed, tight, uncut, again, never = [], [], [], [], 0, 0, 0, 0, 0
     for whole in wholes:
@@ -152,13 +154,13 @@ def run(wholes: Iterator[Whole], cuts: int, generate: Callable[[Source], Drawn],
         prefix, suffix = whole.text[:start], whole.text[end:]
         begin = time.thread_time()
         try:
-            source = constrain.between(whole.source, prefix=prefix, suffix=suffix)
+            constraint = constrain.between(whole.constraint, prefix=prefix, suffix=suffix)
         except LimitError:  # a number under `multipleOf`
             uncut += 1
             continue
         compile_ms.append(1e3 * (time.thread_time() - begin))
         try:
-            middle, thrown_away = generate(source)
+            middle, thrown_away = generate(constraint)
         except ConstrainError as error:
             if "too small" not in str(error):
                 raise

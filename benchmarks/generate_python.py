@@ -87,15 +87,15 @@ def main() -> int:
     """Run; 1 if a finished output is wrong."""
     options = parse()
     model = constrain.reference.load()
-    source = constrain.grammars.load("python", start="function")
-    compiled = constrain.compile(source, constrain.Vocabulary.from_huggingface(model.tokenizer))
+    constraint = constrain.collection.load("python", start="function")
+    compiled = constrain.compile(constraint, constrain.Vocabulary.from_huggingface(model.tokenizer))
     counts: collections.Counter[str] = collections.Counter()
     records, begin, call = [], time.thread_time(), 0
     while counts["functions"] < options.functions:
         prompt = PROMPTS[call % len(PROMPTS)]
         seed = options.seed + call
         outputs = constrain.generate(
-            model, prompt, constraint=source, n=options.batch, max_tokens=options.tokens, temperature=1.0, seed=seed
+            model, prompt, constraint=constraint, n=options.batch, max_tokens=options.tokens, temperature=1.0, seed=seed
         )
         call += 1
         for output in outputs:

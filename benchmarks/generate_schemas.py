@@ -77,10 +77,10 @@ def attempt(model: Any, name: str, schema: Any, options: argparse.Namespace) -> 
     registry = REGISTRY if options.keywords else None
     started = time.perf_counter()
     try:
-        source = constrain.json_schema(schema, whitespace=options.whitespace, registry=registry)
+        constraint = constrain.json_schema(schema, whitespace=options.whitespace, registry=registry)
         prompt = f"Schema: {json.dumps(schema)[:600]}\nJSON: "
         g = constrain.generate(
-            model, prompt, constraint=source, max_tokens=options.max_tokens, temperature=1.0, seed=options.seed
+            model, prompt, constraint=constraint, max_tokens=options.max_tokens, temperature=1.0, seed=options.seed
         )
     except ConstrainError as error:
         return record | {"outcome": "refused", "error": type(error).__name__, "message": error.message}

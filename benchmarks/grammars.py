@@ -27,8 +27,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import constrain.grammars
-from constrain.grammars import GrammarFolder
+import constrain.collection
+from constrain.collection import GrammarFolder
 from languages import corpora, oracles, speed, summary, verdicts
 from masks import vocabularies
 from masks.records import data_folder, machine, open_folder, write_settings
@@ -78,7 +78,9 @@ def measure(
     if not texts:
         sys.exit(f"grammars: no text for {folder.name} ({refused} refused by the oracle)")
     changes = -(-options.mutants // len(texts))
-    judged = before["texts"] if before else list(verdicts.judge(folder.source(), texts, oracle, options.seed, changes))
+    judged = (
+        before["texts"] if before else list(verdicts.judge(folder.constraint(), texts, oracle, options.seed, changes))
+    )
     timed = speed.measure(engines, vocabulary, folder, _some(texts, vocabulary, options.tokens), options.time_limit)
     row = summary.row(folder.name, name, judged, refused, timed)
     return {"row": row, "texts": judged, "engines": timed}
@@ -129,7 +131,7 @@ def run(options: argparse.Namespace, names: list[str], chosen: list[str]) -> dic
     for name in missing:
         begin = time.perf_counter()
         try:
-            results[name] = measure(constrain.grammars.folder(name), options, engines, vocabulary, results.get(name))
+            results[name] = measure(constrain.collection.folder(name), options, engines, vocabulary, results.get(name))
         except oracles.MissingError as error:
             print(f"{name}: {error}", file=sys.stderr)
             continue
@@ -142,7 +144,7 @@ def run(options: argparse.Namespace, names: list[str], chosen: list[str]) -> dic
 def main() -> None:
     """Measure, print the table, keep records."""
     options = parse()
-    known = constrain.grammars.names()
+    known = constrain.collection.names()
     if unknown := [name for name in options.names if name not in known]:
         sys.exit(f"grammars: no grammar {', '.join(unknown)}; there are {', '.join(known)}")
     settings = machine() | {"command": command(sys.argv[1:])}

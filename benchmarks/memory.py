@@ -163,7 +163,7 @@ def threads(run: Run) -> tuple[bool, str]:
 
 
 def requests(run: Run) -> Iterator[tuple[Any, list[int]]]:
-    """(source, tokens of a valid instance) of files drawn at random, without end."""
+    """(constraint, tokens of a valid instance) of files drawn at random, without end."""
     rng = random.Random(run.options.seed)
     files = chosen_files(run.options, "memory")
     while True:
@@ -195,10 +195,10 @@ def budget(run: Run) -> tuple[bool, str]:
     large = run.constrain.TokenAutomaton(run.vocabulary, budget=1024 * MEGABYTE)
     row = np.zeros(run.vocabulary.words, np.uint32)
     most = same = done = 0
-    for source, tokens in requests(run):
+    for constraint, tokens in requests(run):
         try:
             found = [
-                follow(run.constrain.compile(source, run.vocabulary, automaton=automaton), tokens, row)
+                follow(run.constrain.compile(constraint, run.vocabulary, automaton=automaton), tokens, row)
                 for automaton in (small, large)
             ]
         except run.constrain.ConstrainError:
@@ -221,7 +221,7 @@ def mixed(run: Run) -> tuple[bool, str]:
     row = np.zeros(run.vocabulary.words, np.uint32)
     begin = next_sample = time.monotonic()
     done = 0
-    for source, tokens in requests(run):
+    for constraint, tokens in requests(run):
         now = time.monotonic()
         if now >= next_sample:
             run.sample("requests", requests=done)
@@ -229,7 +229,7 @@ def mixed(run: Run) -> tuple[bool, str]:
         if now - begin > seconds:
             break
         try:
-            follow(run.constrain.compile(source, run.vocabulary), tokens, row)
+            follow(run.constrain.compile(constraint, run.vocabulary), tokens, row)
         except run.constrain.ConstrainError:
             continue
         done += 1

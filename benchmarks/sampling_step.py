@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from constrain.sampling import Settings, TorchDraw, bitmask_words, step
-from constrain.sampling.step import step_by_tensors
+from constrain.sampling.core.step import step_by_tensors
 
 
 def masks(rows: int, size: int) -> Iterator[tuple[str, np.ndarray | None]]:

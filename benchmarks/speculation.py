@@ -35,9 +35,10 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.hf import HFModel, skip_layers
-from constrain.sampling import Job, Settings, TorchDraw, job, lcd
-from constrain.sampling.draw import Draw
-from constrain.sampling.sampler import drive
+from constrain.sampling import Job, Settings, TorchDraw, lcd
+from constrain.sampling.core import job
+from constrain.sampling.core.draw import Draw
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
     NONE,
     Case,
@@ -46,7 +47,7 @@ from constrain.speculative import (
     Fixed,
     Goodput,
     Model,
-    NGram,
+    NGramDrafter,
     Prior,
     Recycling,
     Speculation,
@@ -136,10 +137,10 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
         "forced": lambda: [drafter_named("forced")],
         "lookup": lambda: [drafter_named("lookup")],
         "recycling": lambda: [Recycling()],
-        "ngram": lambda: [NGram()],
+        "ngram": lambda: [NGramDrafter()],
         "auto": auto,
         "auto+recycling": lambda: [*auto(), Recycling()],
-        "auto+ngram": lambda: [*auto(), NGram()],
+        "auto+ngram": lambda: [*auto(), NGramDrafter()],
         "model": model,
         "half the layers": lambda: [Model(skipping)],
         "model+auto": lambda: [*model(), *auto()],
@@ -159,7 +160,7 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
     for rule in ("token", "block", "recursive", "recursive-without", "k-seq", "traversal"):
         width = 2 if rule in ("recursive-without", "traversal") else 1
         rows.append(Row(f"model ×{width}", rule, 1.0, lambda width=width: model(width)))  # type: ignore[misc]
-        rows.append(Row("ngram, drawn", rule, 1.0, lambda: [NGram()]))
+        rows.append(Row("ngram, drawn", rule, 1.0, lambda: [NGramDrafter()]))
         rows.append(Row(f"model ×{width}+auto", rule, 1.0, lambda width=width: [*model(width), *auto()]))  # type: ignore[misc]
     return rows
 
@@ -176,8 +177,8 @@ class Bench:
     def schema(self, task: Task, rows: list[Row]) -> bool:
         """All rows of a schema, in random order; False if it is refused or hardly anything is written."""
         try:
-            source = constrain.json_schema(task.schema, whitespace="compact")
-            constraint = constrain.compile(source, self.handle.vocabulary)
+            constraint = constrain.json_schema(task.schema, whitespace="compact")
+            constraint = constrain.compile(constraint, self.handle.vocabulary)
             plain = {t: self.generate(task.prompt, constraint, t, None) for t in {row.temperature for row in rows}}
         except ConstrainError as error:
             print(f"refused: {task.file}: {error.message}", file=sys.stderr)

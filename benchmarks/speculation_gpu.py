@@ -40,7 +40,7 @@ import torch
 import constrain
 from constrain.hf import HFModel
 from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import NONE, ROOT, BuiltTree, Case, Fixed, Match, Speculation, Verifier
 from constrain.speculative.fused import FusedMatch
 from constrain.speculative.masks import TreeMasks

@@ -15,94 +15,143 @@ them.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from constrain.grammar.embedded import register as _register
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from constrain import collection as collection
+    from constrain import hf as hf
+    from constrain import reference as reference
+    from constrain import sampling as sampling
+    from constrain import schema as schema
+    from constrain import speculative as speculative
+    from constrain.cfg.layout import Layout
+    from constrain.constraints.base import Constraint
+    from constrain.constraints.combinators import alt, many, optional, ref, rules, seq
+    from constrain.constraints.regular import choices, regex
+    from constrain.constraints.substring import substring
+    from constrain.derived.between import between
+    from constrain.derived.triggered import after, triggered
     from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, advance_all, compile, fill_masks
     from constrain.errors import (
         ConstrainError,
         GrammarError,
         LimitError,
+        MissingExtraError,
         RegexError,
         SchemaError,
         UnsatisfiableError,
         VocabularyError,
     )
-    from constrain.generation import generate
-    from constrain.grammar.combine import alt, many, optional, ref, rules, seq
-    from constrain.grammar.layout import Layout
-    from constrain.grammar.source import Source, choices, grammar, regex
-    from constrain.grammar.substring import substring
-    from constrain.guided.between import between
-    from constrain.guided.triggered import after, triggered
-    from constrain.sampling.apply import apply_bitmask_
-    from constrain.schema import Budget, json_schema
+    from constrain.generation import Generation, Generations, Stats, Stream, generate
+    from constrain.grammar_text.text import grammar
+    from constrain.sampling.bitmask.apply import apply_bitmask_
+    from constrain.schema import Limits, json_schema
     from constrain.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
+if (Path(__file__).parent / "api" / "verification_library.py").exists():
+    raise ImportError(
+        "another project's package `constrain` (building controls) lies in the same folder as constrain-lm: "
+        f"{Path(__file__).parent}\n  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"
+    )
+
+__all__ = [
+    "CompiledConstraint",
+    "ConstrainError",
+    "Constraint",
+    "Generation",
+    "Generations",
+    "GrammarError",
+    "Layout",
+    "LimitError",
+    "Limits",
+    "Matcher",
+    "MissingExtraError",
+    "RegexError",
+    "SchemaError",
+    "Stats",
+    "Stream",
+    "TokenAutomaton",
+    "UnsatisfiableError",
+    "Vocabulary",
+    "VocabularyError",
+    "advance_all",
+    "after",
+    "alt",
+    "apply_bitmask_",
+    "between",
+    "choices",
+    "compile",
+    "fill_masks",
+    "generate",
+    "grammar",
+    "json_schema",
+    "many",
+    "optional",
+    "ref",
+    "regex",
+    "rules",
+    "seq",
+    "substring",
+    "triggered",
+]
+
 _HOMES = {
-    "Budget": "constrain.schema",
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
+    "Constraint": "constrain.constraints.base",
+    "Generation": "constrain.generation",
+    "Generations": "constrain.generation",
     "GrammarError": "constrain.errors",
-    "Layout": "constrain.grammar.layout",
+    "Layout": "constrain.cfg.layout",
     "LimitError": "constrain.errors",
+    "Limits": "constrain.schema",
     "Matcher": "constrain.engine",
+    "MissingExtraError": "constrain.errors",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
-    "Source": "constrain.grammar.source",
+    "Stats": "constrain.generation",
+    "Stream": "constrain.generation",
     "TokenAutomaton": "constrain.engine",
     "UnsatisfiableError": "constrain.errors",
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
-    "after": "constrain.guided.triggered",
-    "between": "constrain.guided.between",
-    "alt": "constrain.grammar.combine",
-    "apply_bitmask_": "constrain.sampling.apply",
-    "choices": "constrain.grammar.source",
+    "after": "constrain.derived.triggered",
+    "alt": "constrain.constraints.combinators",
+    "apply_bitmask_": "constrain.sampling.bitmask.apply",
+    "between": "constrain.derived.between",
+    "choices": "constrain.constraints.regular",
     "compile": "constrain.engine",
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",
-    "grammar": "constrain.grammar.source",
+    "grammar": "constrain.grammar_text.text",
     "json_schema": "constrain.schema",
-    "many": "constrain.grammar.combine",
-    "optional": "constrain.grammar.combine",
-    "ref": "constrain.grammar.combine",
-    "regex": "constrain.grammar.source",
-    "triggered": "constrain.guided.triggered",
-    "rules": "constrain.grammar.combine",
-    "seq": "constrain.grammar.combine",
-    "substring": "constrain.grammar.substring",
+    "many": "constrain.constraints.combinators",
+    "optional": "constrain.constraints.combinators",
+    "ref": "constrain.constraints.combinators",
+    "regex": "constrain.constraints.regular",
+    "rules": "constrain.constraints.combinators",
+    "seq": "constrain.constraints.combinators",
+    "substring": "constrain.constraints.substring",
+    "triggered": "constrain.derived.triggered",
 }
+_ROOMS = ("collection", "hf", "reference", "sampling", "schema", "speculative")
 
-__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 
-# Importing a room binds its name here, once. The room `grammar` has the name of a function: bound and removed now, it
-# is found by imports (they ask sys.modules), and the name is the function's (`__getattr__`).
-del globals()["grammar"]
-
-
-def _embedded_schema(text: str) -> Any:
-    """What `%json {...}` in a grammar text stands for; the room of grammars does not know the room of schemas."""
-    return import_module("constrain.schema").json_schema(text)
-
-
-_register("json", _embedded_schema)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    if name in ("grammars", "hf", "reference", "sampling"):
-        return import_module(f"constrain.{name}")
-    raise AttributeError(f"module 'constrain' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Load a public name, or a room, when it is first used."""
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+            globals()[name] = value
+            return value
+        if name in _ROOMS:
+            return import_module(f"constrain.{name}")
+        raise AttributeError(f"module 'constrain' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *__all__, *_ROOMS])

@@ -6,7 +6,8 @@
     ├── RegexError           a pattern that cannot be read, or is not regular
     ├── VocabularyError      a tokenizer whose tokens have no bytes, no end-of-text id, ...
     ├── UnsatisfiableError   a constraint that no text fulfils
-    └── LimitError           a stated limit (states, memory, time) was reached
+    ├── LimitError           a stated limit (states, memory, time) was reached
+    └── MissingExtraError    an optional dependency is not installed; an ImportError too
 
 A message names the fault, the place and a way out, on lines of their own:
 
@@ -62,6 +63,10 @@ class UnsatisfiableError(ConstrainError):
 
 class LimitError(ConstrainError):
     """A stated limit (states, memory, time) was reached."""
+
+
+class MissingExtraError(ConstrainError, ImportError):
+    """An optional dependency is not installed; the message has the line for pip."""
 
 
 def span(text: str, index: int, length: int = 1) -> str:

@@ -12,13 +12,13 @@ from typing import Any
 
 def pages() -> Iterator[tuple[str, str]]:
     """(name, HTML) of every grammar of the collection. Raises UsageError without the package railroad-diagrams."""
-    import constrain.grammars
+    import constrain.collection
     from constrain.cli.diagram import page
-    from constrain.grammar.source import GrammarText
-    from constrain.grammar.words import WholeWords
+    from constrain.grammar_text.text import GrammarText
+    from constrain.grammar_text.words import WholeWords
 
-    for name in constrain.grammars.names():
-        source = constrain.grammars.load(name)
+    for name in constrain.collection.names():
+        source = constrain.collection.load(name)
         text = source.text if isinstance(source, WholeWords) else source
         assert isinstance(text, GrammarText)
         yield name, page(text.reading.rules, name)

@@ -1,8 +1,8 @@
 """What every test may use: where the data lie, and a reason to skip when they are absent.
 
-Data for tests are not part of the repository. They are looked for in `$CONSTRAIN_DATA`, else in `../shared/data`
-beside it; a test that needs them takes one of the fixtures below, and is skipped where they are missing, naming the
-path it tried.
+Data of others are not part of the repository. `data_path` looks for them in three folders; the last is filled by
+`make test` itself. A test that needs data which are in none of them is skipped, and the reason names the folders.
+`schema_corpus.py` has schemas of ours for the tests that MaskBench's would serve. See tests/README.md.
 """
 
 from __future__ import annotations
@@ -32,31 +32,30 @@ settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
+def data_roots() -> list[Path]:
+    """The folders that data are looked for in, first to last: named, beside the checkout, fetched by `make test`."""
+    named = os.environ.get("CONSTRAIN_DATA")
+    return [Path(named) if named else REPOSITORY.parent / "shared" / "data", Path(sys.prefix) / "share" / "constrain"]
+
+
+def data_root(name: str) -> Path | None:
+    """The first of these folders that has data of this name."""
+    return next((root for root in data_roots() if (root / name).exists()), None)
+
+
 def data_path(*parts: str) -> Path:
     """A file or folder of the data, or a skip that says where it was looked for."""
-    root = Path(os.environ.get("CONSTRAIN_DATA") or REPOSITORY.parent / "shared" / "data")
-    path = root.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"no data: {path} does not exist (set CONSTRAIN_DATA to the folder that holds {parts[0]}/)")
-    return path
+    root = data_root(parts[0])
+    if root is None:
+        tried = " or ".join(map(str, data_roots()))
+        pytest.skip(f"no data: {parts[0]} is not in {tried} (CONSTRAIN_DATA names another folder)")
+    return root.joinpath(*parts)
 
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout."""
     return REPOSITORY
-
-
-@pytest.fixture(scope="session")
-def maskbench_dir() -> Path:
-    """The folder of MaskBench files."""
-    return data_path("maskbench-dev")
-
-
-@pytest.fixture(scope="session")
-def llama3_model() -> Path:
-    """Llama 3's ranks, in tiktoken's format."""
-    return data_path("tokenizers", "llama3", "tokenizer.model")
 
 
 @pytest.fixture(scope="session")

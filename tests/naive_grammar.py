@@ -30,7 +30,7 @@ from itertools import product
 
 from constrain.automata import syntax
 from constrain.automata.syntax import Node
-from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from naive_regex import NaiveRegex, nullable
 
 Item = tuple[Nonterminal, tuple[Symbol, ...], int, int]
@@ -307,8 +307,8 @@ def _make(
     shapes: dict[str, list[tuple[str | int, ...]]], terminals: list[Terminal], *, right_recursive: bool
 ) -> Nonterminal:
     """Nonterminals for the shapes (a name is a rule, a number a terminal); the first rule is the start."""
-    from constrain.grammar.analysis import right_recursive_rules
-    from constrain.grammar.ebnf import to_nonterminals
+    from constrain.cfg.ebnf import to_nonterminals
+    from constrain.cfg.transform.analysis import right_recursive_rules
 
     table = {
         rule: tuple(dict.fromkeys(tuple(terminals[s] if isinstance(s, int) else s for s in a) for a in alternatives))

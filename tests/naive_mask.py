@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from constrain.automata.syntax import EMPTY, Node
-from constrain.grammar.rules import Grammar, Terminal
+from constrain.cfg.rules import Grammar, Terminal
 from naive_grammar import Chart, Earley
 from naive_regex import NaiveRegex, _is_empty, _representatives, _within, derivative, nullable
 

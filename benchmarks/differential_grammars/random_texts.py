@@ -100,8 +100,8 @@ def every(alphabet: str, length: int) -> list[str]:
 
 
 class Ours:
-    """Our verdicts for one source, on an automaton of its own. A source that is refused as no text fulfils it has no
-    members; other errors are raised."""
+    """Our verdicts for one constraint, on an automaton of its own. A constraint that is refused as no text fulfils it
+    has no members; other errors are raised."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.compiled: Any = None

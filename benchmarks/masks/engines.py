@@ -53,7 +53,7 @@ class Constrain:
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         import constrain
 
-        self.version = version("constrain")
+        self.version = version("constrain-lm")
         self.constrain = constrain
         self.settings = settings
         self.vocabulary = constrain.Vocabulary(vocabulary.tokens, eos_ids=[vocabulary.eos_id])
@@ -62,13 +62,13 @@ class Constrain:
 
     def compile(self, schema: Any) -> None:
         try:
-            self.source = self.constrain.json_schema(
+            self.constraint = self.constrain.json_schema(
                 schema,
                 property_order="any" if self.settings.any_order else "schema",
                 formats=self.settings.formats,
                 registry=self.settings.registry,
             )
-            self.compiled = self.constrain.compile(self.source, self.vocabulary)
+            self.compiled = self.constrain.compile(self.constraint, self.vocabulary)
         except self.constrain.UnsatisfiableError as error:
             raise NothingFulfilsError(f"{type(error).__name__}: {error}") from None
         except self.constrain.ConstrainError as error:
@@ -91,7 +91,7 @@ class Constrain:
         return accepting
 
     def check(self, text: str) -> bool:
-        return self.source.check(text) is None
+        return self.constraint.check(text) is None
 
 
 class LLGuidance:

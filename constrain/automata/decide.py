@@ -25,7 +25,8 @@ from constrain.automata.syntax import (
     Remainder,
     Repeat,
 )
-from constrain.kernels import arena, expressions
+from constrain.kernels.lexer import expressions
+from constrain.kernels.records import arena
 
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it
 

@@ -35,7 +35,8 @@ from constrain.automata.syntax import (
     Remainder,
     Repeat,
 )
-from constrain.kernels import arena, expressions
+from constrain.kernels.lexer import expressions
+from constrain.kernels.records import arena
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
@@ -101,7 +102,7 @@ def _character(store: Store, c: str, spell: Spelling) -> int:
 
 
 def spelled(store: Store) -> list[int]:
-    """The expressions of ASCII characters inside a JSON string, and of a quote around one (kernels/spelling.py)."""
+    """The expressions of ASCII characters inside a JSON string, and a quote around one (lexer/spelling.py)."""
     return [*(_character(store, chr(c), json) for c in range(128)), _character(store, '"', utf8)]
 
 

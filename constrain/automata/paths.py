@@ -26,7 +26,7 @@ from constrain.automata.lower import lower
 from constrain.automata.store import Store
 from constrain.automata.syntax import Node
 from constrain.errors import LimitError
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 LIMIT = 20_000
 LARGEST = 2_000  # parts of a tree that `between` gives

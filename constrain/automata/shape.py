@@ -6,7 +6,6 @@ characters are bounds; `nullable` and `mirror` are exact on every tree without `
 
 from __future__ import annotations
 
-from constrain.automata import intervals
 from constrain.automata.syntax import (
     ANY_CHAR,
     ANY_TEXT,
@@ -27,6 +26,7 @@ from constrain.automata.syntax import (
     literals,
     repeat,
 )
+from constrain.automata.unicode import intervals
 
 
 def nullable(node: Node) -> bool:

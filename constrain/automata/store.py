@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
-from constrain.kernels import arena, batch, chains, earley, expressions, logits, masks, spelling  # noqa: F401  (all are declared for `load`)
+from constrain.kernels.lexer import expressions, spelling
+from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
+from constrain.kernels.parser import earley, object_rules  # noqa: F401  (all are declared for `load`)
+from constrain.kernels.records import arena
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
@@ -230,7 +233,7 @@ def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
 
 
 def packed(words: list[int], text: str) -> Int32:
-    """Words and then the characters of a text, as kernels/spelling.py reads them."""
+    """Words and then the characters of a text, as kernels/lexer/spelling.py reads them."""
     found = array("i", words)
     found.frombytes(text.encode("utf-32-le"))
     return np.frombuffer(found, np.int32)

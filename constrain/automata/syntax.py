@@ -2,7 +2,7 @@
 
 The idea: a terminal, a `pattern`, a string with a length, a number in a range are all one kind of tree, closed under
 `&`, `|`, complement and counted repetition. Nothing is expanded here: `a{0,100000}` is one node, and an automaton
-state is made only when a text reaches it (`lower.py`, `kernels/expressions.py`).
+state is made only when a text reaches it (`lower.py`, `kernels/lexer/expressions.py`).
 
 `JsonString(n)` stands for the JSON string literals, quotes included, whose *decoded* value is in `n`: every spelling of
 every character counts (`a`, `\\u0061`), so a language of values needs no knowledge of escapes.
@@ -43,6 +43,9 @@ class Node:
             and type(self) is type(other)
             and self.args == other.args
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args  # the hash is another one in the next process
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.args))})"
@@ -141,7 +144,8 @@ class Acyclic(Node):
 
 class Begun(Node):
     """The least beginnings, in UTF-8, that only characters of a set have: all of an ASCII character, of others a byte
-    or more. args: (ranges,). No text of characters, but an end for a lexer that has seen enough (grammar/words.py)."""
+    or more. args: (ranges,). No text of characters, but an end for a lexer that has seen enough
+    (grammar_text/words.py)."""
 
     __slots__ = ()
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from constrain.cli.console import NOT_A_MEMBER, UsageError
-from constrain.cli.sources import SourceOptions, with_source
+from constrain.cli.constraints import SourceOptions, with_source
 
 BLOCK = 4096
 
@@ -31,25 +31,25 @@ def command(
     data = sys.stdin.buffer.read() if text == "-" else _contents(text)
     if not exact:
         data = data.removesuffix(b"\n").removesuffix(b"\r")
-    lines = verdict(options.source(), data)
+    lines = verdict(options.constraint(), data)
     if not quiet:
         typer.echo("\n".join(lines) if lines else "member")
     if lines:
         raise typer.Exit(NOT_A_MEMBER)
 
 
-def verdict(source: Any, data: bytes) -> list[str]:
+def verdict(constraint: Any, data: bytes) -> list[str]:
     """No lines for a member; else lines that say where it fails: place, the text with a caret, what is expected."""
     import constrain
     from constrain.cli.expected import byte_vocabulary, expectation, in_words
     from constrain.errors import span
 
-    compiled = constrain.compile(source, byte_vocabulary())
+    compiled = constrain.compile(constraint, byte_vocabulary())
     matcher = compiled.matcher()
     good = advance_far(matcher, data)
     if good == len(data) and matcher.is_accepting():
         return []
-    reason = source.check(data.decode("utf-8", errors="replace"))  # keys that repeat, items that are equal
+    reason = constraint.check(data.decode("utf-8", errors="replace"))  # keys that repeat, items that are equal
     if good == len(data) and reason is not None and not reason.startswith("not JSON"):
         return [f"not a member: {reason}"]
     begin = character_start(data, good)
@@ -62,7 +62,7 @@ def verdict(source: Any, data: bytes) -> list[str]:
     fault = "the text ends too early" if good == len(data) else f"{named(data, begin, good)} is not allowed here"
     because = [f"  because {reason}"] if reason is not None and not reason.startswith("not JSON") else []
     return [f"not a member: {fault}", f"  at {place}", *(f"     {line}" for line in drawing), *because] + [
-        f"  {line}" for line in [*expectation(matcher), *in_words(source, matcher)]
+        f"  {line}" for line in [*expectation(matcher), *in_words(constraint, matcher)]
     ]
 
 

@@ -38,12 +38,12 @@ def command(
     start: Annotated[str | None, typer.Option(help="The start rule (start; in GBNF root).")] = None,
 ) -> None:
     """Draw the rules of a grammar as railroad diagrams."""
-    source = load(grammar, grammar_format, start, "dynamic")
-    rules = source.reading.rules
+    constraint = load(grammar, grammar_format, start, "dynamic")
+    rules = constraint.reading.rules
     if rule is not None and rule not in rules:
         raise UsageError(f"there is no rule {rule!r}; the rules are {', '.join(rules)}")
     if out.suffix == ".svg":
-        text = picture(rules[rule or source.reading.start], standalone=True)
+        text = picture(rules[rule or constraint.reading.start], standalone=True)
     elif out.suffix == ".html":
         text = page({rule: rules[rule]} if rule else rules, out.stem)
     else:
@@ -72,12 +72,12 @@ def picture(expression: Any, *, standalone: bool = False) -> str:
 
 def _item(railroad: Any, expression: Any) -> Any:
     """An expression as an item of a diagram."""
-    from constrain.grammar.ebnf import Choice, Leaf, Part, Ref, Repetition, Sequence
+    from constrain.cfg.ebnf import Choice, Leaf, Part, Ref, Repetition, Sequence
 
     if isinstance(expression, Leaf):
         return railroad.Terminal(expression.terminal.name or "?")
     if isinstance(expression, Part):
-        return railroad.Terminal(f"{expression.source!r:.60}")
+        return railroad.Terminal(f"{expression.constraint!r:.60}")
     if isinstance(expression, Ref):
         return railroad.NonTerminal(expression.name, href=f"#{expression.name}")
     if isinstance(expression, Sequence) and not expression.parts:

@@ -1,6 +1,6 @@
 """`constrain test-grammar`: does a grammar accept what it must, from byte to byte, and refuse what it must?
 
-Reads the examples of a grammar's folder, or folders of your own for any grammar (`constrain.grammars.examples` says
+Reads the examples of a grammar's folder, or folders of your own for any grammar (`constrain.collection.examples` says
 how they are laid out). For each example that fails, what `constrain check` says of it.
 """
 
@@ -13,7 +13,7 @@ import typer
 
 from constrain.cli.check import verdict
 from constrain.cli.console import NOT_A_MEMBER, UsageError
-from constrain.cli.sources import SourceOptions, grammar_folder
+from constrain.cli.constraints import SourceOptions, grammar_folder
 
 
 def command(
@@ -26,11 +26,11 @@ def command(
     lexer: Annotated[str | None, typer.Option(help="dynamic or greedy.")] = None,
 ) -> None:
     """Test a grammar on examples: folders of texts that must be members, and of texts that must not."""
-    from constrain.grammars.examples import failures, read_examples
+    from constrain.collection.examples import failures, read_examples
 
     folder = grammar_folder(grammar)
     home = folder.path if folder else Path(grammar).parent
-    source = SourceOptions(grammar=grammar, start=start, lexer=lexer).source()
+    constraint = SourceOptions(grammar=grammar, start=start, lexer=lexer).constraint()
     examples = [
         example
         for given, default, member in ((accept, home / "accept", True), (reject, home / "reject", False))
@@ -39,11 +39,11 @@ def command(
     ]
     if not examples:
         raise UsageError(f"there are no examples in {home}\n  fix: make folders accept and reject, or give --accept")
-    failed = failures(source, examples)
+    failed = failures(constraint, examples)
     for failure in failed:
         typer.echo(str(failure))
         if failure.example.member:
-            typer.echo("\n".join(f"  {line}" for line in verdict(source, failure.example.text)))
+            typer.echo("\n".join(f"  {line}" for line in verdict(constraint, failure.example.text)))
     members = sum(example.member for example in examples)
     typer.echo(
         f"{len(examples) - len(failed)} of {len(examples)} as they should be "

@@ -87,15 +87,15 @@ def expectation(matcher: Any) -> list[str]:
     return lines
 
 
-def in_words(source: Any, matcher: Any) -> list[str]:
+def in_words(constraint: Any, matcher: Any) -> list[str]:
     """Lines that say the same in the words of a grammar text: its terminals, and the rules in progress."""
-    from constrain.grammar.source import GrammarText
+    from constrain.grammar_text.text import GrammarText
 
-    if not isinstance(source, GrammarText):
+    if not isinstance(constraint, GrammarText):
         return []
-    from constrain.engine.situation import situation
+    from constrain.engine.explain import explain
 
-    here = situation(matcher)
+    here = explain(matcher)
     waiting = [*here.begin, *(f"more of {name}" for name in here.go_on)]
     lines = [f"in the grammar: {_listed(waiting, 12)}"] if waiting else []
     if here.around:

@@ -13,7 +13,7 @@ import typer
 
 from constrain.cli.check import advance_far
 from constrain.cli.console import NOT_A_MEMBER, UsageError
-from constrain.cli.sources import SourceOptions, with_source
+from constrain.cli.constraints import SourceOptions, with_source
 
 
 @with_source
@@ -36,9 +36,9 @@ def command(
     """
     if text is not None and token is not None:
         raise UsageError("give at most one of --text and --token")
-    source = options.source()
+    constraint = options.constraint()
     if text is None and token is None:
-        good, lines = state(source, prefix.encode("utf-8"))
+        good, lines = state(constraint, prefix.encode("utf-8"))
         typer.echo("\n".join(lines))
         raise typer.Exit(0 if good else NOT_A_MEMBER)
     spelled: bytes | None
@@ -53,18 +53,18 @@ def command(
         if spelled is None and not ends_text:
             typer.echo(f"refused: {name} is a special token, which is never allowed")
             raise typer.Exit(NOT_A_MEMBER)
-    allowed, lines = explanation(source, prefix.encode("utf-8"), spelled, name)
+    allowed, lines = explanation(constraint, prefix.encode("utf-8"), spelled, name)
     typer.echo("\n".join(lines))
     if not allowed:
         raise typer.Exit(NOT_A_MEMBER)
 
 
-def explanation(source: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
+def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
     """(allowed, lines that say why). token: its bytes; None stands for the end of the text."""
     import constrain
     from constrain.cli.expected import byte_vocabulary, expectation, in_words
 
-    matcher = constrain.compile(source, byte_vocabulary()).matcher()
+    matcher = constrain.compile(constraint, byte_vocabulary()).matcher()
     good = advance_far(matcher, prefix)
     after = f" after {_short(prefix)}" if prefix else " at the start"
     if good < len(prefix):
@@ -81,20 +81,23 @@ def explanation(source: Any, prefix: bytes, token: bytes | None, name: str) -> t
     lines = [f"refused: {name}{after}", f"  byte {good + 1} of {len(token)}, {_byte(token[good])}, has no continuation"]
     if good:
         lines.append(f"  up to there: {_short(prefix + token[:good])}")
-    return False, lines + [f"  {line}" for line in [*expectation(matcher), *in_words(source, matcher)]]
+    return False, lines + [f"  {line}" for line in [*expectation(matcher), *in_words(constraint, matcher)]]
 
 
-def state(source: Any, prefix: bytes) -> tuple[bool, list[str]]:
+def state(constraint: Any, prefix: bytes) -> tuple[bool, list[str]]:
     """(is it a prefix of a member, lines that say where a text stands)."""
     import constrain
     from constrain.cli.expected import byte_vocabulary, expectation, in_words
 
-    matcher = constrain.compile(source, byte_vocabulary()).matcher()
+    matcher = constrain.compile(constraint, byte_vocabulary()).matcher()
     good = advance_far(matcher, prefix)
     said = f"after {_short(prefix)}" if prefix else "at the start"
     if good < len(prefix):
         said = f"--prefix is no prefix of a member: it fails at byte {good + 1}, {_byte(prefix[good])}"
-    return good == len(prefix), [said, *(f"  {line}" for line in [*expectation(matcher), *in_words(source, matcher)])]
+    return good == len(prefix), [
+        said,
+        *(f"  {line}" for line in [*expectation(matcher), *in_words(constraint, matcher)]),
+    ]
 
 
 def _short(text: bytes, length: int = 40) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from constrain.cli.console import UNFINISHED, UsageError, fail
-from constrain.cli.sources import SourceOptions, with_source
+from constrain.cli.constraints import SourceOptions, with_source
 
 
 @with_source
@@ -36,7 +36,7 @@ def command(
         list[str] | None, typer.Option(help="End the text where this is first written; may be given several times.")
     ] = None,
     min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0,
-    close: Annotated[bool, typer.Option("--close", help="Always complete the text within --max-tokens.")] = False,
+    complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False,
     prefix: Annotated[str | None, typer.Option(help="What comes before the text in a member; see --suffix.")] = None,
     suffix: Annotated[
         str | None, typer.Option(help="Fill in the middle: prefix (or prompt), text and suffix are a member.")
@@ -50,12 +50,12 @@ def command(
     """Write text that obeys the constraint."""
     if stream and (n > 1 or as_json):
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
-    source = options.source()
+    constraint = options.constraint()
     loaded, tokenizer = load_model(model)
     import constrain
 
-    given = {"constraint": source, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
-    given |= {"stop": stop or None, "min_tokens": min_tokens, "close": close, "prefix": prefix, "suffix": suffix}
+    given = {"constraint": constraint, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
+    given |= {"stop": stop or None, "min_tokens": min_tokens, "complete": complete, "prefix": prefix, "suffix": suffix}
     given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
     if stream:
         results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given))]

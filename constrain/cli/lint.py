@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from constrain.cli.console import NOT_A_MEMBER, UsageError
-from constrain.cli.sources import format_of, read_grammar
+from constrain.cli.constraints import format_of, read_grammar
 
 DOUBTFUL = NOT_A_MEMBER
 
@@ -28,30 +28,30 @@ def command(
 
 
 def load(given: str, grammar_format: str | None, start: str | None, lexer: str) -> Any:
-    """The source of a grammar text. Raises UsageError, GrammarError."""
+    """The constraint of a grammar text. Raises UsageError, GrammarError."""
     import constrain
-    from constrain.grammar.source import GrammarText
+    from constrain.grammar_text.text import GrammarText
 
     text, name = read_grammar(given)
     kind = grammar_format or format_of(text, name)
     base = str(Path(name).parent) if name else None
-    source = constrain.grammar(text, format=cast(Any, kind), start=start, lexer=cast(Any, lexer), base=base)
-    if not isinstance(source, GrammarText):
+    constraint = constrain.grammar(text, format=cast(Any, kind), start=start, lexer=cast(Any, lexer), base=base)
+    if not isinstance(constraint, GrammarText):
         raise UsageError("this is no grammar text")
-    return source
+    return constraint
 
 
-def report(source: Any, seconds: float = 5.0) -> list[str]:
+def report(constraint: Any, seconds: float = 5.0) -> list[str]:
     """A line for each finding, and an example for an ambiguity."""
-    from constrain.grammar.lint import lint
-    from constrain.grammar.walk import reachable
-    from constrain.guided.shortest import least_texts
+    from constrain.cfg.transform.walk import reachable
+    from constrain.completion.shortest import least_texts
+    from constrain.grammar_text.lint import lint
 
     lines = []
-    for finding in lint(source, seconds=seconds):
+    for finding in lint(constraint, seconds=seconds):
         lines.append(f"{finding.kind}: {finding.message}")
         if finding.ambiguity is not None:
             least = least_texts(reachable(finding.ambiguity.rule, 1 << 30) or {})
             words = [least[symbol].decode(errors="replace") for symbol in finding.ambiguity.form]
-            lines.append(f"  for example: {(' ' if source.to_grammar().ignore else '').join(words)!r}")
+            lines.append(f"  for example: {(' ' if constraint.to_grammar().ignore else '').join(words)!r}")
     return lines

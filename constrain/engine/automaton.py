@@ -1,6 +1,6 @@
 """One arena a vocabulary: every constraint compiled for it shares lexer states, inside sets and equal nonterminals.
 
-The idea: `step(state, byte)` on integers answers everything (kernels/configurations.py); this room lays out the trie
+The idea: `step(state, byte)` on integers answers everything (kernels/parser); this room lays out the trie
 in the arena, turns symbols into records when a text first reaches them, and keeps memory bounded: over budget it
 forgets everything (`flush`, as RE2's lazy DFA does), `epoch` goes up, and each matcher finds its place again from its
 own bytes.
@@ -23,19 +23,21 @@ from numpy.typing import NDArray
 from constrain.automata.lower import lower, spelled
 from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
+from constrain.cfg.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
+from constrain.constraints.base import Constraint
+from constrain.engine.arena_image import arena_image, whole_class
 from constrain.engine.chains import make_places
-from constrain.engine.layout import layout, whole_class
-from constrain.engine.readers import Readers
+from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
-from constrain.grammar.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
-from constrain.grammar.source import Source
-from constrain.kernels import arena, chains, configurations, earley, expressions
+from constrain.kernels.lexer import expressions
+from constrain.kernels.parser import configurations, earley, object_rules
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
-REMEMBERED = 64  # sources that were asked for again: their grammars are kept for equal sources to come
-MAX_ASKED = 4096  # sources that are known to have been asked for
+REMEMBERED = 64  # constraints that were asked for again: their grammars are kept for equal constraints to come
+MAX_ASKED = 4096  # constraints that are known to have been asked for
 MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
 MAX_AT_HAND = 256
 MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
@@ -62,9 +64,9 @@ class TokenAutomaton(Store):
         self.eos_ids = vocabulary.eos_ids
         self.size = vocabulary.size
         self.epoch = 0
-        self.readers = Readers()
+        self.readers = ReaderCount()
         self._slices = [whole_class(piece) for piece in vocabulary.slices]
-        self._layout = layout(vocabulary)
+        self._layout = arena_image(vocabulary)
         size = self._layout.words.size
         budget = max(budget, 4 * size + (1 << 20))
         # All of the budget at once: pages that are never written cost nothing, and nothing is copied to grow.
@@ -82,14 +84,14 @@ class TokenAutomaton(Store):
         self._optionals: dict[int, int] = {}  # records of terminals -> of what may be one or nothing
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
-        self._owners: list[weakref.ref[Rules]] = []  # likewise
+        self._owners: list[weakref.ref[CompiledRules]] = []  # likewise
         self.punctuation: dict[Punctuation, list[int]] = {}  # words, as those of chains begin (chains.py)
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
-        self.shared = Rules(_NO_GRAMMAR, self.epoch)
+        self.shared = CompiledRules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
-        self._grammars: weakref.WeakValueDictionary[Source, Rules] = weakref.WeakValueDictionary()
-        self._asked: set[int] = set()  # hashes of sources
-        self._kept: dict[Source, Rules] = {}  # the latest is last
+        self._grammars: weakref.WeakValueDictionary[Constraint, CompiledRules] = weakref.WeakValueDictionary()
+        self._asked: set[int] = set()  # hashes of constraints
+        self._kept: dict[Constraint, CompiledRules] = {}  # the latest is last
         self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
         base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
@@ -146,29 +148,30 @@ class TokenAutomaton(Store):
                     self.rows.clear()
                 self.rows[configuration] = row, found
 
-    def rules_of(self, source: Source) -> Rules:
-        """The rules of a source; equal sources get the same ones, so that a repeated request finds its states made.
+    def rules_of(self, constraint: Constraint) -> CompiledRules:
+        """The rules of a constraint; equal constraints get the same ones, so that a repeated request finds its states
+        made.
 
-        They live as long as somebody uses them; those of a source that is asked for again are kept beyond that. Most
-        sources never come again, and keeping them would cost the collector of garbage more than they cost to make.
-        Raises what the source raises.
+        They live as long as somebody uses them; those of a constraint that is asked for again are kept beyond that.
+        Most constraints never come again, and keeping them would cost the collector of garbage more than they cost to
+        make. Raises what the constraint raises.
         """
         with self.lock:
-            known = self._grammars.get(source)
+            known = self._grammars.get(constraint)
             if known is None:
-                known = self._grammars[source] = Rules(source.to_grammar(), self.epoch)
-            if hash(source) in self._asked:
-                self._kept.pop(source, None)
-                self._kept[source] = known
+                known = self._grammars[constraint] = CompiledRules(constraint.to_grammar(), self.epoch)
+            if hash(constraint) in self._asked:
+                self._kept.pop(constraint, None)
+                self._kept[constraint] = known
                 if len(self._kept) > REMEMBERED:
                     del self._kept[next(iter(self._kept))]
             else:
                 if len(self._asked) >= MAX_ASKED:
                     self._asked.clear()
-                self._asked.add(hash(source))
+                self._asked.add(hash(constraint))
             return known
 
-    def start(self, rules: Rules) -> int:
+    def start(self, rules: CompiledRules) -> int:
         """The configuration before the first byte. The caller holds the lock."""
         rules.follow(self.epoch)
         whole = self.nonterminal(_WHOLE, self.shared)
@@ -198,7 +201,7 @@ class TokenAutomaton(Store):
 
     # -- symbols -> records --------------------------------------------------------------------------------------------
 
-    def symbol(self, symbol: Symbol, rules: Rules) -> int:
+    def symbol(self, symbol: Symbol, rules: CompiledRules) -> int:
         """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
         optional. rules: those that it stands in."""
         if isinstance(symbol, Nonterminal):
@@ -248,7 +251,7 @@ class TokenAutomaton(Store):
         rank = 2 * terminal.priority + terminal.literal
         return self.call(_intern4, arena.TERMINAL, expression, excluded, rank, after)
 
-    def nonterminal(self, nonterminal: Nonterminal, rules: Rules) -> int:
+    def nonterminal(self, nonterminal: Nonterminal, rules: CompiledRules) -> int:
         """The record of a nonterminal."""
         if nonterminal.shared:
             rules = self.shared
@@ -262,11 +265,11 @@ class TokenAutomaton(Store):
             rules.waiting[known] = nonterminal
         return known
 
-    def _new(self, name: str, rules: Rules, right_recursive: bool, watched: bool) -> int:
+    def _new(self, name: str, rules: CompiledRules, right_recursive: bool, watched: bool) -> int:
         """A record for a nonterminal."""
         return self.call(_new_nonterminal, self.number(name, rules), right_recursive, watched)
 
-    def number(self, name: str, rules: Rules) -> int:
+    def number(self, name: str, rules: CompiledRules) -> int:
         """A number for nonterminals of this name, of these rules."""
         self._names.append(name)
         self._owners.append(rules.reference)
@@ -335,11 +338,11 @@ class TokenAutomaton(Store):
         del rules.waiting[record]
         return begins
 
-    def waits(self, record: int, rules: Rules) -> bool:
+    def waits(self, record: int, rules: CompiledRules) -> bool:
         """Whether a nonterminal of these rules has no alternatives yet."""
         return record in rules.waiting or record in self.shared.waiting
 
-    def records(self, symbols: Sequence[Symbol], rules: Rules) -> list[int]:
+    def records(self, symbols: Sequence[Symbol], rules: CompiledRules) -> list[int]:
         """The records of symbols that stand in these rules. PERF: most are known."""
         at_hand, terminals = self._at_hand, self._terminals
         return [
@@ -350,7 +353,7 @@ class TokenAutomaton(Store):
         ]
 
 
-class Rules:
+class CompiledRules:
     """A grammar with the records of its nonterminals, as far as a text has reached them.
 
     records: by key, or by themselves where they have none. waiting: those whose alternatives were not asked for yet.
@@ -372,7 +375,7 @@ class Rules:
         """The record of a nonterminal that was made as a place of a chain, if it was."""
         place = nonterminal.place
         first = self.chains.get(place[0]) if place else None
-        return first + place[1] * chains.PLACE if first and place else None
+        return first + place[1] * object_rules.PLACE if first and place else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they are those of another epoch."""

@@ -1,6 +1,6 @@
 """Many matchers in one call: `fill_masks` and `advance_all`.
 
-The idea: of each matcher only its state is asked in Python; kernels do the rest (kernels/batch.py). Masks are found
+The idea: of each matcher only its state is asked in Python; kernels do the rest (kernels/masks). Masks are found
 under the automaton's lock; rows are written without it, by as many threads as the caller allows. An automaton that has
 to forget (`flush`) waits until nobody reads what was found in it (readers.py).
 Matchers may belong to several automata of one vocabulary. Each automaton has a lock of its own, so masks that are
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from constrain.engine.matcher import _STATE, WATCH, Matcher, Row, _row
 from constrain.errors import ConstrainError
-from constrain.kernels import arena, batch, masks
+from constrain.kernels.masks import batch, fill
+from constrain.kernels.records import arena
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
@@ -161,8 +162,8 @@ def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
         automaton.readers.leave()
     always = [m.compiled.always_guarded for m in matchers]
     for i in range(len(matchers)) if any(always) else np.flatnonzero(flags).tolist():
-        watched = always[i] or flags[i] & masks.IS_WATCHED
-        if states[i] and (watched or matchers[i].compiled.source.residual):
+        watched = always[i] or flags[i] & fill.IS_WATCHED
+        if states[i] and (watched or matchers[i].compiled.constraint.residual):
             matchers[i]._narrow(rows[places[i]], int(flags[i]))
     return True
 

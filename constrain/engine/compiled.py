@@ -5,35 +5,35 @@ from __future__ import annotations
 
 from typing import Any
 
+from constrain.constraints.base import Constraint
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError, UnsatisfiableError
-from constrain.grammar.source import Source
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 
 
 class CompiledConstraint:
-    """A source compiled for a vocabulary; immutable, shared between threads and requests.
+    """A constraint compiled for a vocabulary; immutable, shared between threads and requests.
 
-    source, vocabulary: what it was compiled from. guard: what is asked where the grammar says so; most have none.
-    report: one entry for each keyword of a schema — enforced, annotation or residual; empty for other sources.
+    constraint, vocabulary: what it was compiled from. guard: what is asked where the grammar says so; most have none.
+    report: one entry for each keyword of a schema — enforced, annotation or residual; empty for other constraints.
     """
 
-    def __init__(self, source: Source, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
-        self.source = source
+    def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
+        self.constraint = constraint
         self.vocabulary = vocabulary
         self.automaton = automaton
-        self.rules = automaton.rules_of(source)
-        self.guard = source.guard(vocabulary)
+        self.rules = automaton.rules_of(constraint)
+        self.guard = constraint.guard(vocabulary)
         self.always_guarded = self.guard is not None and self.guard.always
         self.known_start = (-1, 0)  # (epoch, configuration) as it was last found
         if automaton.attempt(self.start) == arena.NONE:
-            raise UnsatisfiableError("no text fulfils the constraint", place=repr(source))
+            raise UnsatisfiableError("no text fulfils the constraint", place=repr(constraint))
 
     @property
     def report(self) -> list[Any]:
-        return self.source.report
+        return self.constraint.report
 
     def start(self) -> int:
         """The configuration before the first byte, in the automaton's present epoch. The caller holds the lock."""
@@ -47,23 +47,33 @@ class CompiledConstraint:
         """A matcher at the beginning of the text."""
         return Matcher(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By constraint and vocabulary. Its states are made again, in the automaton that the vocabulary shares."""
+        return compile, (self.constraint, self.vocabulary)
+
+    def __copy__(self) -> CompiledConstraint:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledConstraint:
+        return self  # immutable, and made to be shared
+
     def __repr__(self) -> str:
-        return f"CompiledConstraint({self.source!r}, {self.vocabulary!r})"
+        return f"CompiledConstraint({self.constraint!r}, {self.vocabulary!r})"
 
 
 def compile(  # noqa: A001
-    source: Source, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None
+    constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None
 ) -> CompiledConstraint:
-    """Compile a source for a vocabulary.
+    """Compile a constraint for a vocabulary.
 
     automaton: where states are kept; by default the one shared by all constraints on the vocabulary (256 MiB at most).
         Give `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
-    Raises UnsatisfiableError if no text fulfils the source, LimitError, and what the source raises.
+    Raises UnsatisfiableError if no text fulfils the constraint, LimitError, and what the constraint raises.
     """
-    if not isinstance(source, Source):
+    if not isinstance(constraint, Constraint):
         raise ConstrainError(
-            f"compile() takes a source, not {type(source).__name__}",
+            f"compile() takes a constraint, not {type(constraint).__name__}",
             fix="wrap it: constrain.json_schema(...), .regex(...), .grammar(...) or .choices([...])",
         )
     if not isinstance(vocabulary, Vocabulary):
@@ -71,4 +81,4 @@ def compile(  # noqa: A001
             f"compile() takes a Vocabulary, not {type(vocabulary).__name__}",
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
-    return CompiledConstraint(source, vocabulary, automaton or TokenAutomaton.of(vocabulary))
+    return CompiledConstraint(constraint, vocabulary, automaton or TokenAutomaton.of(vocabulary))

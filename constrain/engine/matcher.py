@@ -1,8 +1,8 @@
 """A matcher follows one sequence: which tokens may come next, and whether the text so far is complete.
 
 The idea: its whole state is one integer, a configuration of the automaton; the history of those integers is all that
-`rollback` and `fork` need. Where the grammar asks for it (WATCH), the source's guard reads along and vetoes tokens;
-a text that is complete may still have to pass the source's check. Both are rare, and cost nothing elsewhere.
+`rollback` and `fork` need. Where the grammar asks for it (WATCH), the constraint's guard reads along and vetoes tokens;
+a text that is complete may still have to pass the constraint's check. Both are rare, and cost nothing elsewhere.
 Cost: `advance` a table look-up a byte; `fork` copies the history list.
 A matcher belongs to one thread at a time; any number of matchers may run in parallel on one compiled constraint.
 """
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.errors import ConstrainError
-from constrain.kernels import arena, configurations, masks
-from constrain.kernels.masks import fill_mask, known_mask
+from constrain.kernels.masks import fill
+from constrain.kernels.masks.fill import fill_mask, known_mask
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
@@ -51,7 +53,7 @@ class Matcher:
         self._states: list[int] = [start]  # the configuration before each step and after the last
         self._finished = False  # the last step was an EOS
         self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
-        self._passed = (-1, False)  # the source's check of the text: after how many steps, its verdict
+        self._passed = (-1, False)  # the constraint's check of the text: after how many steps, its verdict
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -126,6 +128,16 @@ class Matcher:
         copy._passed = self._passed
         return copy
 
+    def __copy__(self) -> Matcher:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Matcher:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By compiled constraint and steps, which are read again."""
+        return _reread, (self.compiled, self._steps)
+
     # -- asking --------------------------------------------------------------------------------------------------------
 
     def fill_mask(self, row: Row) -> None:
@@ -154,7 +166,7 @@ class Matcher:
                 except TypeError:  # no kernel takes the row: its flags or shape have changed since it was checked
                     row = _row(row, automaton.size)
         if found < 0:
-            found = self._ask(masks.fill_mask, row)
+            found = self._ask(fill.fill_mask, row)
         if found > 0 or self._always_guarded:
             self._narrow(row, found)
 
@@ -175,11 +187,11 @@ class Matcher:
             here = self._states[-1]
             words = find(here)
             row[: len(words)] = words
-            found = masks.IS_WATCHED if automaton.A[here + configurations.WATCHING] == 2 else 0
-            return found + (masks.IS_ACCEPTING if automaton.call(configurations.accepts, here) else 0)
+            found = fill.IS_WATCHED if automaton.A[here + configurations.WATCHING] == 2 else 0
+            return found + (fill.IS_ACCEPTING if automaton.call(configurations.accepts, here) else 0)
 
         found = automaton.attempt(operation)
-        if found & masks.IS_ACCEPTING:
+        if found & fill.IS_ACCEPTING:
             for token in self._eos_ids:
                 row[token >> 5] |= np.uint32(1 << (token & 31))
         if found or self._always_guarded:
@@ -198,7 +210,7 @@ class Matcher:
             return known[0]
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
         if not self._finished:
-            found = self._ask(masks.fill_mask, row)
+            found = self._ask(fill.fill_mask, row)
             if self._narrows(found):
                 self._narrow(row, found)
             else:
@@ -231,7 +243,7 @@ class Matcher:
         forced: list[int] = []
         fork = self.fork()
         while len(forced) < MAX_FORCED:
-            token = fork._ask(masks.forced_token)
+            token = fork._ask(fill.forced_token)
             if token < 0 or token in self._automaton.eos_ids:
                 break
             if not fork.advance(token):  # vetoed: a dead end
@@ -309,13 +321,13 @@ class Matcher:
         return after is not None
 
     def _passes(self) -> bool:
-        """Whether the text so far, which the grammar accepts, passes the source's check."""
-        source = self.compiled.source
-        if not source.residual:
+        """Whether the text so far, which the grammar accepts, passes the constraint's check."""
+        constraint = self.compiled.constraint
+        if not constraint.residual:
             return True
         if self._passed[0] != len(self._steps):
             try:
-                verdict = source.check(self.text.decode()) is None
+                verdict = constraint.check(self.text.decode()) is None
             except UnicodeDecodeError:
                 verdict = False
             self._passed = (len(self._steps), verdict)
@@ -326,16 +338,16 @@ class Matcher:
         compiled = self.compiled
         return bool(
             compiled.always_guarded
-            or (found & masks.IS_WATCHED and compiled.guard is not None)
-            or (found & masks.IS_ACCEPTING and compiled.source.residual)
+            or (found & fill.IS_WATCHED and compiled.guard is not None)
+            or (found & fill.IS_ACCEPTING and compiled.constraint.residual)
         )
 
     def _narrow(self, words: Row, found: int) -> None:
         """Take out of a mask what the guard vetoes, and the EOS if the text does not pass. found: see `fill_mask`."""
         guard = self.compiled.guard
-        if guard is not None and (found & masks.IS_WATCHED or guard.always):
+        if guard is not None and (found & fill.IS_WATCHED or guard.always):
             guard.veto(self._guard_state(), words)
-        if found & masks.IS_ACCEPTING and not self._passes():
+        if found & fill.IS_ACCEPTING and not self._passes():
             for token in self._automaton.eos_ids:
                 words[token >> 5] &= ~np.uint32(1 << (token & 31))
 
@@ -386,6 +398,18 @@ class Matcher:
         if not 0 <= token < self._automaton.size:
             raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.size} tokens")
         return token
+
+
+def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
+    """The matcher of a pickle."""
+    matcher = Matcher(compiled)
+    for step in steps:
+        taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
+        if not taken:
+            raise ConstrainError(
+                f"step {step!r} of a pickled matcher is not allowed any more", fix="use equal versions of constrain"
+            )
+    return matcher
 
 
 def _row(row: Row, size: int) -> Row:

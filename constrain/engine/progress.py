@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from constrain.engine.matcher import Matcher
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 Result = TypeVar("Result")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 
 
-class Readers:
+class ReaderCount:
     """Threads that read an arena without its lock; whoever is about to overwrite it waits for them.
 
     A reader enters while it holds the lock, and takes no lock before it leaves.

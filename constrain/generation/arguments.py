@@ -7,7 +7,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.hf.model import HFModel
-from constrain.sampling.job import Settings
+from constrain.sampling.core.job import Settings
 
 CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint")
 
@@ -30,38 +30,43 @@ def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) ->
 
 def check_request(n: Any, seed: Any, stream: Any) -> None:
     """The arguments that say how often and how; ConstrainError naming the argument and its value."""
-    _check_count("n", n)
+    if n is not None:
+        _check_count("n", n)
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise ConstrainError(f"seed must be an int or None, not {seed!r}")
-    if stream and n != 1:
+    if stream and n not in (None, 1):
         raise ConstrainError(
             f"stream=True gives one output, not n={n}", fix="call generate n times, or leave stream out"
         )
 
 
-def the_source(given: dict[str, Any]) -> Any:
-    """The source, or compiled constraint, that one of `CONSTRAINTS` describes; None if none is given.
+def the_constraint(given: dict[str, Any]) -> Any:
+    """The constraint, or compiled constraint, that one of `CONSTRAINTS` describes; None if none is given.
 
-    Raises ConstrainError when several are given, and what the source's own reader raises.
+    Raises ConstrainError when several are given, and what the constraint's own reader raises.
     """
     named = [name for name in CONSTRAINTS if given[name] is not None]
     if len(named) > 1:
         raise ConstrainError(
             f"generate takes one constraint, not {len(named)}: {', '.join(named)}",
-            fix="combine sources with & or |, and pass the result as constraint=",
+            fix="combine constraints with & or |, and pass the result as constraint=",
         )
     if not named:
         return None
     value = given[named[0]]
-    from constrain.grammar import source as sources
-
     match named[0]:
         case "regex":
-            return sources.regex(value)
+            from constrain.constraints.regular import regex
+
+            return regex(value)
         case "grammar":
-            return sources.grammar(value)
+            from constrain.grammar_text.text import grammar
+
+            return grammar(value)
         case "choices":
-            return sources.choices(value)
+            from constrain.constraints.regular import choices
+
+            return choices(value)
         case "constraint":
             return _checked(value)
         case _:  # schema, type
@@ -73,26 +78,26 @@ def the_source(given: dict[str, Any]) -> Any:
 def _checked(value: Any) -> Any:
     if not hasattr(value, "matcher") and not hasattr(value, "to_grammar"):
         raise ConstrainError(
-            f"constraint is {type(value).__name__}, neither a source nor a compiled constraint",
+            f"constraint is {type(value).__name__}, neither a constraint nor a compiled constraint",
             fix="pass a dict as schema=, a pattern as regex=, or what constrain.compile(...) returned as constraint=",
         )
     return value
 
 
-def compile_for(source: Any, handle: HFModel) -> Any:
+def compile_for(constraint: Any, handle: HFModel) -> Any:
     """The compiled constraint for a model. Raises ConstrainError: compiled for another vocabulary."""
-    if not hasattr(source, "matcher"):
+    if not hasattr(constraint, "matcher"):
         from constrain.engine import compile as compile_source
 
-        return compile_source(source, handle.vocabulary)
-    size = source.vocabulary.size
+        return compile_source(constraint, handle.vocabulary)
+    size = constraint.vocabulary.size
     if size > handle.width:
         raise ConstrainError(
             f"the model gives {handle.width} logits for a vocabulary of {size} tokens",
             fix="compile the constraint for a Vocabulary of the model's own tokenizer",
         )
-    _check_same_tokens(source.vocabulary, handle)
-    return source
+    _check_same_tokens(constraint.vocabulary, handle)
+    return constraint
 
 
 def _check_same_tokens(vocabulary: Any, handle: HFModel) -> None:

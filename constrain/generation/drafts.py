@@ -12,14 +12,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from constrain.constraints.regular import Choices
+from constrain.constraints.union import Union
 from constrain.errors import ConstrainError
 from constrain.generation.prompts import tokenize
-from constrain.grammar.source import Choices, Union
 from constrain.hf.model import HFModel
-from constrain.sampling.faithful import Faithful
-from constrain.sampling.lcd import lcd
-from constrain.sampling.mcmc import MCMC
-from constrain.sampling.sir import SIR
+from constrain.sampling.methods.faithful import Faithful
+from constrain.sampling.methods.lcd import lcd
+from constrain.sampling.methods.mcmc import MCMC
+from constrain.sampling.methods.sir import SIR
 from constrain.speculative import AUTO, NAMED, Drafter, Model, Speculation, Translated, drafter_named
 from constrain.speculative.drafters.forced import longest_match
 
@@ -61,9 +62,9 @@ def check_draft(draft: Any, method: Any) -> None:
             )
 
 
-def speculation_of(draft: Any, handle: HFModel, source: Any) -> Speculation:
+def speculation_of(draft: Any, handle: HFModel, constraint: Any) -> Speculation:
     """The method of a checked `draft`. Raises ConstrainError: an unknown name, or a model whose tokens are unknown."""
-    setting: dict[str, Any] = {"hints": hints_of(source, handle), "encode": encoder(handle)}
+    setting: dict[str, Any] = {"hints": hints_of(constraint, handle), "encode": encoder(handle)}
     if isinstance(draft, Speculation):
         return draft.with_setting(**setting)
     drafters: list[Drafter] = []
@@ -107,10 +108,10 @@ def _speaks_alike(drafter: HFModel, handle: HFModel) -> bool:
     return all(theirs == ours for theirs, ours in pairs if theirs is not None and ours is not None)
 
 
-def hints_of(source: Any, handle: HFModel) -> list[list[int]]:
+def hints_of(constraint: Any, handle: HFModel) -> list[list[int]]:
     """Texts that outputs are likely to repeat, as token ids: the schema's keys and values; the choices."""
     texts: list[str] = []
-    pending = [source]
+    pending = [constraint]
     while pending:
         each = pending.pop()
         if isinstance(each, Union):

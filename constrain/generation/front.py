@@ -4,60 +4,267 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
 
+from constrain.constraints.base import Constraint
+from constrain.constraints.regular import regex as regex_source
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import check_request, check_settings, compile_for, the_source
+from constrain.generation.arguments import check_request, check_settings, compile_for, the_constraint
 from constrain.generation.drafts import check_draft, speculation_of
 from constrain.generation.prompts import read_prompts
-from constrain.generation.result import Generations, Stream
+from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
 from constrain.generation.shaping import between_texts, check_limits, ending_at
-from constrain.grammar.source import regex as regex_source
+from constrain.generation.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
 from constrain.hf.model import HFModel
-from constrain.sampling.job import Clock
-from constrain.sampling.lcd import lcd
-from constrain.sampling.methods import method_of
+from constrain.sampling.core.job import Clock
+from constrain.sampling.methods.lcd import lcd
+from constrain.sampling.methods.table import Method, method_of
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
 ANYTHING = regex_source(r"(?s:.*)")
 
 
+@overload
 def generate(
-    model: Any,
-    prompt: Any,
+    model: ModelLike,
+    prompt: Prompt,
     *,
-    schema: Any = None,
+    type: type[T] | TypeAdapter[T],
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    type: Any = None,  # noqa: A002  (the public name)
-    constraint: Any = None,
-    tokenizer: Any = None,
-    method: Any = "lcd",
-    n: int = 1,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[None]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[Any]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: None = None,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: None = None,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[None]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: None = None,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[Any]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[None]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[Any]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[T]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[None]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: None = None,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[Any]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    type: type[T] | TypeAdapter[T],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[T]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[None]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
+    schema: object = None,
+    type: object = None,
+    constraint: Constraint | Compiled | None = None,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[Any]]: ...
+
+
+def generate(
+    model: ModelLike,
+    prompt: Prompt | Prompts,
+    *,
+    schema: object = None,
+    regex: str | None = None,
+    grammar: str | None = None,
+    choices: Sequence[str] | None = None,
+    type: object = None,  # noqa: A002  (the public name)
+    constraint: Constraint | Compiled | None = None,
+    tokenizer: object = None,
+    method: str | Method = "lcd",
+    n: int | None = None,
     max_tokens: int = 512,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
     seed: int | None = None,
-    draft: Any = None,
+    draft: DraftLike | Sequence[DraftLike] | None = None,
     stream: bool = False,
     healing: bool = False,
     stop: str | Sequence[str] | None = None,
     min_tokens: int = 0,
-    close: bool = False,
+    complete: bool = False,
     prefix: str | None = None,
     suffix: str | None = None,
-) -> Any:
+) -> Generation[Any] | list[Generation[Any]] | Generations[Any] | list[Generations[Any]] | Stream[Any]:
     """Text of a model that obeys a constraint.
 
     model: a causal model of transformers, or its name (loaded once, then kept), or `constrain.reference.load()`.
     prompt: a str, chat messages (list of dicts; rendered by the tokenizer's template), token ids, or a list of such.
     schema, regex, grammar, choices, type, constraint: at most one. `schema` and `type` take whatever
-      `constrain.json_schema` takes, `constraint` a source or what `constrain.compile` returned. With none of them the
-      model is sampled as it is, for comparison.
+      `constrain.json_schema` takes, `constraint` a constraint or what `constrain.compile` returned. With none of them
+      the model is sampled as it is, for comparison.
     tokenizer: of transformers; found by the model's name when left out.
     method: what is sampled: a name, or an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is masked
       decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says which.
@@ -77,10 +284,11 @@ def generate(
     healing: take the last token of the prompt back and let the model write its bytes again, merged with what follows if
       it likes; `text` does not repeat them. Changes what is sampled, see `constrain.generation.healing`.
     stop: a text or several: the output ends where the first of them is complete, as a part of the language
-      (`constrain.guided.stopping`). `text` leaves it out, `tokens` has it, `stats.stop` names it.
+      (`constrain.derived.stopping`). `text` leaves it out, `tokens` has it, `stats.stop` names it.
     min_tokens: at least so many tokens, EOS included, where the constraint lets a text go on.
-    close: the output is always complete in time: a token is allowed only if the text can still be completed with the
-      tokens that are left (`constrain.guided.closing`). ConstrainError if `max_tokens` is too small from the start.
+    complete: the output is always complete in time: a token is allowed only if the text can still be completed with the
+      tokens that are left (`constrain.completion.length_budget`). ConstrainError if `max_tokens` is too small from the
+      start.
     prefix, suffix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` that of the
       whole (`constrain.between`). Where only `suffix` is given, the prompt is the prefix; it is a str then.
 
@@ -91,34 +299,36 @@ def generate(
     start = time.perf_counter()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
     check_request(n, seed, stream)
-    limits = check_limits(min_tokens, settings.max_tokens, close, healing)
+    limits = check_limits(min_tokens, settings.max_tokens, complete, healing)
     chosen = method_of(method)
     check_draft(draft, chosen)
     names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
-    source = the_source({**names, "constraint": constraint})
-    source = between_texts(source, prompt, prefix, suffix)
+    constraint = the_constraint({**names, "constraint": constraint})
+    constraint = between_texts(constraint, prompt, prefix, suffix)
     handle = HFModel.of(model, tokenizer)
     prompts, single = read_prompts(prompt, handle)
     if stream and not single:
         raise ConstrainError(
             f"stream=True takes one prompt, not a list of {len(prompts)}", fix="call generate once for each prompt"
         )
-    source = ANYTHING if source is None and (healing or limits or stop is not None) else source
-    source = source if stop is None else ending_at(source, stop)
+    constraint = ANYTHING if constraint is None and (healing or limits or stop is not None) else constraint
+    constraint = constraint if stop is None else ending_at(constraint, stop)
     clock = Clock()
     with clock.stage("compile"):
-        compiled = None if source is None else compile_for(source, handle)
-    speculation = None if draft is None else speculation_of(draft, handle, getattr(source, "source", source))
+        compiled = None if constraint is None else compile_for(constraint, handle)
+    speculation = (
+        None if draft is None else speculation_of(draft, handle, getattr(constraint, "constraint", constraint))
+    )
     if speculation is not None and chosen is lcd:
         chosen = speculation
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in prompts for _ in range(n)]
-    run = Run(handle, rows, compiled, source, settings, chosen, seed, clock, start, healing, limits, speculation)
+    rows = [ids for ids in prompts for _ in range(1 if n is None else n)]
+    run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()
-    if n == 1:
+    if n is None:
         return outputs[0] if single else outputs
     groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
     return groups[0] if single else groups

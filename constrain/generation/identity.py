@@ -1,8 +1,9 @@
 """What tells one constraint from another, in this process and the next: a key for `constrain.sampling.Memory`.
 
-The idea: a source is a plain description, so its parts can be written down and hashed. Order counts in a schema (keys
-come in its order). What only parses the finished text is left out: it does not change a mask.
-Limit: sources with parts of unknown kinds — a registry of remote schemas, a source class of one's own — have no key.
+The idea: a constraint is a plain description, so its parts can be written down and hashed. Order counts in a schema
+(keys come in its order). What only parses the finished text is left out: it does not change a mask.
+Limit: constraints with parts of unknown kinds — a registry of remote schemas, a constraint class of one's own — have no
+key.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-AFTERWARDS = {"given", "parse_with", "budget"}  # fields of a schema source that say nothing of its language
+AFTERWARDS = {"given", "parse_with", "limits"}  # fields of a schema constraint that say nothing of its language
 
 
-def key_of(source: Any, vocabulary: Any) -> str:
-    """The key of a source on a vocabulary; "" if it has none."""
+def key_of(constraint: Any, vocabulary: Any) -> str:
+    """The key of a constraint on a vocabulary; "" if it has none."""
     try:
-        described = json.dumps(_described(source))
+        described = json.dumps(_described(constraint))
     except TypeError:
         return ""
     return hashlib.sha256(f"{getattr(vocabulary, 'key', '')} {described}".encode()).hexdigest()

@@ -6,12 +6,12 @@ import time
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import CONSTRAINTS, check_request, check_settings, compile_for, the_source
+from constrain.generation.arguments import CONSTRAINTS, check_request, check_settings, compile_for, the_constraint
 from constrain.generation.prompts import read_prompts
 from constrain.generation.run import Run
 from constrain.hf.model import HFModel
-from constrain.sampling.job import Clock, Job
-from constrain.sampling.lcd import lcd
+from constrain.sampling.core.job import Clock, Job
+from constrain.sampling.methods.lcd import lcd
 
 
 def make_job(
@@ -37,9 +37,9 @@ def make_job(
         raise ConstrainError(f"make_job has no argument {unknown[0]!r}", fix=f"name one of: {', '.join(CONSTRAINTS)}")
     settings = check_settings(max_tokens, temperature, top_k, top_p)
     check_request(n, seed, False)
-    source = the_source({name: constraint.get(name) for name in CONSTRAINTS})
+    constraint = the_constraint({name: constraint.get(name) for name in CONSTRAINTS})
     handle = HFModel.of(model, tokenizer)
     prompts, _ = read_prompts(prompt, handle)
-    compiled = None if source is None else compile_for(source, handle)
+    compiled = None if constraint is None else compile_for(constraint, handle)
     rows = [ids for ids in prompts for _ in range(n)]
-    return Run(handle, rows, compiled, source, settings, lcd, seed, Clock(), time.perf_counter()).job(with_key=True)
+    return Run(handle, rows, compiled, constraint, settings, lcd, seed, Clock(), time.perf_counter()).job(with_key=True)

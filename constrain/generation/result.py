@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
-from constrain.sampling.diagnostics import Diagnostics, diagnose, normalised
-from constrain.sampling.job import DraftCount, FinishReason, TokenRecord
+from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
+from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=Any)  # of `value`; a bare `Generation` is a `Generation[Any]`
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 @dataclass
@@ -47,7 +56,7 @@ class Stats:
 
 
 @dataclass
-class Generation:
+class Generation(Generic[T]):
     """One output.
 
     text: without EOS and other special tokens. tokens: their ids, EOS included when it was taken.
@@ -61,7 +70,7 @@ class Generation:
       prefix; "dead_end" — nothing valid could be completed: no allowed token had any probability, or the output failed
       a residual check as often as allowed; "budget" — the method gave up after as many attempts as it may make.
     fault: what the residual check said, if it failed.
-    trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.step`).
+    trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.core.step`).
     log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
     evidence_bounds: proven (lower, upper) bounds on that log. tv_bound: a proven bound on the total variation distance
       between the law of this output and the target; 0 for exact methods. None where nothing is proven.
@@ -70,7 +79,7 @@ class Generation:
 
     text: str
     tokens: list[int]
-    value: Any
+    value: T | None
     logprob: float
     log_weight: float
     finish_reason: FinishReason
@@ -80,7 +89,7 @@ class Generation:
     log_evidence: float | None = None
     evidence_bounds: tuple[float, float] | None = None
     tv_bound: float | None = None
-    population: list[Generation] = field(default_factory=list, repr=False)
+    population: list[Generation[T]] = field(default_factory=list, repr=False)
 
     @property
     def weights(self) -> list[float]:
@@ -89,7 +98,7 @@ class Generation:
         return normalised([member.log_weight for member in members])
 
 
-class Generations(list[Generation]):
+class Generations(list[Generation[T]], Generic[T]):
     """Several outputs for one prompt: a list that knows how its outputs are weighted."""
 
     @property
@@ -109,15 +118,15 @@ class Generations(list[Generation]):
         return diagnose(self)
 
 
-class Stream:
+class Stream(Generic[T]):
     """Pieces of text as they are written; `result` is the whole, once the pieces have been read.
 
     Asking for `result` earlier runs to the end. Pieces never split a character.
     """
 
-    def __init__(self, pieces: Generator[str, None, Generation]) -> None:
+    def __init__(self, pieces: Generator[str, None, Generation[T]]) -> None:
         self._pieces = pieces
-        self._result: Generation | None = None
+        self._result: Generation[T] | None = None
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -131,7 +140,7 @@ class Stream:
             raise StopIteration from None
 
     @property
-    def result(self) -> Generation:
+    def result(self) -> Generation[T]:
         """The generation that the pieces add up to."""
         for _ in self:
             pass

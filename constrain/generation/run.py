@@ -18,19 +18,19 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from constrain.completion.length_budget import LengthBudget
+from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
 from constrain.errors import ConstrainError
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
-from constrain.generation.shaping import Limits
+from constrain.generation.shaping import LengthLimits
 from constrain.generation.verdict import verdict
-from constrain.guided.closing import Closing
-from constrain.guided.stopping import Stopped
 from constrain.hf.model import HFModel
-from constrain.sampling.draw import TorchDraw
-from constrain.sampling.job import Clock, DraftCount, Job, Sample, Settings, fill_one_by_one
-from constrain.sampling.methods import Method
+from constrain.sampling.core.draw import TorchDraw
+from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, fill_one_by_one
+from constrain.sampling.methods.table import Method
 from constrain.speculative.decode import Speculation
 
 RETRIES = 8
@@ -40,7 +40,7 @@ RETRIES = 8
 class Run:
     """A checked request, one row for each output.
 
-    compiled, source: None when unconstrained; `source` may be the compiled constraint itself.
+    compiled, constraint: None when unconstrained; `constraint` may be the compiled constraint itself.
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
     speculation: how methods that are built on masked decoding use drafts; None: they do not
     healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
@@ -50,25 +50,25 @@ class Run:
     handle: HFModel
     prompts: Sequence[list[int]]
     compiled: Any
-    source: Any
+    constraint: Any
     settings: Settings
     method: Method
     seed: int
     clock: Clock
     start: float
     healing: bool = False
-    limits: Limits | None = None
+    limits: LengthLimits | None = None
     speculation: Speculation | None = None
     stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
         self.vocabulary = self.handle.vocabulary if self.compiled is None else self.compiled.vocabulary
-        self.source = getattr(self.source, "source", self.source)  # a compiled constraint knows what it came from
+        self.constraint = getattr(self.constraint, "constraint", self.constraint)
         self.draw = TorchDraw(self.seed)
         self.healer = Healing(self.vocabulary)
         cut = [self.healer.cut(prompt) if self.healing else (prompt, b"") for prompt in self.prompts]
         self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
-        self.closing = None if self.limits is None else _closing(self.compiled, self.limits)
+        self.length_budget = None if self.limits is None else _length_budget(self.compiled, self.limits)
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
 
     def complete(self) -> list[Generation]:
@@ -100,7 +100,7 @@ class Run:
         written = 0
         skipped = len(self.begins[0])
         held = ""  # what may turn out to be a stop sequence
-        hold = max(map(len, self.source.stops)) if isinstance(self.source, Stopped) else 0
+        hold = max(map(len, self.constraint.stops)) if isinstance(self.constraint, Stopped) else 0
         while True:
             try:
                 _, tokens = next(method)
@@ -143,14 +143,14 @@ class Run:
         )
 
     def _matcher(self, row: int) -> Any:
-        if self.closing is not None and self.limits is not None:
+        if self.length_budget is not None and self.limits is not None:
             room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
-            return self.closing.matcher(self.limits.least, int(min(self.settings.max_tokens, room)))
+            return self.length_budget.matcher(self.limits.least, int(min(self.settings.max_tokens, room)))
         return self.healer.matcher(self.compiled.matcher(), self.begins[row])
 
     def _key(self) -> str:
         """What tells the constraint from others, "" when nobody can say."""
-        key = key_of(self.source, self.vocabulary)
+        key = key_of(self.constraint, self.vocabulary)
         return key and key + getattr(self.compiled, "identity", "")
 
     def _finish(self, row: int, sample: Sample) -> Generation:
@@ -171,8 +171,8 @@ class Run:
     def _checked(self, sample: Sample, stats: Stats, skipped: int) -> Generation:
         """skipped: bytes at the beginning that end the prompt."""
         whole = text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
-        if isinstance(self.source, Stopped) and sample.finish_reason == "stop":
-            text, stats.stop = self.source.cut(whole)
+        if isinstance(self.constraint, Stopped) and sample.finish_reason == "stop":
+            text, stats.stop = self.constraint.cut(whole)
         output = Generation(
             text=text,
             tokens=sample.tokens,
@@ -187,9 +187,9 @@ class Run:
             tv_bound=sample.tv_bound,
             population=[self._checked(each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population],
         )
-        if sample.finish_reason != "stop" or self.source is None:
+        if sample.finish_reason != "stop" or self.constraint is None:
             return output
-        value, fault = verdict(self.source, whole, self.vocabulary)
+        value, fault = verdict(self.constraint, whole, self.vocabulary)
         if fault is None:
             return replace(output, value=value)
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
@@ -198,11 +198,11 @@ class Run:
         self.clock.seconds["total"] = time.perf_counter() - self.start
 
 
-def _closing(compiled: Any, limits: Limits) -> Closing:
+def _length_budget(compiled: Any, limits: LengthLimits) -> LengthBudget:
     """What keeps the limits. Raises LimitError; ConstrainError for a constraint of another make."""
     if not isinstance(compiled, CompiledConstraint):
-        raise ConstrainError("close and min_tokens need a constraint of this library", fix="pass a source")
-    return Closing(compiled, close=limits.close)
+        raise ConstrainError("complete and min_tokens need a constraint of this library", fix="pass a constraint")
+    return LengthBudget(compiled, complete=limits.complete)
 
 
 def _mask_filler(compiled: Any) -> Any:

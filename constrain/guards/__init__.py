@@ -1,6 +1,6 @@
 """Guards: what a grammar cannot remember. A guard reads the text beside the automaton and vetoes tokens.
 
-A source may have a `guard`. Its grammar marks the nonterminals inside which the guard has something to say
+A constraint may have a `guard`. Its grammar marks the nonterminals inside which the guard has something to say
 (`Nonterminal.watched`): elsewhere it is not asked, and costs nothing. A guard's states are immutable, so forks and
 rollbacks are free here too.
 

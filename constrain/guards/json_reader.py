@@ -30,7 +30,7 @@ _RUN = re.compile(rb'[^"\\]*')
 _SCALAR = re.compile(rb"[^\s,\]}]*")
 
 
-class Place(Protocol):
+class WatchedPlace(Protocol):
     """What a schema says about the values at one place of a text."""
 
     @property
@@ -39,8 +39,8 @@ class Place(Protocol):
     @property
     def repeats(self) -> bool: ...  # equal items are asked for
 
-    def item(self, i: int) -> Place | None: ...
-    def member(self, name: str) -> Place | None: ...
+    def item(self, i: int) -> WatchedPlace | None: ...
+    def member(self, name: str) -> WatchedPlace | None: ...
 
 
 class Parts:
@@ -53,7 +53,7 @@ class Parts:
         self.before = before
 
 
-class Frame(NamedTuple):
+class OpenContainer(NamedTuple):
     """An open container.
 
     is_object; place: what is known of it (None: nothing that matters). seen: the names of an object; the keys of the
@@ -62,7 +62,7 @@ class Frame(NamedTuple):
     """
 
     is_object: bool
-    place: Place | None
+    place: WatchedPlace | None
     seen: Seen | None
     keyed: bool
     name: str | None = None
@@ -82,20 +82,20 @@ class Frame(NamedTuple):
 Stack = tuple[Any, ...] | None  # (frame, stack below)
 
 
-class State(NamedTuple):
+class JsonState(NamedTuple):
     """Where a text is; see above. root: what is known of the whole value."""
 
     mode: int
     stack: Stack
     raw: bytes
-    root: Place | None
+    root: WatchedPlace | None
 
 
 class Repeated(Exception):
     """A name or an item occurs twice, or, where some item has to, none does."""
 
 
-def read(state: State, text: bytes) -> State:
+def read(state: JsonState, text: bytes) -> JsonState:
     """The state after more text. Raises Repeated."""
     mode, stack, raw, root = state
     i, n = 0, len(text)
@@ -148,7 +148,7 @@ def read(state: State, text: bytes) -> State:
             i += 1
         else:
             mode = SCALAR
-    return State(mode, stack, raw, root)
+    return JsonState(mode, stack, raw, root)
 
 
 def _end(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
@@ -168,19 +168,19 @@ def _is_escaped(raw: bytes) -> bool:
     return (len(raw) - len(raw.rstrip(b"\\"))) % 2 == 1
 
 
-def _opened(stack: Stack, root: Place | None, is_object: bool) -> Frame:
+def _opened(stack: Stack, root: WatchedPlace | None, is_object: bool) -> OpenContainer:
     """The frame of a container that begins."""
     if stack is None:
         place, keyed = root, False
     else:
-        outer: Frame = stack[0]
+        outer: OpenContainer = stack[0]
         keyed = outer.keyed or outer.compares
         if outer.place is None:
             place = None
         else:
             place = outer.place.member(outer.name or "") if outer.is_object else outer.place.item(outer.size)
     watched = is_object or (place is not None and (place.unique or place.repeats))
-    return Frame(is_object, place, Seen() if watched else None, keyed)
+    return OpenContainer(is_object, place, Seen() if watched else None, keyed)
 
 
 def _refuse_repeated(stack: Stack, word: bytes) -> None:
@@ -196,7 +196,7 @@ def _named(stack: Any, name: str) -> Stack:
         raise Repeated(name)
     # PERF: `_replace` takes three times as long, here and below
     is_object, place, seen, keyed, _, size, parts, repeated = frame
-    return Frame(is_object, place, seen.add(name), keyed, name, size, parts, repeated), below
+    return OpenContainer(is_object, place, seen.add(name), keyed, name, size, parts, repeated), below
 
 
 def _completed(stack: Stack, key: Any) -> Stack:
@@ -206,7 +206,7 @@ def _completed(stack: Stack, key: Any) -> Stack:
     frame, below = stack
     if frame.is_object:
         parts = Parts((frame.name, key()), frame.parts) if frame.keyed else None
-        return Frame(True, frame.place, frame.seen, frame.keyed, None, frame.size, parts, frame.repeated), below
+        return OpenContainer(True, frame.place, frame.seen, frame.keyed, None, frame.size, parts, frame.repeated), below
     made = key() if frame.keyed or frame.compares else None
     seen, repeated = frame.seen, frame.repeated
     if seen is not None and made in seen:
@@ -216,7 +216,7 @@ def _completed(stack: Stack, key: Any) -> Stack:
     elif seen is not None:
         seen = seen.add(made)
     parts = Parts(made, frame.parts) if frame.keyed else None
-    return Frame(False, frame.place, seen, frame.keyed, frame.name, frame.size + 1, parts, repeated), below
+    return OpenContainer(False, frame.place, seen, frame.keyed, frame.name, frame.size + 1, parts, repeated), below
 
 
 # ----------------------------------------------------------------------------------------------------------- keys
@@ -238,7 +238,7 @@ def key_of_scalar(raw: bytes) -> Hashable:
         return "number", raw
 
 
-def key_of_container(frame: Frame) -> Hashable:
+def key_of_container(frame: OpenContainer) -> Hashable:
     """The key of a container that is complete: the order of members does not count."""
     if not frame.keyed:
         return None

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from constrain.guards import Guard
 from constrain.guards.json_reader import AFTER, SCALAR
-from constrain.guards.json_reader import State as Read
-from constrain.guards.repeats import Repeats, Tables
+from constrain.guards.json_reader import JsonState as Read
+from constrain.guards.repeats import Repeats, TokenTables
 from constrain.vocab.vocabulary import Vocabulary
 
 FREE, INSIDE, BEHIND, LOST = range(4)
 SPACE = b" \t\n\r"
 
 
-class Piece(NamedTuple):
+class GuardedPiece(NamedTuple):
     """What a trigger begins. guard: None if it has none."""
 
     start: bytes
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
     stop: bytes
 
 
-class State(NamedTuple):
+class PiecesState(NamedTuple):
     """Where a text is.
 
     mode: FREE: in free text, `tail` is its end. INSIDE: in a piece, whose guard is in the state `inner`. BEHIND: a
@@ -50,19 +50,19 @@ class State(NamedTuple):
 class Pieces:
     """The guard (see `guards.Guard`). No start holds another one."""
 
-    def __init__(self, pieces: Sequence[Piece], vocabulary: Vocabulary) -> None:
+    def __init__(self, pieces: Sequence[GuardedPiece], vocabulary: Vocabulary) -> None:
         self.pieces = pieces
         self.longest = max(len(piece.start) for piece in pieces)
-        self.tables = Tables.of(vocabulary)
+        self.tables = TokenTables.of(vocabulary)
         self.always = self.tables.doubles.ids.size > 0
 
-    def start(self) -> State:
+    def start(self) -> PiecesState:
         """Nothing was read."""
-        return State(FREE)
+        return PiecesState(FREE)
 
-    def step(self, state: Hashable, text: bytes) -> State | None:
+    def step(self, state: Hashable, text: bytes) -> PiecesState | None:
         """See `Guard`."""
-        here: State | None = cast(State, state)
+        here: PiecesState | None = cast(PiecesState, state)
         while text and here is not None:
             if here.mode == FREE:
                 here, text = self._free(here, text)
@@ -74,19 +74,19 @@ class Pieces:
                 break
         return here
 
-    def _free(self, here: State, text: bytes) -> tuple[State, bytes]:
+    def _free(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
         """The state at the end of the free text, and what is still to be read."""
         text = here.tail + text
         ends = [(at + len(each.start), i) for i, each in enumerate(self.pieces) if (at := text.find(each.start)) >= 0]
         if not ends:
-            return State(FREE, text[len(text) - self.longest + 1 :] if len(text) >= self.longest else text), b""
+            return PiecesState(FREE, text[len(text) - self.longest + 1 :] if len(text) >= self.longest else text), b""
         end, i = min(ends)
         guard = self.pieces[i].guard
         if not isinstance(guard, Repeats):
-            return State(LOST), b""
-        return State(INSIDE, b"", i, guard.start()), text[end:]
+            return PiecesState(LOST), b""
+        return PiecesState(INSIDE, b"", i, guard.start()), text[end:]
 
-    def _inside(self, here: State, text: bytes) -> tuple[State | None, bytes]:
+    def _inside(self, here: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
         """The same of a piece; None: its guard vetoes the text."""
         guard = cast(Repeats, self.pieces[here.piece].guard)
         after = guard.step(here.inner, text)
@@ -100,22 +100,22 @@ class Pieces:
             if read.stack is None and read.mode == SCALAR:
                 break
             if read.stack is None and read.mode == AFTER:
-                return State(BEHIND, b"", here.piece), text[i + 1 :]
-        return State(LOST), b""
+                return PiecesState(BEHIND, b"", here.piece), text[i + 1 :]
+        return PiecesState(LOST), b""
 
-    def _behind(self, here: State, text: bytes) -> tuple[State, bytes]:
+    def _behind(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
         """The same of the stop, before which white space may stand."""
         stop = self.pieces[here.piece].stop.lstrip(SPACE)
         if not stop:
-            return State(LOST), b""
+            return PiecesState(LOST), b""
         text = (here.tail + text).lstrip(SPACE)
         if len(text) < len(stop):
             return here._replace(tail=text), b""
-        return State(FREE), text[len(stop) :]
+        return PiecesState(FREE), text[len(stop) :]
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
         """See `Guard`."""
-        here = cast(State, state)
+        here = cast(PiecesState, state)
         if here.mode == INSIDE:
             cast(Repeats, self.pieces[here.piece].guard).veto(here.inner, row)
         if here.mode != LOST:  # tokens that begin a piece, and repeat something in it

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from constrain.errors import UnsatisfiableError
 from constrain.guards import Guard
-from constrain.guards.repeats import Tables
+from constrain.guards.repeats import TokenTables
 from constrain.vocab.vocabulary import Vocabulary
 
 
-class State(NamedTuple):
+class PrefixState(NamedTuple):
     """text: what was read, until it is known which of the texts it begins with. guard: then whose turn it is, with its
     state; None: nobody's."""
 
@@ -36,15 +36,15 @@ class Prefixed:
     def __init__(self, texts: Sequence[tuple[bytes, Guard | None]], vocabulary: Vocabulary) -> None:
         self.texts = texts
         self.always = any(guard is not None and guard.always for _, guard in texts)
-        self.tables = Tables.of(vocabulary)
+        self.tables = TokenTables.of(vocabulary)
 
-    def start(self) -> State:
+    def start(self) -> PrefixState:
         """Nothing was read."""
-        return self._begun(b"") or State(b"")
+        return self._begun(b"") or PrefixState(b"")
 
-    def step(self, state: Hashable, text: bytes) -> State | None:
+    def step(self, state: Hashable, text: bytes) -> PrefixState | None:
         """See `Guard`."""
-        here = cast(State, state)
+        here = cast(PrefixState, state)
         if here.known:
             if here.guard is None:
                 return here
@@ -52,19 +52,19 @@ class Prefixed:
             return None if inner is None else here._replace(inner=inner)
         return self._begun(here.text + text)
 
-    def _begun(self, text: bytes) -> State | None:
+    def _begun(self, text: bytes) -> PrefixState | None:
         """The state after a text from the start; None: vetoed."""
         for fixed, guard in self.texts:
             if text.startswith(fixed):
                 if guard is None:
-                    return State(b"", True)
+                    return PrefixState(b"", True)
                 inner = guard.step(guard.start(), text[len(fixed) :])
-                return None if inner is None else State(b"", True, guard, inner)
-        return State(text)
+                return None if inner is None else PrefixState(b"", True, guard, inner)
+        return PrefixState(text)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
         """See `Guard`."""
-        here = cast(State, state)
+        here = cast(PrefixState, state)
         if here.guard is not None:
             here.guard.veto(here.inner, row)
         elif not here.known and self.always:  # tokens that begin a value and repeat something in it
@@ -73,7 +73,7 @@ class Prefixed:
                     row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
-class Begun:
+class AfterPrefix:
     """A guard that has read the beginning of the text. Raises UnsatisfiableError if it vetoes that."""
 
     def __init__(self, guard: Guard, text: bytes) -> None:

@@ -5,8 +5,8 @@ it is complete: of the values seen, those that begin with what is there, and for
 and the closing quote. A table of the vocabulary gives these at once. Tokens that complete more than one value are few,
 and are tried one by one.
 
-Exact for keys, and for arrays that no item may repeat in whatever the rest of the text (`Place.unique`); arrays where
-that depends on a choice between branches are left to the check of the finished text.
+Exact for keys, and for arrays that no item may repeat in whatever the rest of the text (`WatchedPlace.unique`); arrays
+where that depends on a choice between branches are left to the check of the finished text.
 Cost: only inside objects with undeclared keys and arrays with `uniqueItems`: some µs a mask, 2 µs a token
 tried. Tokens that close the same brackets are tried together.
 """
@@ -22,7 +22,18 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.guards.json_reader import SCALAR, TEXT, VALUE, WORDS, Frame, Place, Repeated, State, decode, read
+from constrain.guards.json_reader import (
+    SCALAR,
+    TEXT,
+    VALUE,
+    WORDS,
+    JsonState,
+    OpenContainer,
+    Repeated,
+    WatchedPlace,
+    decode,
+    read,
+)
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -35,25 +46,25 @@ class Repeats:
     root: what is known of the whole value; None: only keys must not repeat.
     """
 
-    def __init__(self, root: Place | None, vocabulary: Vocabulary) -> None:
+    def __init__(self, root: WatchedPlace | None, vocabulary: Vocabulary) -> None:
         self.root = root
-        self.tables = Tables.of(vocabulary)
+        self.tables = TokenTables.of(vocabulary)
         self.always = self.tables.doubles.ids.size > 0
 
-    def start(self) -> State:
+    def start(self) -> JsonState:
         """Nothing was read."""
-        return State(VALUE, None, b"", self.root)
+        return JsonState(VALUE, None, b"", self.root)
 
-    def step(self, state: Hashable, text: bytes) -> State | None:
+    def step(self, state: Hashable, text: bytes) -> JsonState | None:
         """See `Guard`."""
         try:
-            return read(cast(State, state), text)
+            return read(cast(JsonState, state), text)
         except Repeated:
             return None
 
     def veto(self, state: Hashable, row: Row) -> None:
         """See `Guard`."""
-        here = cast(State, state)
+        here = cast(JsonState, state)
         tables = self.tables
         if here.mode == TEXT:
             self._veto_rests(here, row)
@@ -79,7 +90,7 @@ class Repeats:
             if here.mode == VALUE and _words_seen(here):
                 self._try(here, tables.words, row)
 
-    def _veto_rests(self, here: State, row: Row) -> None:
+    def _veto_rests(self, here: JsonState, row: Row) -> None:
         """Inside a string: the tokens that end it as a text that was seen."""
         try:
             begun = decode(here.raw)
@@ -92,7 +103,7 @@ class Repeats:
                 if rest is not None:
                     rest.clear(row)
 
-    def _whole_names(self, here: State) -> Iterator[Tokens]:
+    def _whole_names(self, here: JsonState) -> Iterator[Tokens]:
         """The tokens that hold a name, with both of its quotes, that some open object has."""
         between = self.tables.between
         stack = here.stack
@@ -101,13 +112,13 @@ class Repeats:
             if frame.is_object:
                 yield from (between[name] for name in frame.seen if name in between)
 
-    def _try(self, here: State, tokens: Tokens, row: Row) -> None:
+    def _try(self, here: JsonState, tokens: Tokens, row: Row) -> None:
         """Clear those of some tokens that `step` vetoes."""
         for token in tokens.within(row):
             if self.step(here, self.tables.tokens[token] or b"") is None:
                 row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
-    def _try_alike(self, here: State, tokens: Closing, row: Row) -> None:
+    def _try_alike(self, here: JsonState, tokens: ClosingTokens, row: Row) -> None:
         """`_try`, once for all tokens that open and close the same brackets after the same text."""
         vetoed: dict[bytes, bool] = {}
         for token in tokens.within(row):
@@ -118,7 +129,7 @@ class Repeats:
                 row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
-def _asks_when_closed(here: State) -> bool:
+def _asks_when_closed(here: JsonState) -> bool:
     """Whether a bracket that closes may be vetoed: some array must hold a repetition, or its container must not be
     equal to another in an array around it."""
     stack, within = here.stack, False
@@ -130,15 +141,15 @@ def _asks_when_closed(here: State) -> bool:
     return False
 
 
-def _words_seen(here: State) -> bool:
+def _words_seen(here: JsonState) -> bool:
     """Whether `true`, `false` or `null` is no item that may come."""
-    frame: Frame | None = here.stack[0] if here.stack is not None else None
+    frame: OpenContainer | None = here.stack[0] if here.stack is not None else None
     return frame is not None and frame.unique and any(word in frame.seen for word in WORDS.values())  # type: ignore[operator]
 
 
-def _texts_seen(here: State) -> Iterator[str]:
+def _texts_seen(here: JsonState) -> Iterator[str]:
     """The texts that the string in progress must not become."""
-    frame: Frame | None = here.stack[0] if here.stack is not None else None
+    frame: OpenContainer | None = here.stack[0] if here.stack is not None else None
     if frame is None or frame.seen is None:
         return
     if frame.is_object:
@@ -171,7 +182,7 @@ class Tokens:
         np.bitwise_and.at(row, self._words, ~self._bits)
 
 
-class Closing(Tokens):
+class ClosingTokens(Tokens):
     """Tokens of which only the brackets count, and the text before these. short: what does the same as each."""
 
     def __init__(self, short: dict[int, bytes]) -> None:
@@ -197,7 +208,7 @@ _DOUBLE = re.compile(rb'"\s*:.*,\s*".*"|\[\s*["\d\-tfn\[{].*,.*[,\]]', re.DOTALL
 _ENDING = re.compile(rb"[\s,\]}]")
 
 
-class Tables(PerVocabulary):
+class TokenTables(PerVocabulary):
     """What guards ask about the tokens of a vocabulary.
 
     heads: for each text, the tokens that spell it and then a closing quote. between: for each text, those that have it
@@ -223,7 +234,7 @@ class Tables(PerVocabulary):
         _, closing = _sorted_out([each for each in structural if each[0] in held], _WHOLE)
         others, self.empty = _sorted_out([each for each in structural if each[0] not in held], _EMPTY)
         others, rest = _sorted_out([(i, vocabulary.tokens[i] or b"") for i in others.ids.tolist()], _CLOSING)
-        self.structural, self.closing = others, Closing(rest.short | closing.short)
+        self.structural, self.closing = others, ClosingTokens(rest.short | closing.short)
         self.ending = Tokens(i for i, token in spelled if _ENDING.match(token))
         self.words = Tokens(i for i, token in spelled if _WORD.match(token))
         self.doubles = Tokens(i for i, token in spelled if _DOUBLE.search(token))
@@ -241,7 +252,7 @@ class Tables(PerVocabulary):
         self.between = {text: Tokens(ids) for text, ids in between.items()}
 
 
-def _sorted_out(tokens: list[tuple[int, bytes]], pattern: re.Pattern[bytes]) -> tuple[Tokens, Closing]:
+def _sorted_out(tokens: list[tuple[int, bytes]], pattern: re.Pattern[bytes]) -> tuple[Tokens, ClosingTokens]:
     """(the tokens that have to be tried one by one, those that only close brackets); what closes none is in neither.
 
     pattern: its last group is what holds the brackets, and what stands before it counts too.
@@ -253,7 +264,7 @@ def _sorted_out(tokens: list[tuple[int, bytes]], pattern: re.Pattern[bytes]) -> 
             others.append(i)
         elif brackets := match[pattern.groups].translate(None, _NO_BRACKETS):
             short[i] = token[: match.start(pattern.groups)] + brackets
-    return Tokens(others), Closing(short)
+    return Tokens(others), ClosingTokens(short)
 
 
 def _whole_texts(tokens: list[tuple[int, bytes]]) -> dict[str, list[int]]:

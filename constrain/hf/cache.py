@@ -4,7 +4,7 @@ The idea: where a batch of particles starts from a prompt, each layer holds the 
 distinct prompt, and for each row only what came after. Forks and selections copy the rows' own part; the beginning is
 named by an index.
 Cost: for the time of one layer's attention the two are put together, as a plain cache does too when it grows.
-Limit: layers that keep everything (`DynamicLayer`), of models that may grow ragged.
+Limit: layers that keep everything (`DynamicLayer`); those of a window copy what they hold. Other caches: memory.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import copy
 from typing import Any
 
 import torch
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 
 class SharedLayer(DynamicLayer):
@@ -49,6 +49,9 @@ class SharedLayer(DynamicLayer):
         self.keys, self.values = self.keys[indices], self.values[indices]
 
 
+PLAIN = (DynamicLayer, DynamicSlidingWindowLayer, SharedLayer)
+
+
 def branched(cache: Any, rows: torch.Tensor) -> Any:
     """A cache that goes on from rows of another, which stays as it is; int64[B] on the cache's device.
 
@@ -63,3 +66,14 @@ def branched(cache: Any, rows: torch.Tensor) -> Any:
             twin.layers.append(copy.copy(layer))
             twin.layers[-1].batch_select_indices(rows)
     return twin
+
+
+def is_plain(cache: Any) -> bool:
+    """Whether `branched` knows all layers of a cache: keys and values of every token, or of a window's."""
+    layers = getattr(cache, "layers", None)
+    return type(cache) is DynamicCache and bool(layers) and all(type(layer) in PLAIN for layer in layers)
+
+
+def keeps_everything(cache: Any) -> bool:
+    """Whether all layers hold keys and values of every token, so that a row may have holes."""
+    return is_plain(cache) and all(type(layer) in (DynamicLayer, SharedLayer) for layer in cache.layers)

@@ -1,6 +1,6 @@
 """Draft heads for a model of transformers: a few small layers on its last hidden state, its own head behind them.
 
-The idea, its sources and its limit: `constrain.speculative.drafters.heads`. Two kinds:
+The idea, its constraints and its limit: `constrain.speculative.drafters.heads`. Two kinds:
 
     "sequential"   one cell moves the state on by each token: s' = s + B silu(A [s; e(token)]), with e the model's own
                    embedding. Each guess knows the tokens before it (Hydra, EAGLE)
@@ -25,7 +25,7 @@ from constrain.hf.model import HFModel
 KINDS = ("sequential", "independent")
 
 
-class State(NamedTuple):
+class HeadState(NamedTuple):
     """hidden: float[..., H]. places: tokens since the hidden state that it began with."""
 
     hidden: torch.Tensor
@@ -55,22 +55,22 @@ class DraftHeads(torch.nn.Module):
             torch.nn.init.zeros_(layer.weight)
         self.to(self._head[0].weight)
 
-    def begin(self, hidden: torch.Tensor) -> State:
+    def begin(self, hidden: torch.Tensor) -> HeadState:
         """See `HeadsModel`."""
-        return State(hidden, 0)
+        return HeadState(hidden, 0)
 
-    def move(self, state: State, token: int | torch.Tensor) -> State | None:
+    def move(self, state: HeadState, token: int | torch.Tensor) -> HeadState | None:
         """See `HeadsModel`. token: or int64[...], one for each hidden state."""
         if state.places == self.depth:
             return None
         if self.kind == "independent":
-            return State(state.hidden, state.places + 1)
+            return HeadState(state.hidden, state.places + 1)
         ids = torch.as_tensor(token, device=state.hidden.device)
         joined = torch.cat([state.hidden, self._embed[0](ids).to(state.hidden)], dim=-1)
         change = self.outward[0](torch.nn.functional.silu(self.inward[0](joined)))
-        return State(state.hidden + change, state.places + 1)
+        return HeadState(state.hidden + change, state.places + 1)
 
-    def logits(self, state: State) -> torch.Tensor:
+    def logits(self, state: HeadState) -> torch.Tensor:
         """See `HeadsModel`."""
         hidden = state.hidden
         if self.kind == "independent" and state.places:

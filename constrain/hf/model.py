@@ -1,11 +1,9 @@
-"""A causal model of transformers behind the samplers' `LanguageModel`: batches that grow, fork and end, with a cache.
+"""A causal model of transformers behind the samplers' `LanguageModel`, and as a target of drafts.
 
-The idea: a batch is a rectangle of cache slots. Shorter prompts are padded on the left; when rows grow by different
-lengths the shorter ones get holes. The attention mask hides both, and positions count tokens, not slots, so neither
-changes a logit but for rounding.
-Cost: one forward a call; a hole costs memory until its row ends. Logits are computed only where they are asked for.
-Limit: causal models whose layers keep all keys and values. A layer with a window, or with a recurrent state, would see
-the holes: a model with such layers grows by equal lengths only (`ragged` is False).
+The idea: what samplers ask for is the same for every model: logits after texts that grow, fork and end. How a model
+gives them differs: what it remembers, what it takes beside token ids, what padding does to it. That is found out by
+trial (reading.py) and lives in sessions (session.py).
+Limit: models that predict the token that follows from token ids alone; encoder-decoders are refused.
 """
 
 from __future__ import annotations
@@ -18,12 +16,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.hf.cache import is_plain, keeps_everything
+from constrain.hf.kinds import check_kind
+from constrain.hf.reading import Reading
+from constrain.hf.session import GroupedSession, HFSession, RereadSession, open_session
+from constrain.hf.trials import reading_of
 from constrain.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from constrain.speculative.target import TreeSession
 
-FILL = 0  # token id in slots that nothing attends to
+CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations
 LOADED_MODELS = 4  # by name, kept for the next call
 
 
@@ -39,26 +42,14 @@ class HFModel:
 
         model: a causal language model of transformers; runs in eval mode from now on
         """
-        config = getattr(model, "config", None)
-        if not isinstance(model, torch.nn.Module) or config is None or not hasattr(model, "get_output_embeddings"):
-            raise ConstrainError(
-                f"{type(model).__name__} is not a causal language model of transformers",
-                fix="pass AutoModelForCausalLM.from_pretrained(name), a model name, or constrain.reference.load()",
-            )
-        if getattr(config, "is_encoder_decoder", False):
-            raise ConstrainError(
-                f"{type(model).__name__} is an encoder-decoder model",
-                fix="use a causal model here; its own model.generate works with constrain.hf.ConstraintProcessor",
-            )
+        check_kind(model)
         self.model = model.eval()
         self.tokenizer = tokenizer
-        text_config = config.get_text_config()
+        text_config = model.config.get_text_config()
         head = model.get_output_embeddings()
         self.width: int = text_config.vocab_size if head is None else head.weight.shape[0]
-        self.context: int | None = getattr(text_config, "max_position_embeddings", None)
-        accepted = inspect.signature(_unwrapped(model).forward).parameters
-        self.takes_positions = "position_ids" in accepted
-        self.takes_keep = "logits_to_keep" in accepted
+        known = (getattr(text_config, name, None) for name in CONTEXT_NAMES)
+        self.context: int | None = next((length for length in known if isinstance(length, int)), None)
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any = None) -> HFModel:
@@ -79,11 +70,54 @@ class HFModel:
         return cls(model, tokenizer)
 
     @cached_property
+    def plain(self) -> bool:
+        """What it remembers is a cache of keys and values, as far as names say; else that is found by trial."""
+        takes = inspect.signature(_unwrapped(self.model).forward).parameters
+        try:
+            known = is_plain(self.new_cache())
+        except Exception:  # whatever the cache has against this configuration: the model makes its own
+            return False
+        return known and "past_key_values" in takes and not getattr(_unwrapped(self.model), "_is_stateful", False)
+
+    @cached_property
+    def may_be_ragged(self) -> bool:
+        """No layer has a window that a row's holes would take room in. Configurations name windows in many ways."""
+        config = self.model.config.get_text_config()
+        said = {name: value for name, value in vars(config).items() if "window" in name and isinstance(value, int)}
+        windows = [value for name, value in said.items() if "layers" not in name and not isinstance(value, bool)]
+        if not said.get("use_sliding_window", True):
+            windows = []
+        return all(window >= (self.context or window + 1) for window in windows) and (
+            not self.plain or keeps_everything(self.new_cache())
+        )
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How it is read; found by trial when first asked for. Raises ConstrainError: see `reading_of`."""
+        return reading_of(self)
+
+    @property
     def ragged(self) -> bool:
         """Rows of a batch may grow by different lengths at once."""
-        from transformers.cache_utils import DynamicLayer
+        return (not self.plain or self.may_be_ragged) and self.reading.ragged
 
-        return all(type(layer) is DynamicLayer for layer in self._new_cache().layers)
+    @property
+    def takes_positions(self) -> bool:
+        """`position_ids` are given to it."""
+        return self.reading.positions
+
+    @cached_property
+    def takes_keep(self) -> bool:
+        """It computes the logits of the last positions only, if told so."""
+        takes = inspect.signature(_unwrapped(self.model).forward).parameters
+        if "logits_to_keep" in takes or all(each.kind is not each.VAR_KEYWORD for each in takes.values()):
+            return "logits_to_keep" in takes
+        ids = torch.zeros((1, 2), dtype=torch.int64, device=self.model.device)
+        try:
+            with torch.inference_mode():
+                return int(self.model(input_ids=ids, use_cache=False, logits_to_keep=1).logits.shape[1]) == 1
+        except Exception:  # whatever it has against the argument
+            return False
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -91,24 +125,33 @@ class HFModel:
         return Vocabulary.from_huggingface(self.tokenizer, size=self.width, eos_ids=self._eos_ids() or None)
 
     def _eos_ids(self) -> list[int]:
-        """The tokenizer's, and those of the generation config that the tokenizer holds special.
+        """The tokenizer's, and those of the model's configurations that the tokenizer holds special.
 
         Chat models end a turn with a token of their own. Ids that are ordinary text are left out: a model configuration
         that says nothing gets the family's default, whatever its tokenizer.
         """
         own = getattr(self.tokenizer, "eos_token_id", None)
-        more = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         special = {i for i, token in added.items() if token.special} | set(
             getattr(self.tokenizer, "all_special_ids", ())
         )
-        extra = more if isinstance(more, list) else [] if more is None else [more]
-        return sorted({i for i in extra if i in special} | ({own} if own is not None else set()))
+        said = {i for i in eos_ids_of(self.model) if i in special}
+        return sorted(said | ({own} if own is not None else set()))
 
-    def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[HFSession, list[torch.Tensor]]:
+    def start(
+        self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
+    ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
-        session = HFSession(self, self._new_cache(), len(prefixes))
+        lengths = list(map(len, prefixes))
+        even = self.plain and len(set(lengths)) == 1  # then there is one way, and nothing to find
+        session = HFSession(self, len(prefixes)) if even else open_session(self, lengths, self.reading)
         return session, session.feed(prefixes, keep)
+
+    @torch.inference_mode()
+    def read(self, texts: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        """Logits float[length, width] after each token of texts of equal lengths, read at once without a memory."""
+        ids = torch.tensor([list(text) for text in texts], dtype=torch.int64, device=self.model.device)
+        return list(self.model(input_ids=ids, use_cache=False).logits)
 
     @cached_property
     def branching(self) -> bool:
@@ -123,72 +166,21 @@ class HFModel:
 
         return open_trees(self, rows)
 
-    def _new_cache(self) -> Any:
+    def new_cache(self) -> Any:
+        """An empty cache of keys and values for a plain model."""
         from transformers import DynamicCache
 
         return DynamicCache(config=self.model.config)
 
 
-class HFSession:
-    """A batch of B sequences in a cache of S slots.
-
-    attention: int64[B, S], 1 where a slot holds a token of the row. lengths: int64[B], tokens of each row.
-    """
-
-    def __init__(self, handle: HFModel, cache: Any, rows: int) -> None:
-        self.handle = handle
-        self.cache = cache
-        self.device = handle.model.device
-        self.attention = torch.zeros((rows, 0), dtype=torch.int64, device=self.device)
-        self.lengths = torch.zeros(rows, dtype=torch.int64, device=self.device)
-
-    @torch.inference_mode()
-    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """Append a chunk to each row; logits float[keep[i], width] of its last positions."""
-        slots = max(map(len, chunks))
-        padded = [[FILL] * (slots - len(chunk)) + list(chunk) for chunk in chunks]
-        real = [[0] * (slots - len(chunk)) + [1] * len(chunk) for chunk in chunks]
-        present = torch.tensor(real, dtype=torch.int64, device=self.device)  # [B, slots]
-        self.attention = torch.cat([self.attention, present], dim=1)
-        arguments: dict[str, Any] = {}
-        if self.handle.takes_positions:
-            arguments["position_ids"] = (self.lengths.unsqueeze(1) + present.cumsum(1) - 1).clamp(min=0)
-        if self.handle.takes_keep:
-            arguments["logits_to_keep"] = max(1, *keep)
-        output = self.handle.model(
-            input_ids=torch.tensor(padded, dtype=torch.int64, device=self.device),
-            attention_mask=self.attention,
-            past_key_values=self.cache,
-            use_cache=True,
-            **arguments,
-        )
-        self.cache = output.past_key_values
-        self.lengths = self.lengths + present.sum(1)
-        return [row[row.shape[0] - k :] for row, k in zip(output.logits, keep, strict=True)]
-
-    @torch.inference_mode()
-    def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows; repeated rows are forks, which share what they have in common (cache.py)."""
-        index = torch.tensor(rows, dtype=torch.int64, device=self.device)
-        if len(set(rows)) < len(rows):
-            self.cache = _branched(self.cache, index)
-        else:
-            self.cache.batch_select_indices(index)
-        self.attention = self.attention[index]
-        self.lengths = self.lengths[index]
-
-    def fork(self, rows: Sequence[int]) -> HFSession:
-        """A session of its own on these rows; what they have read is shared (cache.py)."""
-        index = torch.tensor(rows, dtype=torch.int64, device=self.device)
-        twin = HFSession(self.handle, _branched(self.cache, index), 0)
-        twin.attention, twin.lengths = self.attention[index], self.lengths[index]
-        return twin
-
-
-def _branched(cache: Any, index: torch.Tensor) -> Any:
-    from constrain.hf.cache import branched
-
-    return branched(cache, index)
+def eos_ids_of(model: Any) -> list[int]:
+    """What a model's generation config and config say ends a text: no id, one or several."""
+    config = getattr(model, "config", None)
+    text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    said = [
+        getattr(each, "eos_token_id", None) for each in (getattr(model, "generation_config", None), config, text_config)
+    ]
+    return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
 
 
 def _unwrapped(model: Any) -> Any:

@@ -27,8 +27,8 @@ import torch
 from transformers import LogitsProcessor
 
 from constrain.errors import ConstrainError
-from constrain.sampling.apply import apply_bitmask_
-from constrain.sampling.mask_buffer import MaskBuffer
+from constrain.sampling.bitmask.apply import apply_bitmask_
+from constrain.sampling.bitmask.buffer import MaskBuffer
 
 
 class ConstraintProcessor(LogitsProcessor):
@@ -48,7 +48,7 @@ class ConstraintProcessor(LogitsProcessor):
         if not self.compiled or not all(hasattr(each, "matcher") for each in self.compiled):
             raise ConstrainError(
                 "ConstraintProcessor takes a compiled constraint, or a list with one for each prompt",
-                fix="compile the source first: constrain.compile(source, vocabulary)",
+                fix="compile the constraint first: constrain.compile(constraint, vocabulary)",
             )
         sizes = {each.vocabulary.size for each in self.compiled}
         if len(sizes) > 1:

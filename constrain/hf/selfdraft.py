@@ -22,8 +22,8 @@ import torch
 
 from constrain.hf.model import HFModel
 from constrain.hf.skip import layer_count, skip_layers
-from constrain.sampling.sampler import check_count
-from constrain.speculative.drafter import Budget, Context, Outcome
+from constrain.sampling.core.sampler import check_count
+from constrain.speculative.drafter import Context, DraftBudget, Outcome
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import EMPTY, DraftTree
 
@@ -120,7 +120,7 @@ class SelfDraft(Model):
         known = 0.0 if self.found is None else self.found.agreement
         return (self._taken + BELIEF * known) / (self._tries + BELIEF)
 
-    def propose(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[DraftTree]:
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """See `Drafter`."""
         if self.found is None:
             longest = max(contexts, key=lambda context: len(context.tokens))

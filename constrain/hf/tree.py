@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.hf.model import FILL, HFModel, HFSession
+from constrain.hf.model import HFModel
+from constrain.hf.session import FILL, HFSession
 from constrain.speculative.target import ForkSession, TreeSession
 from constrain.speculative.tree import ROOT, Ints
 
@@ -32,13 +33,14 @@ _tried: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()  # by
 
 
 def open_trees(handle: HFModel, rows: int) -> TreeSession:
-    """A session of so many empty rows; one that reads chains only where the layers of the model allow no more."""
-    return HFTreeSession(handle, handle._new_cache(), rows) if handle.ragged else ForkSession(handle, rows)
+    """A session of so many empty rows; one that reads chains only where the model cannot grow ragged or remember."""
+    remembers = handle.ragged and handle.reading.argument is not None
+    return HFTreeSession(handle, rows) if remembers else ForkSession(handle, rows)
 
 
 def reads_trees(handle: HFModel) -> bool:
     """Whether logits of a tree are those of its paths, for this model; found out with three small forwards."""
-    if not handle.ragged or not handle.takes_positions:
+    if not handle.ragged or not handle.reading.positions:
         return False
     known = _tried.get(handle.model)
     if known is None:
@@ -52,7 +54,7 @@ def reads_trees(handle: HFModel) -> bool:
 
 def _try(handle: HFModel) -> bool:
     begin, x, y, z, end = (i % handle.width for i in (1, 2, 3, 4, 5))
-    session = HFTreeSession(handle, handle._new_cache(), 1)
+    session = HFTreeSession(handle, 1)
     tokens, parents = np.array([x, y, z], np.int32), np.array([ROOT, ROOT, 1], np.int32)  # x | y z
     (found,) = session.forward([[begin, begin]], [1], [tokens], [parents])
     session.commit([[1, 2]])
@@ -67,8 +69,8 @@ def _try(handle: HFModel) -> bool:
 class HFTreeSession(HFSession):
     """A batch that grows by trees; see `constrain.speculative.TreeSession`."""
 
-    def __init__(self, handle: HFModel, cache: Any, rows: int) -> None:
-        super().__init__(handle, cache, rows)
+    def __init__(self, handle: HFModel, rows: int) -> None:
+        super().__init__(handle, rows, handle.reading)
         self._before = (self.attention, self.lengths)  # of the slots before the last forward
         self._chunks: list[int] = []  # what the last forward read: lengths of chunks, and of trees
         self._nodes: list[int] = []
@@ -110,16 +112,12 @@ class HFTreeSession(HFSession):
         mask = torch.zeros(visible.shape, dtype=dtype, device=self.device)
         mask.masked_fill_(~visible, torch.finfo(dtype).min)
         padded = [[FILL] * (slots - len(row)) + row for row in rows]
-        arguments: dict[str, Any] = {"logits_to_keep": max(wanted)} if self.handle.takes_keep else {}
-        output = self.handle.model(
+        output = self.call(
             input_ids=torch.tensor(padded, dtype=torch.int64, device=self.device),
+            wanted=max(wanted),
             attention_mask=mask.unsqueeze(1),  # [B, 1, slots, all slots]
             position_ids=self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device),
-            past_key_values=self.cache,
-            use_cache=True,
-            **arguments,
         )
-        self.cache = output.past_key_values
         return [logits[logits.shape[0] - k :] for logits, k in zip(output.logits, wanted, strict=True)]
 
     @torch.inference_mode()

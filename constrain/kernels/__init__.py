@@ -1,11 +1,12 @@
-"""All numba code: arrays in, arrays out. Imports numpy and numba only.
+"""All compiled code: arrays in, arrays out. Imports numpy and, where it compiles, numba only.
 
 takes: three int32 arrays — A the arena (every record), H its hash table, S scratch — and integers
 gives: integers, and rows of token masks
 used by: automata (expressions), engine (parser states, configurations, masks)
-start reading at: arena.py, then expressions.py, spelling.py, earley.py, chains.py, configurations.py, walks.py,
-differences.py, counters.py, insides.py, crossing.py, masks.py; for greedy lexers blocks.py, lineups.py, following.py,
-greedy.py (each calls only those before it). compiler/ says how kernels are compiled.
+start reading at: records/ (what the arena holds), then in the order of calls lexer/ (expressions, spelling, counters),
+parser/ (earley, object_rules, configurations), masks/common (slices), masks/dynamic (walks, differences, tables,
+dependent), masks/greedy (blocks, lexer_lists, following, greedy_mask), masks/ (fill, batch, logits). compiler/ says how
+kernels are compiled.
 """
 
 from __future__ import annotations

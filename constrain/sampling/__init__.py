@@ -6,36 +6,39 @@ used by: generation, speculative
 start reading at: step.py (one token), then lcd.py (one method), draw.py (randomness), methods.py (the table of methods)
 """
 
-from constrain.sampling.apply import apply_bitmask_, bitmask_words
-from constrain.sampling.argmax import Argmax
-from constrain.sampling.asap import ASAp
-from constrain.sampling.awrs import TokenRejection
-from constrain.sampling.beam import Beam
-from constrain.sampling.canonical import canonical
-from constrain.sampling.cars import CARS
-from constrain.sampling.compare import Comparison, compare
-from constrain.sampling.diagnostics import Diagnostics, diagnose
-from constrain.sampling.draw import Draw, TorchDraw, enumerate_draws, substream
-from constrain.sampling.exact import Exact
-from constrain.sampling.faithful import Faithful
-from constrain.sampling.filters import top_k_, top_p_
-from constrain.sampling.job import Job, Sample, Settings, TokenRecord
-from constrain.sampling.lcd import lcd
-from constrain.sampling.mask_buffer import MaskBuffer
-from constrain.sampling.mcmc import MCMC
-from constrain.sampling.memory import Memory
-from constrain.sampling.methods import METHODS, Method, method_named, method_of, register
-from constrain.sampling.model import LanguageModel, Session
-from constrain.sampling.particles import Particle, Particles, Stems
-from constrain.sampling.potentials import Potential, automaton, predicate
-from constrain.sampling.rejection import Rejection
-from constrain.sampling.resampling import effective_size, resample
-from constrain.sampling.sampler import Sampler
-from constrain.sampling.shape import shaped
-from constrain.sampling.sir import SIR
-from constrain.sampling.smc import AWRS, SMC
-from constrain.sampling.step import Step, score, step
-from constrain.sampling.tractable import HiddenMarkov, NGram
+from constrain.extras import require
+
+require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
+
+from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
+from constrain.sampling.bitmask.buffer import MaskBuffer
+from constrain.sampling.core.canonical import canonical
+from constrain.sampling.core.draw import Draw, TorchDraw, enumerate_draws, substream
+from constrain.sampling.core.filters import top_k_, top_p_
+from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord
+from constrain.sampling.core.memory import Memory
+from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.particles import Particle, Particles, Stems
+from constrain.sampling.core.potentials import Potential, automaton, predicate
+from constrain.sampling.core.resampling import effective_size, resample
+from constrain.sampling.core.sampler import Sampler
+from constrain.sampling.core.shape import shaped
+from constrain.sampling.core.step import Step, score, step
+from constrain.sampling.measure.diagnostics import Diagnostics, diagnose
+from constrain.sampling.methods.argmax import Argmax
+from constrain.sampling.methods.asap import ASAp
+from constrain.sampling.methods.awrs import TokenRejection
+from constrain.sampling.methods.beam import Beam
+from constrain.sampling.methods.cars import CARS
+from constrain.sampling.methods.exact import Exact
+from constrain.sampling.methods.faithful import Faithful
+from constrain.sampling.methods.lcd import lcd
+from constrain.sampling.methods.mcmc import MCMC
+from constrain.sampling.methods.rejection import Rejection
+from constrain.sampling.methods.sir import SIR
+from constrain.sampling.methods.smc import AWRS, SMC
+from constrain.sampling.methods.table import METHODS, Method, method_named, method_of, register
+from constrain.sampling.methods.tractable import HiddenMarkov, NGram
 
 __all__ = [
     "ASAp",
@@ -43,7 +46,6 @@ __all__ = [
     "Argmax",
     "Beam",
     "CARS",
-    "Comparison",
     "Diagnostics",
     "Draw",
     "Exact",
@@ -76,7 +78,6 @@ __all__ = [
     "automaton",
     "bitmask_words",
     "canonical",
-    "compare",
     "diagnose",
     "effective_size",
     "enumerate_draws",

@@ -8,10 +8,14 @@ used by: hf (the target for transformers), generation
 start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be plugged in), decode.py (the loop)
 """
 
+from constrain.extras import require
+
+require("hf", "constrain.speculative")  # before torch is imported: the message names the line for pip
+
 from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
 from constrain.speculative.drafters import (
     AUTO,
     NAMED,
@@ -19,7 +23,7 @@ from constrain.speculative.drafters import (
     Heads,
     Lookup,
     Model,
-    NGram,
+    NGramDrafter,
     Prior,
     Recycling,
     Translated,
@@ -35,11 +39,11 @@ from constrain.speculative.verifiers import VERIFIERS, Match, optimal_acceptance
 
 __all__ = [
     "AUTO",
-    "Budget",
     "BuiltTree",
     "Case",
     "Context",
     "Controller",
+    "DraftBudget",
     "DraftTree",
     "Drafter",
     "EMPTY",
@@ -52,7 +56,7 @@ __all__ = [
     "Match",
     "Model",
     "NAMED",
-    "NGram",
+    "NGramDrafter",
     "NONE",
     "Outcome",
     "Prior",

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from constrain.errors import ConstrainError
-from constrain.speculative.drafter import Budget, Context
+from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.tree import NONE, ROOT, BuiltTree, DraftTree
 
 
@@ -34,7 +34,13 @@ class TreeBuilder:
     """Builds the tree of one sequence; see the module."""
 
     def build(
-        self, context: Context, drafts: Sequence[DraftTree], budget: Budget, *, draws: str = "any", chain: bool = False
+        self,
+        context: Context,
+        drafts: Sequence[DraftTree],
+        budget: DraftBudget,
+        *,
+        draws: str = "any",
+        chain: bool = False,
     ) -> BuiltTree:
         """One tree from the drafts of all drafters; drafts[i] is that of drafter i.
 
@@ -75,7 +81,7 @@ class _Growth:
     """A tree while it grows. Lists by node, and (one longer, the root first) by place."""
 
     context: Context
-    budget: Budget
+    budget: DraftBudget
     chain: bool
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)

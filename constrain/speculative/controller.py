@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count, check_share
-from constrain.speculative.drafter import Budget, Context, Outcome
+from constrain.sampling.core.sampler import check_count, check_share
+from constrain.speculative.drafter import Context, DraftBudget, Outcome
 
 
 class Controller:
@@ -13,7 +13,7 @@ class Controller:
 
     name: str = ""
 
-    def budget(self, contexts: Sequence[Context]) -> list[Budget]:
+    def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
         """The budget of the next tree of each sequence. Certain tokens are free, and need no budget."""
         raise NotImplementedError
 
@@ -27,10 +27,10 @@ class Fixed(Controller):
     name = "fixed"
 
     def __init__(self, nodes: int = 16, depth: int = 10, least: float = 0.05) -> None:
-        """Raises ConstrainError naming the option that is wrong. nodes, depth, least: see `Budget`"""
+        """Raises ConstrainError naming the option that is wrong. nodes, depth, least: see `DraftBudget`"""
         self.nodes, self.depth = check_count("nodes", nodes, 0), check_count("depth", depth, 0)
         self.least = check_share("least", least)
 
-    def budget(self, contexts: Sequence[Context]) -> list[Budget]:
+    def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
         """See `Controller`."""
-        return [Budget(self.nodes, self.depth, self.least)] * len(contexts)
+        return [DraftBudget(self.nodes, self.depth, self.least)] * len(contexts)

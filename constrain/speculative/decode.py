@@ -1,7 +1,7 @@
 """The loop: draft, prune, one forward, verify, commit — for a batch of sequences that each go their own pace.
 
-Law: with a lossless verifier that of `lcd` (constrain.sampling.lcd), weights and trace included; with `Match`, the
-default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
+Law: with a lossless verifier that of `lcd` (constrain.sampling.methods.lcd), weights and trace included; with `Match`,
+the default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
 
     speculation = Speculation([Forced(), Lookup()])      # a method, as lcd is one
     samples = drive(speculation, job)
@@ -24,12 +24,12 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.draw import STREAM_BITS, substream
-from constrain.sampling.job import DraftCount, Job, Sample, TokenRecord
-from constrain.sampling.particles import Events, Particle, Particles
+from constrain.sampling.core.draw import STREAM_BITS, substream
+from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
+from constrain.sampling.core.particles import Events, Particle, Particles
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, Fixed
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome, Setting
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
 from constrain.speculative.drafters import drafter_named
 from constrain.speculative.drafting import Drafting
 from constrain.speculative.masks import TreeMasks, fill
@@ -44,7 +44,7 @@ CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
 
 
 class Speculation:
-    """Masked decoding with drafts, as a method (`constrain.sampling.methods`); see the module."""
+    """Masked decoding with drafts, as a method (`constrain.sampling.methods.table`); see the module."""
 
     name = "lcd"
     random = True
@@ -196,7 +196,7 @@ class _Loop(Particles):
         asked = list(contexts.values())
         with self.job.clock.stage("draft"):
             alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
-            budgets = [Budget(0, 0)] * len(asked) if alike else self.options.controller.budget(asked)
+            budgets = [DraftBudget(0, 0)] * len(asked) if alike else self.options.controller.budget(asked)
             budgets = [b._replace(depth=min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
             drafts = [[]] * len(asked) if alike else self.drafting.propose(asked, budgets)
             chain = self.trees is None or not self.target.branching  # a long prompt is read without a mask over trees

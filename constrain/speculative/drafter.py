@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from constrain.sampling.draw import Draw
-from constrain.sampling.job import Settings, TokenMatcher, fill_one_by_one
+from constrain.sampling.core.draw import Draw
+from constrain.sampling.core.job import Settings, TokenMatcher, fill_one_by_one
 from constrain.speculative.tree import EMPTY, BuiltTree, DraftTree
 
 
-class Budget(NamedTuple):
+class DraftBudget(NamedTuple):
     """What a tree may have: nodes that are read by the forward, and tokens on a path. Certain tokens are free.
 
     least: a given node is not worth reading if the chance to get there is estimated to be lower
@@ -109,12 +109,12 @@ class Drafter:
     name: str = ""
     wants_hidden: bool = False
 
-    def propose(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[DraftTree]:
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """A tree for each sequence; `EMPTY` where it has nothing to say. Illegal tokens are pruned by the builder,
         which also cuts at the budget; a drafter need not spend all of it."""
         return [self.draft(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The tree of one sequence."""
         return EMPTY
 

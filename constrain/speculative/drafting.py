@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.tree import EMPTY, NONE, DraftTree
 
 TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
@@ -30,7 +30,7 @@ class Drafting:
             self.names.append(f"{name}#{again + 1}" if again else name)
         self.faults: dict[int, str] = {}
 
-    def propose(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[list[DraftTree]]:
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[list[DraftTree]]:
         """For each sequence the trees of all drafters, in their order; `EMPTY` for those that failed."""
         found: list[list[DraftTree]] = [[] for _ in contexts]
         for i, drafter in enumerate(self.drafters):

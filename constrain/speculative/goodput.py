@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constrain.sampling.sampler import check_count
+from constrain.sampling.core.sampler import check_count
 from constrain.speculative.controller import Controller
-from constrain.speculative.drafter import Budget, Context, Outcome
+from constrain.speculative.drafter import Context, DraftBudget, Outcome
 
 FADE = 0.98  # what an observation is worth after each later one
 EXPLORED = 16  # every so many steps, and as long at the start, all nodes are drafted
@@ -40,13 +40,13 @@ class Goodput(Controller):
         self._products = np.zeros(2)  # Σ of seconds · [1, n]
         self._steps = self._asked = 0
 
-    def budget(self, contexts: Sequence[Context]) -> list[Budget]:
+    def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
         """See `Controller`."""
         self._steps += 1
         explores = self._steps <= EXPLORED or self._steps % EXPLORED == 0
         nodes = self.nodes if explores else self.best(len(contexts))
         self._asked = nodes
-        return [Budget(nodes, self.depth)] * len(contexts)
+        return [DraftBudget(nodes, self.depth)] * len(contexts)
 
     def best(self, rows: int) -> int:
         """Nodes a sequence with the highest expected tokens a second, for a batch of so many sequences."""

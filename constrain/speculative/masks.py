@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
-from constrain.sampling.job import Job, Sample
+from constrain.sampling.core.job import Job, Sample
 from constrain.speculative.tree import NONE, BuiltTree
 
 Words = NDArray[np.uint32]

@@ -1,8 +1,8 @@
 """The target at the places of one tree: masked, shaped, and computed only where a verifier looks.
 
 The idea: a forward gives logits everywhere, but a verifier goes down one path. So each place is turned into a
-distribution when it is first asked for. What is recorded of a token is the same as in `constrain.sampling.step`, and
-`sample` is that very function: a verifier that only samples gives the tokens that `lcd` gives for the same seed.
+distribution when it is first asked for. What is recorded of a token is the same as in `constrain.sampling.core.step`,
+and `sample` is that very function: a verifier that only samples gives the tokens that `lcd` gives for the same seed.
 
 Cost: a softmax over the allowed tokens for each place visited.
 """
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from constrain.sampling.apply import masked_logits
-from constrain.sampling.draw import Draw
-from constrain.sampling.job import Settings
-from constrain.sampling.single import Chosen, row_of
-from constrain.sampling.step import log_total_of, scaled, score, step, truncated
+from constrain.sampling.bitmask.apply import masked_logits
+from constrain.sampling.core.draw import Draw
+from constrain.sampling.core.job import Settings
+from constrain.sampling.core.single import Chosen, row_of
+from constrain.sampling.core.step import log_total_of, scaled, score, step, truncated
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.tree import NONE
 

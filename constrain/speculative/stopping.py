@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count, check_share
+from constrain.sampling.core.sampler import check_count, check_share
 from constrain.speculative.controller import Controller
-from constrain.speculative.drafter import Budget, Context, Outcome
+from constrain.speculative.drafter import Context, DraftBudget, Outcome
 from constrain.speculative.tree import NONE
 
 FADE = 0.98  # what an observation is worth after each later one
@@ -36,10 +36,10 @@ class Stopping(Controller):
         self.least = check_share("least", least)
         self._seen: dict[int, list[tuple[float, float]]] = {}  # by drafter and depth: tries, and those that were taken
 
-    def budget(self, contexts: Sequence[Context]) -> list[Budget]:
+    def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
         """See `Controller`. At least one token deep: else nothing would be learned."""
         depth = max(map(self._depth, self._seen or [NONE]))
-        return [Budget(self.nodes, min(self.depth, max(1, depth)))] * len(contexts)
+        return [DraftBudget(self.nodes, min(self.depth, max(1, depth)))] * len(contexts)
 
     def rates(self, source: int) -> list[float]:
         """By depth: the estimated chance that a node of this drafter is taken where the text came as far."""

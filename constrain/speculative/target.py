@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.job import Settings
-from constrain.sampling.model import LanguageModel, Session
-from constrain.sampling.shape import ShapedModel, shape
+from constrain.sampling.core.job import Settings
+from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.shape import ShapedModel, shape
 from constrain.speculative.tree import Ints
 
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import torch
 
-from constrain.sampling.draw import Draw
+from constrain.sampling.core.draw import Draw
 from constrain.speculative.tree import BuiltTree
 
 
@@ -32,7 +32,7 @@ class Rows(Protocol):
         W may exceed the width of `draft_probs`: the model is padded, and the rest has no mass."""
 
     def sample(self, place: int) -> int:
-        """One token drawn from the target, as `constrain.sampling.step` draws it; NONE at a dead end."""
+        """One token drawn from the target, as `constrain.sampling.core.step` draws it; NONE at a dead end."""
 
 
 @dataclass

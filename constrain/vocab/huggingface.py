@@ -7,7 +7,7 @@ token would then have no bytes of its own (WordPiece: the space before a word is
 Two kinds of added tokens: special ones (None), and ordinary text that was added later, which counts as written. Of the
 latter, those that the model knows as pieces of its own (Gemma's runs of `▁`) are decoded like all pieces.
 
-Cost: about 0.2 s for 128,000 tokens. transformers is imported only to load a tokenizer by name.
+Cost: about 0.2 s for 128,000 tokens. transformers is imported only to load a tokenizer by name or folder.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from constrain.errors import VocabularyError
+from constrain.extras import require
 from constrain.vocab.readers import Read, ids_of, piece_bytes, read_sentencepiece, read_tekken
 
 Step = Callable[[str], str | bytes]  # one step of a decoder on one piece; bytes are final
@@ -29,7 +32,24 @@ USABLE = "use a tokenizer with byte-level BPE, SentencePiece or tiktoken tokens,
 
 
 def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
-    """A tokenizer by model name or folder, and the end-of-text ids of the model's generation config, if it has one."""
+    """Load a tokenizer.
+
+    Args:
+        name: A model's name, the folder of a model, or a `tokenizer.json`. Where transformers is not installed, a
+            folder or file is read with `tokenizers`.
+
+    Returns:
+        The tokenizer, and the end-of-text ids of the model's configuration, if they are known.
+
+    Raises:
+        MissingExtraError: A name that is no path, and transformers is not installed.
+    """
+    path = Path(name)
+    if path.is_file():
+        return _file_tokenizer(path), _eos_beside(path.parent)
+    if path.is_dir() and (path / "tokenizer.json").exists() and find_spec("transformers") is None:
+        return _file_tokenizer(path / "tokenizer.json"), _eos_beside(path)
+    require("hf", "a tokenizer by name")
     from transformers import AutoTokenizer, GenerationConfig
 
     tokenizer = AutoTokenizer.from_pretrained(name)
@@ -38,6 +58,30 @@ def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
     except OSError:  # many repositories have none
         return tokenizer, []
     return tokenizer, ids_of(config.eos_token_id)
+
+
+def _file_tokenizer(path: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises `Exception` itself
+        raise VocabularyError(f"{path} is not a tokenizer.json: {error}", fix=USABLE) from None
+
+
+def _eos_beside(folder: Path) -> list[int]:
+    """The end-of-text ids that the configuration files of a model's folder name, each once."""
+    ids: list[int] = []
+    for file in ("generation_config.json", "config.json"):
+        if (folder / file).is_file():
+            ids += ids_of(json.loads((folder / file).read_text(encoding="utf-8")).get("eos_token_id"))
+    settings, tokenizer = folder / "tokenizer_config.json", folder / "tokenizer.json"
+    if settings.is_file() and tokenizer.is_file():
+        eos = json.loads(settings.read_text(encoding="utf-8")).get("eos_token")
+        eos = eos.get("content") if isinstance(eos, dict) else eos
+        added = json.loads(tokenizer.read_text(encoding="utf-8")).get("added_tokens") or []
+        ids += [token["id"] for token in added if token["content"] == eos]
+    return sorted(set(ids))
 
 
 def read_huggingface(tokenizer: Any, text_tokens: Iterable[str] = ()) -> Read:

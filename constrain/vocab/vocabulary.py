@@ -49,6 +49,16 @@ class Vocabulary:
         for token_id in self.eos_ids:
             self.tokens[token_id] = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By content: within a process, equal vocabularies become one, so that they share their automaton."""
+        return _restored, (self.key, self.tokens, self.eos_ids)
+
+    def __copy__(self) -> Vocabulary:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Vocabulary:
+        return self
+
     def __len__(self) -> int:
         return self.size
 
@@ -208,6 +218,17 @@ def _padded(tokens: list[bytes | None], size: int | None) -> list[bytes | None]:
 
 
 _by_tokenizer: weakref.WeakKeyDictionary[Any, dict[Hashable, Vocabulary]] = weakref.WeakKeyDictionary()
+
+
+_by_key: weakref.WeakValueDictionary[str, Vocabulary] = weakref.WeakValueDictionary()
+
+
+def _restored(key: str, tokens: list[bytes | None], eos_ids: tuple[int, ...]) -> Vocabulary:
+    """The vocabulary of a pickle: one that was restored before, if it lives."""
+    vocabulary = _by_key.get(key)
+    if vocabulary is None:
+        vocabulary = _by_key[key] = Vocabulary(tokens, eos_ids)
+    return vocabulary
 
 
 def _remembered(tokenizer: Any) -> dict[Hashable, Vocabulary]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constrain.automata.ecma import parse_ecma
-from constrain.automata.python import parse_python
+from constrain.automata.parse.ecma import parse_ecma
+from constrain.automata.parse.python import parse_python
 from constrain.automata.syntax import (
     ANY_TEXT,
     EMPTY,

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from constrain.automata.ecma import parse_ecma
-from constrain.automata.python import parse_python
+from constrain.automata.parse.ecma import parse_ecma
+from constrain.automata.parse.python import parse_python
 from constrain.automata.syntax import Concat, Repeat
 from constrain.errors import LimitError, RegexError
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from constrain.automata.python import parse_python
+from constrain.automata.parse.python import parse_python
 from constrain.errors import LimitError, RegexError
 from naive_regex import members
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from constrain.automata.ecma import parse_ecma
-from constrain.automata.python import parse_python
+from constrain.automata.parse.ecma import parse_ecma
+from constrain.automata.parse.python import parse_python
 from constrain.errors import RegexError
 from naive_regex import NaiveRegex
 

@@ -24,7 +24,7 @@ def judged(grammar: str) -> dict:
 
 
 def test_json_agrees() -> None:
-    row = judged(constrain.grammars.folder("json").text)
+    row = judged(constrain.collection.folder("json").text)
     assert row["texts"] == row["accepted"] == row["cut_anywhere"] == len(TEXTS)
     assert row["agree"] == row["compared"] > 1500
 
@@ -38,7 +38,7 @@ def test_json_agrees() -> None:
     ],
 )
 def test_a_wrong_grammar_is_found(change: tuple[str, str], refused: bool) -> None:
-    text = constrain.grammars.folder("json").text
+    text = constrain.collection.folder("json").text
     assert change[0] in text
     row = judged(text.replace(*change))
     assert (row["accepted"] < len(TEXTS)) == refused
@@ -46,14 +46,14 @@ def test_a_wrong_grammar_is_found(change: tuple[str, str], refused: bool) -> Non
 
 
 def test_disagreements_are_listed() -> None:
-    text = constrain.grammars.folder("json").text.replace("(0|[1-9][0-9]*)", "[0-9]+")
+    text = constrain.collection.folder("json").text.replace("(0|[1-9][0-9]*)", "[0-9]+")
     records = list(verdicts.judge(constrain.grammar(text), TEXTS, oracles.json, seed=1, changes=400))
     shown = summary.failings("json", records, [])
     assert "disagreements: " in shown and "that we accept" in shown and "accepted, oracle refuses" in shown
 
 
 def test_what_an_oracle_leaves_open_is_not_compared() -> None:
-    records = list(verdicts.judge(constrain.grammars.load("json"), TEXTS, lambda text: None, seed=1, changes=9))
+    records = list(verdicts.judge(constrain.collection.load("json"), TEXTS, lambda text: None, seed=1, changes=9))
     row = summary.row("json", "x", records, 0, [])
     assert (row["compared"], row["agree"]) == (0, 0) and row["beyond"] > 0
 
@@ -73,8 +73,8 @@ def test_mutants_change_one_byte_in_order() -> None:
 
 
 def test_every_setting_names_an_oracle() -> None:
-    for name in constrain.grammars.names():
-        oracle = constrain.grammars.folder(name).settings.get("oracle")
+    for name in constrain.collection.names():
+        oracle = constrain.collection.folder(name).settings.get("oracle")
         if oracle is not None:
             assert oracle in oracles.HOMES or oracle.startswith(oracles.TREE_SITTER)
     with pytest.raises(ValueError, match="there is no oracle 'cobol'"):
@@ -86,7 +86,7 @@ def test_every_setting_names_an_oracle() -> None:
 def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
     for name, text in (("a.json", "[1]"), ("b.json", "[1"), ("c.txt", "[]"), ("d.json", '"\\u00e9"')):
         (tmp_path / name).write_text(text)
-    folder = constrain.grammars.folder("json")
+    folder = constrain.collection.folder("json")
     texts, refused = corpora.gather(folder, oracles.json, corpus=tmp_path, seed=0, limit=9)
     assert ([name for name, _ in texts], refused) == (["a.json", "d.json"], 1)
 

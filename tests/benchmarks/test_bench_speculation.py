@@ -9,7 +9,16 @@ import pytest
 import torch
 
 from constrain.sampling import Job, Sample, Settings, TorchDraw
-from constrain.speculative import Budget, Context, DraftTree, Fixed, NGram, Setting, TreeBuilder, optimal_acceptance
+from constrain.speculative import (
+    Context,
+    DraftBudget,
+    DraftTree,
+    Fixed,
+    NGramDrafter,
+    Setting,
+    TreeBuilder,
+    optimal_acceptance,
+)
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.verifier import Case
@@ -72,7 +81,7 @@ def test_the_yardstick_beside_a_rule() -> None:
         token = int(draw(drafted, [1]))
         zero = torch.zeros(1, dtype=torch.int32).numpy()
         draft = DraftTree(zero + token, zero - 1, drafted[0, token].log()[None].numpy(), zero, drafted)
-        tree = TreeBuilder().build(context, [draft], Budget(1, 1), draws="chain")
+        tree = TreeBuilder().build(context, [draft], DraftBudget(1, 1), draws="chain")
         logits = target.log().repeat(2, 1)
         job = Job(TableModel(5), [[0]], None, 5, [4], Settings(), draw, [0])
         masks = TreeMasks(job, tree, Sample(), np.zeros(1, np.uint32))
@@ -87,4 +96,4 @@ def test_the_yardstick_beside_a_rule() -> None:
 
 
 def test_names_of_rows() -> None:
-    assert Row("ngram", "match", 0.0, lambda: [NGram()], Fixed).name == "ngram/match/0"
+    assert Row("ngram", "match", 0.0, lambda: [NGramDrafter()], Fixed).name == "ngram/match/0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from constrain.cli.sources import SourceOptions
+from constrain.cli.constraints import SourceOptions
 from naive_grammar import member
 
 FILES = {
@@ -21,5 +21,5 @@ FILES = {
 def test_files(tmp_path, name):
     for file, text in FILES.items():
         (tmp_path / file).write_text(text)
-    made = SourceOptions(grammar=str(tmp_path / name)).source().to_grammar()
+    made = SourceOptions(grammar=str(tmp_path / name)).constraint().to_grammar()
     assert [text for text in ("", "a", "b", "ab") if member(made, text)] == ["a"]

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import constrain
-from constrain.cli import app
+from constrain.cli.app import app
 
 LIST = 'start: "[" (start ("," start)*)? "]" | NAME\nNAME: /[a-z]+/\n'
 DOUBTFUL = 'start: start "+" start | "1"\nA: "a"\n'
@@ -88,10 +88,10 @@ def test_diagrams_of_the_collection(repository):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     pages = dict(module.pages())
-    assert list(pages) == list(constrain.grammars.names())
+    assert list(pages) == list(constrain.collection.names())
     assert len(set(pages.values())) == len(pages)
     for name, page in pages.items():
-        text = constrain.grammars.folder(name).text
+        text = constrain.collection.folder(name).text
         rules = re.findall(r"^[?!]?([a-z][a-z0-9_-]*)(?:\.\d+)? *(?::|::=)", text, re.MULTILINE)
         assert len(rules) > 1
         assert [rule for rule in rules if f'<h2 id="{rule}">' not in page] == []
@@ -113,7 +113,7 @@ def test_diagrams_need_their_package(tmp_path, monkeypatch):
 
 def test_generate_shapes_its_output():
     lists = 'start: "[" [start ("," start)*] "]" | /[0-9]/'
-    arguments = ["--prompt", "[1,[", "--suffix", "]]", "--max-tokens", "12", "--close", "--seed", "3", "-n", "3"]
+    arguments = ["--prompt", "[1,[", "--suffix", "]]", "--max-tokens", "12", "--complete", "--seed", "3", "-n", "3"]
     code, output = run("generate", "--grammar", lists, *arguments)
     assert code == 0
     for line in output.splitlines():
@@ -123,7 +123,7 @@ def test_generate_shapes_its_output():
     )
     assert code == 0
     assert not set("ea") & set(output)
-    code, output = run("generate", "--regex", "[a-z]{30,}", "--close", "--max-tokens", "3")
+    code, output = run("generate", "--regex", "[a-z]{30,}", "--complete", "--max-tokens", "3")
     assert code == 2
     assert "is too small" in output
 

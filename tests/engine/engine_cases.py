@@ -1,4 +1,4 @@
-"""What the tests of the engine share: sources made of grammars, masks as sets."""
+"""What the tests of the engine share: constraints made of grammars, masks as sets."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from constrain.cfg.rules import Grammar
+from constrain.constraints.base import Constraint
 from constrain.engine import Matcher
-from constrain.grammar.rules import Grammar
-from constrain.grammar.source import Source
 from constrain.vocab.vocabulary import Vocabulary
 
 
-class Made(Source):
-    """A source for a grammar made by hand."""
+class Made(Constraint):
+    """A constraint for a grammar made by hand."""
 
     def __init__(self, grammar: Grammar) -> None:
         self.made = grammar

@@ -34,9 +34,9 @@ import pytest
 import constrain
 import vocabularies
 from conftest import data_path
+from constrain.constraints.base import Constraint
 from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton
-from constrain.grammar.source import Source
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 
 DATA = Path(__file__).parents[1] / "data"
@@ -66,7 +66,7 @@ class Case:
     """A constraint and the texts to be read under it."""
 
     name: str
-    make: Callable[[], Source]
+    make: Callable[[], Constraint]
     texts: list[str]
 
 
@@ -93,7 +93,7 @@ def written_cases() -> list[Case]:
     return [Case(row["name"], lambda row=row: source_of(row), row["texts"]) for row in rows]
 
 
-def source_of(row: dict[str, Any]) -> Source:
+def source_of(row: dict[str, Any]) -> Constraint:
     options = row.get("options", {})
     if "schema" in row:
         return constrain.json_schema(row["schema"], **options)

@@ -1,5 +1,5 @@
 """Masks of states that are text but for something: exceptions, lengths beside patterns, complements, remainders. For
-every token id the mask's bit is what `allows` says, at every cut of some members (kernels/slices.py; `find_inside`)."""
+every token id the mask's bit is what `allows` says, at every cut of some members (masks/common/slices.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 KEYS: dict[str, Any] = {
     "type": "object",
@@ -49,8 +49,8 @@ CASES: list[tuple[Any, str]] = [
 @pytest.mark.parametrize("schema, cuts", CASES, ids=[str(i) for i in range(len(CASES))])
 def test_mask_is_what_is_allowed(schema: Any, cuts: str) -> None:
     vocabulary = vocabularies.sentencepiece32k()
-    source = constrain.json_schema(schema, whitespace="compact", property_order="any")
-    matcher = constrain.compile(source, vocabulary).matcher()
+    constraint = constrain.json_schema(schema, whitespace="compact", property_order="any")
+    matcher = constrain.compile(constraint, vocabulary).matcher()
     row = np.zeros(vocabulary.words, np.uint32)
     for piece in cuts.split("|"):
         assert matcher.advance_bytes(piece.encode()), (piece, matcher.text)

@@ -13,9 +13,9 @@ import constrain
 import vocabularies
 from constrain.engine import Matcher, TokenAutomaton
 from constrain.engine import batch as batches
-from constrain.engine.readers import Readers
+from constrain.engine.readers import ReaderCount
 from constrain.errors import ConstrainError
-from constrain.kernels import batch as kernels
+from constrain.kernels.masks import batch as kernels
 from small_grammars import JSON
 
 VOCABULARY = vocabularies.tiny()
@@ -33,7 +33,7 @@ TEXTS = [b'["ab", "a', b'{"ab": true, "', b"1009", b'{"ab": 12', b"ababc", b'{"a
 
 
 def matchers_of(automata: list[TokenAutomaton], seed: int, n: int) -> list[Matcher]:
-    """Matchers of all sources, at random places of their texts; some finished."""
+    """Matchers of all constraints, at random places of their texts; some finished."""
     rng = random.Random(seed)
     made = []
     for k in range(n):
@@ -82,10 +82,10 @@ def test_a_batch_larger_than_the_budget() -> None:
     """States are forgotten between batches, and in the middle of them, while other threads write rows."""
     rng = random.Random(3)
     texts = ["".join(rng.choices("ab", k=rng.randrange(300))).encode() for _ in range(60)]
-    source = constrain.regex(r"([ab]{0,5}c?){0,400}([ab]{1,400}|[^c]{0,300})")
+    constraint = constrain.regex(r"([ab]{0,5}c?){0,400}([ab]{1,400}|[^c]{0,300})")
 
     def matchers(automaton: TokenAutomaton) -> list[Matcher]:
-        made = [constrain.compile(source, VOCABULARY, automaton=automaton).matcher() for _ in texts]
+        made = [constrain.compile(constraint, VOCABULARY, automaton=automaton).matcher() for _ in texts]
         assert all(matcher.advance_bytes(text) for matcher, text in zip(made, texts, strict=True))
         return made
 
@@ -213,7 +213,7 @@ def test_every_row_is_taken_once() -> None:
 
 
 def test_forgetting_waits_for_readers() -> None:
-    readers = Readers()
+    readers = ReaderCount()
     readers.enter()
     readers.enter()
     passed = threading.Event()

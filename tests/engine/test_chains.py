@@ -9,12 +9,13 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.engine import anatomy
-from constrain.engine.automaton import Rules, TokenAutomaton
-from constrain.grammar.rules import Nonterminal
-from constrain.grammar.walk import alternatives_of
-from constrain.kernels import arena, chains, earley
-from constrain.schema.lower_objects import CHAIN
+from constrain.cfg.rules import Nonterminal
+from constrain.cfg.transform.walk import alternatives_of
+from constrain.engine import inspect as anatomy
+from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.kernels.parser import earley, object_rules
+from constrain.kernels.records import arena
+from constrain.schema.write.lower_objects import CHAIN
 
 SIZES = [0, 1, 2, 3, CHAIN - 1, CHAIN, CHAIN + 1, 2 * CHAIN, 2 * CHAIN + 1]
 REQUIRED = {
@@ -91,7 +92,7 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
     assert places == 2 * n - (len(rules.chains) - 1) + 3 * chained  # all but the first of each later chain
 
 
-def compare(automaton: TokenAutomaton, rules: Rules) -> int:
+def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
     """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
     places = 0
     for record, symbol in anatomy.symbols(automaton, rules).items():
@@ -101,7 +102,7 @@ def compare(automaton: TokenAutomaton, rules: Rules) -> int:
             place = symbol.place
             if place is not None:
                 places += 1
-                assert record == rules.chains[place[0]] + place[1] * chains.PLACE
+                assert record == rules.chains[place[0]] + place[1] * object_rules.PLACE
     return places
 
 

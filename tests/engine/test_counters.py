@@ -1,7 +1,7 @@
 """Masks where counters are far from their ends, near them, and at them: the tokens that `advance` takes.
 
 `advance` knows the counters as they are; masks are shared by all positions from which no token reaches an end
-(kernels/counters.py).
+(kernels/lexer/counters.py).
 """
 
 from __future__ import annotations

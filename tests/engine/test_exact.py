@@ -15,9 +15,9 @@ from engine_cases import Made, allowed, mask_of, small_vocabulary
 
 from constrain.automata import syntax
 from constrain.automata.syntax import Node
+from constrain.constraints.regular import Regular
 from constrain.engine import Matcher, TokenAutomaton, compile
 from constrain.errors import UnsatisfiableError
-from constrain.grammar.source import Regular
 from constrain.vocab.vocabulary import Vocabulary
 from naive_grammar import language, members_greedy, random_grammar
 from naive_mask import RegexOracle, alive_within, beginnings, byte_trie, naive_mask

@@ -1,6 +1,6 @@
 """Masks under the greedy lexer, against the bytes of each token read one by one, on tries of some size.
 
-`kernels/lineups.py` takes over what a part of a union (LARGE nodes), or of a list (FEW_NODES), does in large subtrees.
+`lexer_lists.py` takes over what a part of a union (LARGE nodes), or of a list (FEW_NODES), does in large subtrees.
 These vocabularies hold all texts of an alphabet up to a length, so that the trie has large subtrees at every depth, and
 one that is the hub.
 """
@@ -15,8 +15,9 @@ import pytest
 from engine_cases import Made, allowed, mask_of, small_vocabulary
 
 import constrain
-from constrain.grammar.words import WholeWords
-from constrain.kernels import arena, greedy, lineups
+from constrain.grammar_text.words import WholeWords
+from constrain.kernels.masks.greedy import greedy_mask, lexer_lists
+from constrain.kernels.records import arena
 from layout_cases import SUBSET
 from naive_grammar import random_grammar
 from small_grammars import STATEMENTS
@@ -28,9 +29,9 @@ def all_texts(alphabet: str, length: int) -> constrain.Vocabulary:
     )
 
 
-def check_masks(source, vocabulary, rng: random.Random, texts: int, steps: int) -> int:
+def check_masks(constraint, vocabulary, rng: random.Random, texts: int, steps: int) -> int:
     """Compare along random texts; the number of masks."""
-    compiled = constrain.compile(source, vocabulary)
+    compiled = constrain.compile(constraint, vocabulary)
     masks = 0
     for _ in range(texts):
         matcher = compiled.matcher()
@@ -51,8 +52,8 @@ def check_masks(source, vocabulary, rng: random.Random, texts: int, steps: int) 
 def test_random_grammars(length, grammars, at_least):
     rng, vocabulary, masks = random.Random(11), all_texts("ab", length), 0
     sizes = sorted(vocabulary.trie.end - np.arange(len(vocabulary.trie)))
-    assert sizes[-4] > greedy.SMALL
-    assert (sizes[-2] > lineups.FEW_NODES) == (length == 11)
+    assert sizes[-4] > greedy_mask.SMALL
+    assert (sizes[-2] > lexer_lists.FEW_NODES) == (length == 11)
     for _ in range(grammars):
         try:
             masks += check_masks(Made(random_grammar(rng, "ab", "greedy")), vocabulary, rng, 2, 8)
@@ -62,16 +63,16 @@ def test_random_grammars(length, grammars, at_least):
 
 
 @pytest.mark.parametrize(
-    ("source", "alphabet"),
+    ("constraint", "alphabet"),
     [
         (constrain.grammar(SUBSET, layout={}), "aif(): \n#"),
         (constrain.grammar(STATEMENTS, lexer="greedy"), "letif =+1.(;"),
         (constrain.grammar('start: (A | ".." | "." | N)*\nA: /[ab]+/\nN: /1+(\\.1+)?(e1+)?/', lexer="greedy"), "ab1.e"),
     ],
 )
-def test_languages(source, alphabet):
+def test_languages(constraint, alphabet):
     vocabulary = all_texts(alphabet, 4 if len(alphabet) < 6 else 3)
-    assert check_masks(source, vocabulary, random.Random(3), 12, 14) > 40
+    assert check_masks(constraint, vocabulary, random.Random(3), 12, 14) > 40
 
 
 def test_what_a_terminal_excludes_competes():
@@ -97,10 +98,10 @@ NUMBER: /a=?q/
 def test_what_a_reference_does_is_taken_over():
     """Unions of names with keywords, operators and words that look like both, on a trie where names are a reference."""
     vocabulary = all_texts("aqz-=", 6)
-    assert len(vocabulary.trie) > 1.25 * lineups.LARGE  # a fifth of it is the hub
-    source = constrain.grammar(WORDS, lexer="greedy")
-    assert check_masks(source, vocabulary, random.Random(8), 3, 8) > 15
-    automaton = constrain.compile(source, vocabulary).automaton
+    assert len(vocabulary.trie) > 1.25 * lexer_lists.LARGE  # a fifth of it is the hub
+    constraint = constrain.grammar(WORDS, lexer="greedy")
+    assert check_masks(constraint, vocabulary, random.Random(8), 3, 8) > 15
+    automaton = constrain.compile(constraint, vocabulary).automaton
     lexers = {lexer for lexer, *others in _roots(automaton) if not others}
     parts = {part for lexer in lexers if _kind(automaton, lexer) == arena.ALT for part in _key(automaton, lexer)}
     assert parts & lexers  # one was walked for the unions that it is a part of
@@ -109,7 +110,7 @@ def test_what_a_reference_does_is_taken_over():
 def _roots(automaton):
     """The lists of lexer states of which it is known what they take from the trie's root on."""
     records = automaton.H[automaton.H != 0].tolist()
-    found = [r for r in records if _kind(automaton, r) == arena.LINEUP and automaton.A[r + lineups.INSIDE]]
+    found = [r for r in records if _kind(automaton, r) == arena.LINEUP and automaton.A[r + lexer_lists.INSIDE]]
     return [key[1:] for key in (_key(automaton, r) for r in found) if key[0] == 0]
 
 
@@ -124,13 +125,13 @@ def _key(automaton, record):
 
 def test_forks_of_forks_are_met_once():
     """Of a run of backslashes any may begin an escape or stand alone; ways to read the run are many, places are few."""
-    source = constrain.grammar(
+    constraint = constrain.grammar(
         "start: (TEXT | BACKSLASH? FIELD)*\nTEXT: /([^\\\\{]|\\\\[^{])+/\nBACKSLASH: /\\\\/\nFIELD: /\\{[a-z]}/",
         lexer="greedy",
     )
     vocabulary = small_vocabulary("a\\{}", ["\\" * n for n in range(2, 60)])
     automaton = constrain.TokenAutomaton(vocabulary)
-    matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+    matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
     for text in (b"", b"a", b"\\"):
         assert matcher.advance_bytes(text)
         assert mask_of(matcher) == allowed(matcher)
@@ -197,10 +198,12 @@ def test_grammars_share_what_lexers_say():
 
 def test_a_run_of_lexemes_that_change_nothing_is_one_place():
     """After the second sign, and after a blank, the parser is where it was: no place for each of them."""
-    source = constrain.grammar('start: SIGN* NAME | "(" start ")"\nSIGN: /-/\nNAME: /a+/\n%ignore " "', lexer="greedy")
+    constraint = constrain.grammar(
+        'start: SIGN* NAME | "(" start ")"\nSIGN: /-/\nNAME: /a+/\n%ignore " "', lexer="greedy"
+    )
     vocabulary = small_vocabulary("-a ()", [text * n for n in range(2, 60) for text in ("-", " ", "- ", "-a")])
     automaton = constrain.TokenAutomaton(vocabulary)
-    matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+    matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
     for text in (b"", b"-", b" ", b"-", b"a"):
         assert matcher.advance_bytes(text)
         assert mask_of(matcher) == allowed(matcher)
@@ -208,7 +211,7 @@ def test_a_run_of_lexemes_that_change_nothing_is_one_place():
     walked = []
     for depth in (1, 2, 3):
         before = int(automaton.A[arena.N_INSIDE])
-        matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+        matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
         for text in (b"(" * depth, b"-", b" ", b"-", b"a"):
             assert matcher.advance_bytes(text)
             assert mask_of(matcher) == allowed(matcher)
@@ -219,6 +222,6 @@ def test_a_run_of_lexemes_that_change_nothing_is_one_place():
 
 def test_many_lexemes_in_progress_that_change_nothing():
     """More lexemes at once than a walk keeps: what ends then is left to the parser."""
-    source = constrain.grammar("start: (A | B)*\nA: /a(a{20}b)?/\nB: /b/", lexer="greedy")
+    constraint = constrain.grammar("start: (A | B)*\nA: /a(a{20}b)?/\nB: /b/", lexer="greedy")
     vocabulary = small_vocabulary("ab", ["bb" + "a" * n + "b" * k for n in range(30) for k in range(3)])
-    assert check_masks(source, vocabulary, random.Random(5), 6, 12) > 40
+    assert check_masks(constraint, vocabulary, random.Random(5), 6, 12) > 40

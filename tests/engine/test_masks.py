@@ -18,8 +18,9 @@ import constrain
 import vocabularies
 from constrain.automata import syntax
 from constrain.automata.syntax import json_string, literal, literals
-from constrain.grammar.rules import Grammar, Nonterminal, Terminal
-from constrain.grammar.source import Regular, Source
+from constrain.cfg.rules import Grammar, Nonterminal, Terminal
+from constrain.constraints.base import Constraint
+from constrain.constraints.regular import Regular
 from constrain.vocab.vocabulary import Vocabulary
 from naive_mask import GrammarOracle, RegexOracle, byte_trie, naive_mask
 from small_grammars import JSON
@@ -54,7 +55,7 @@ NOT_LONGEST = 'start: A "b" | "foo" "bar" | "foob" "az"\nA: /a+b?/\n'  # the lon
 LISTS = 'start: "[" items "]"\nitems: item "," items | item\nitem: "null" | "nu" | start\n'
 
 
-def _additional_key() -> tuple[Source, Source]:
+def _additional_key() -> tuple[Constraint, Constraint]:
     """An object whose key is any string but two, as a schema makes it, and the same as a regular language."""
     keys = ["name", "näme"]
     declared = [Terminal(json_string(literal(key)), key) for key in keys]
@@ -71,11 +72,11 @@ def _additional_key() -> tuple[Source, Source]:
 
 
 class Case(NamedTuple):
-    """source: what is compiled. texts: with cuts. same: the same language for the oracle, if that is quicker."""
+    """constraint: what is compiled. texts: with cuts. same: the same language for the oracle, if that is quicker."""
 
-    source: Source
+    constraint: Constraint
     texts: list[str]
-    same: Source | None = None
+    same: Constraint | None = None
 
 
 CASES = {
@@ -151,8 +152,8 @@ def real(request):
 
 
 def oracle_of(case: Case) -> Any:
-    source = case.same or case.source
-    return GrammarOracle(source.to_grammar()) if source.node is None else RegexOracle(source.node)
+    constraint = case.same or case.constraint
+    return GrammarOracle(constraint.to_grammar()) if constraint.node is None else RegexOracle(constraint.node)
 
 
 TURNS = [(name, case) for name in NAMES for case in CASES if PREFIXES[case][name]]
@@ -162,7 +163,7 @@ TURNS = [(name, case) for name in NAMES for case in CASES if PREFIXES[case][name
 def test_every_token(real, case):
     name, vocabulary, trie = real
     prefixes = PREFIXES[case][name]
-    compiled, oracle = constrain.compile(CASES[case].source, vocabulary), oracle_of(CASES[case])
+    compiled, oracle = constrain.compile(CASES[case].constraint, vocabulary), oracle_of(CASES[case])
     specials = {i for i, token in enumerate(vocabulary.tokens) if not token} - set(vocabulary.eos_ids)
     for prefix in prefixes:
         matcher = compiled.matcher()
@@ -187,8 +188,8 @@ UNFINISHED = ["caf\xc3", "x\xf0\x9f", "\xe2\x86"]  # bytes, one a character
 def test_within_a_character(pattern, prefix):
     """After a token that ends within a character."""
     vocabulary = vocabularies.sentencepiece32k()
-    source, text = constrain.regex(pattern), prefix.encode("latin-1")
-    matcher, oracle = constrain.compile(source, vocabulary).matcher(), RegexOracle(source.node)
+    constraint, text = constrain.regex(pattern), prefix.encode("latin-1")
+    matcher, oracle = constrain.compile(constraint, vocabulary).matcher(), RegexOracle(constraint.node)
     expected = naive_mask(byte_trie(vocabulary.tokens), oracle, text, vocabulary.eos_ids)
     assert matcher.advance_bytes(text) == bool(expected)
     if expected:
@@ -237,13 +238,13 @@ def test_random_classes(third, seed):
     automaton = constrain.TokenAutomaton(third)
     for number in range(10):
         pattern = random_pattern(rng)
-        source = constrain.regex(pattern)
-        matcher = constrain.compile(source, third, automaton=automaton).matcher()
+        constraint = constrain.regex(pattern)
+        matcher = constrain.compile(constraint, third, automaton=automaton).matcher()
         for step in range(3):
             mask = mask_of(matcher)
             assert mask == allowed(matcher), (pattern, matcher)
             if number == 0 and step == 1:
-                assert mask == naive_mask(trie, RegexOracle(source.node), matcher.text, third.eos_ids), (
+                assert mask == naive_mask(trie, RegexOracle(constraint.node), matcher.text, third.eos_ids), (
                     pattern,
                     matcher,
                 )
@@ -291,8 +292,8 @@ def test_rows_of_a_batch():
     """`fill_masks` equals `fill_mask` row by row: cold and warm, finished matchers, wide rows, int32 rows."""
     vocabulary = vocabularies.sentencepiece32k()
     texts = ["", '{"', '{"a": [1, 2', '{"a": "b', "[]", "12", '[{"k":']
-    source = constrain.compile(constrain.grammar(JSON), vocabulary, automaton=constrain.TokenAutomaton(vocabulary))
-    matchers = [source.matcher() for _ in texts]
+    constraint = constrain.compile(constrain.grammar(JSON), vocabulary, automaton=constrain.TokenAutomaton(vocabulary))
+    matchers = [constraint.matcher() for _ in texts]
     for matcher, text in zip(matchers, texts, strict=True):
         assert matcher.advance_bytes(text.encode())
     matchers.append(matchers[4].fork())

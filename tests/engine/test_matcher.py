@@ -241,8 +241,8 @@ def test_forced_in_a_grammar(lexer, text):
 
 @pytest.mark.parametrize("text", ["", "r", "\x00", "é\x00", "\x00\x00"])
 def test_forced_in_choices(text):
-    source = constrain.choices(["red\x00\x01\x02", "r\x00\x01", "\x00\x00\x00", "é\x00\x01", "éx"])
-    matcher = constrain.compile(source, VOCABULARY).matcher()
+    constraint = constrain.choices(["red\x00\x01\x02", "r\x00\x01", "\x00\x00\x00", "é\x00\x01", "éx"])
+    matcher = constrain.compile(constraint, VOCABULARY).matcher()
     assert matcher.advance_bytes(text.encode())
     found = matcher.forced_tokens(), matcher.forced_bytes()
     assert found == forced_by_definition(matcher)

@@ -14,8 +14,8 @@ from engine_cases import mask_of
 import constrain
 import vocabularies
 from constrain.automata.store import pages
+from constrain.constraints.base import Constraint
 from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton
-from constrain.grammar.source import Source
 from constrain.vocab.vocabulary import Vocabulary
 from small_grammars import JSON
 
@@ -32,7 +32,7 @@ def pseudo_vocabulary(size: int = 12_000) -> Vocabulary:
 VOCABULARY = pseudo_vocabulary()
 
 
-def sources() -> list[Source]:
+def constraints() -> list[Constraint]:
     """Constraints with many states each."""
     patterns = [
         f"[{'abcd'[:k]}]{{{n},{7 * n}}}({'abcdé'[k]}|[0-3 ]{{{k},{n}}}){{3,9}}" for k in (1, 2, 3) for n in (3, 5, 9)
@@ -64,7 +64,7 @@ def all_walks(compiled: list[CompiledConstraint], seed: int, steps: int = 12) ->
 
 
 def compile_all(automaton: TokenAutomaton) -> list[CompiledConstraint]:
-    return [constrain.compile(source, VOCABULARY, automaton=automaton) for source in sources()]
+    return [constrain.compile(constraint, VOCABULARY, automaton=automaton) for constraint in constraints()]
 
 
 def test_a_tiny_budget_forgets_and_changes_nothing():

@@ -1,4 +1,4 @@
-"""Equal sources share their states: a repeated request finds what the first one made."""
+"""Equal constraints share their states: a repeated request finds what the first one made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
 SOURCES = {
@@ -75,10 +75,10 @@ def test_what_is_asked_for_once_is_freed_at_once() -> None:
             for byte in b'{"a":':
                 matcher.advance_bytes(bytes([byte]))
             matcher.fill_mask(np.zeros(vocabularies.tiny().words, np.uint32))
-            computation = weakref.ref(compiled.source.computation)
-            document = weakref.ref(compiled.source.computation.document)
+            normalizer = weakref.ref(compiled.constraint.normalizer)
+            document = weakref.ref(compiled.constraint.normalizer.document)
             del compiled, matcher
-            assert computation() is None and document() is None, schema
+            assert normalizer() is None and document() is None, schema
     finally:
         gc.enable()
 
@@ -91,8 +91,8 @@ def test_keys_that_end_alike_share_walks() -> None:
 
     def walks(key: str, text: bytes) -> int:
         schema = {"type": "object", "properties": {key: {"type": "null"}}, "required": [key]}
-        source = constrain.json_schema({**schema, "additionalProperties": False})
-        matcher = constrain.compile(source, vocabulary, automaton=automaton).matcher()
+        constraint = constrain.json_schema({**schema, "additionalProperties": False})
+        matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
         assert matcher.advance_bytes(text)
         before = int(automaton.A[arena.N_INSIDE])
         matcher.fill_mask(row)

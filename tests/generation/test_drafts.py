@@ -11,7 +11,7 @@ from constrain import reference
 from constrain.errors import ConstrainError
 from constrain.generation import Generation
 from constrain.hf import HFModel
-from constrain.speculative import Budget, Context, Drafter, DraftTree, Fixed, Lookup, Speculation, given_chain
+from constrain.speculative import Context, DraftBudget, Drafter, DraftTree, Fixed, Lookup, Speculation, given_chain
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
 PERSON = {
@@ -137,7 +137,7 @@ class Remembers(Drafter):
     def __init__(self, tokens: list[int]) -> None:
         self.whole = tokens
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         return given_chain(self.whole[len(context.tokens) - context.prompt :][: budget.depth])
 
 
@@ -164,7 +164,7 @@ def test_healing_and_drafts(ref: reference.Reference) -> None:
 class Broken(Drafter):
     name = "broken"
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         if len(context.tokens) - context.prompt > 4:
             raise RuntimeError("no more ideas")
         return given_chain([-5, 1 << 30])
@@ -218,13 +218,13 @@ def test_models_that_may_draft(tokenizer: Any, ref: reference.Reference, tmp_pat
 
 def test_greedy_runs(ref: reference.Reference) -> None:
     """At temperature 0 drafts change no token, whatever drafts."""
-    sources = [
+    constraints = [
         {"schema": PERSON}, {"regex": r'\[("(red|green|blue)", ?){1,5}"end"\]'}, {"schema": {"type": "array"}},
         {"choices": ["SELECT name FROM users", "SELECT age FROM users WHERE name = 'x'"]},
     ]  # fmt: skip
     prompts = [PROMPT, "SELECT ", '{"items": [', "def f(x):\n    return "]
-    for source in sources:
-        given = {"temperature": 0, "max_tokens": 30, **source}
+    for constraint in constraints:
+        given = {"temperature": 0, "max_tokens": 30, **constraint}
         expected = constrain.generate(ref, prompts, **given)
         for draft in ("auto", ["auto", ref.draft]):
             for one, other in zip(constrain.generate(ref, prompts, draft=draft, **given), expected, strict=True):

@@ -15,7 +15,6 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Stream
-from constrain.grammar import source as sources
 from constrain.hf import ConstraintProcessor, HFModel
 from constrain.sampling import METHODS, Sample, TorchDraw, register
 from toy_matcher import ToyConstraint, ToyVocabulary
@@ -36,9 +35,9 @@ def vocabulary(tokenizer: Any, model: Any) -> constrain.Vocabulary:
     return HFModel(model, tokenizer).vocabulary
 
 
-def compiled(vocabulary: constrain.Vocabulary, source: dict[str, Any]) -> Any:
-    ((kind, value),) = source.items()
-    return constrain.compile(getattr(sources, kind)(value), vocabulary)
+def compiled(vocabulary: constrain.Vocabulary, constraint: dict[str, Any]) -> Any:
+    ((kind, value),) = constraint.items()
+    return constrain.compile(getattr(constrain, kind)(value), vocabulary)
 
 
 # --- the same as transformers -----------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def test_a_memory_across_calls(ref: reference.Reference, tmp_path: Path) -> None
 def test_identities(ref: reference.Reference) -> None:
     vocabulary = constrain.Vocabulary.from_huggingface(ref.tokenizer)
     other = constrain.Vocabulary([b"a", None], [1])
-    sources = [
+    constraints = [
         constrain.regex("a+"),
         constrain.regex("a*"),
         constrain.choices(["a+"]),
@@ -167,7 +167,7 @@ def test_identities(ref: reference.Reference) -> None:
         constrain.json_schema({"type": "boolean"}),
         constrain.json_schema({"type": "boolean"}, whitespace="compact"),
     ]
-    keys = [key_of(source, vocabulary) for source in sources]
+    keys = [key_of(constraint, vocabulary) for constraint in constraints]
     assert all(keys)
     assert len(set(keys)) == len(keys)
     assert key_of(constrain.regex("a+"), vocabulary) == keys[0]

@@ -1,4 +1,4 @@
-"""stop, min_tokens, close, prefix and suffix of `generate`, on tiny random models that would rather not end."""
+"""stop, min_tokens, complete, prefix and suffix of `generate`, on tiny random models that would rather not end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import constrain
+from constrain.constraints.regular import regex
+from constrain.derived.members import is_member
+from constrain.derived.stopping import stopped
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.generation.front import generate
-from constrain.grammar.source import grammar, regex
-from constrain.guided.members import is_member
-from constrain.guided.stopping import stopped
+from constrain.grammar_text.text import grammar
 from naive_grammar import language, texts
 from toy_model import tiny_llama, tiny_tokenizer
 
@@ -34,7 +35,7 @@ def model(tokenizer: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "source, stops",
+    "constraint, stops",
     [
         (grammar('start: "a" start? "b"'), ["bb"]),
         (grammar('start: ("a" | "b" start "a")*'), ["ab", "bba"]),
@@ -43,11 +44,11 @@ def model(tokenizer: Any) -> Any:
         (grammar('start: "a"* "b" | "(" start ")"'), ["b"]),
     ],
 )
-def test_the_language_with_stop_sequences(source, stops):
+def test_the_language_with_stop_sequences(constraint, stops):
     """From the definition: a member, or one and a stop sequence, and no stop sequence ends before the end."""
-    whole = language(source.to_grammar(), "ab()", 6)
+    whole = language(constraint.to_grammar(), "ab()", 6)
     members = {text for text, (is_one, _) in whole.items() if is_one}
-    made = stopped(source, stops)
+    made = stopped(constraint, stops)
     for text in texts("ab()", 5):
         expected = not any(stop in text[:-1] for stop in stops) and (
             text in members or any(text.endswith(stop) and text[: -len(stop)] in members for stop in stops)
@@ -85,7 +86,8 @@ def test_values_are_those_without_the_stop(tokenizer, model):
     assert g.value == json.loads(g.text)
 
 
-# --- close and min_tokens ---------------------------------------------------------------------------------------------
+# --- complete and min_tokens
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["lcd", "awrs", "smc"])
@@ -99,7 +101,7 @@ def test_every_output_is_complete(tokenizer, model, method, constraint):
             tokenizer=tokenizer,
             method=method,
             max_tokens=max_tokens,
-            close=True,
+            complete=True,
             seed=5,
             n=3,
             **constraint,
@@ -118,20 +120,20 @@ def test_without_close_some_are_cut(tokenizer, model):
 
 def test_a_budget_that_is_too_small(tokenizer, model):
     with pytest.raises(ConstrainError, match=r"budget of 4 tokens is too small.*takes \d+, EOS counted"):
-        generate(model, "x", tokenizer=tokenizer, schema=LIST, close=True, max_tokens=4)
+        generate(model, "x", tokenizer=tokenizer, schema=LIST, complete=True, max_tokens=4)
 
 
 def test_at_least_so_many_tokens(tokenizer, model):
     for seed in range(6):
         given = {"tokenizer": tokenizer, "seed": seed, "max_tokens": 20}
-        g = generate(model, "x", regex="[a-c]*", min_tokens=9, close=True, **given)
+        g = generate(model, "x", regex="[a-c]*", min_tokens=9, complete=True, **given)
         assert 9 <= len(g.tokens) <= 20
         assert g.finish_reason == "stop"
         assert generate(model, "x", choices=["a", "b"], min_tokens=9, **given).text in "ab"  # nothing more can follow
 
 
 def test_unconstrained_texts_close_too(tokenizer, model):
-    g = generate(model, "the", tokenizer=tokenizer, close=True, max_tokens=9, min_tokens=4, seed=2)
+    g = generate(model, "the", tokenizer=tokenizer, complete=True, max_tokens=9, min_tokens=4, seed=2)
     assert g.finish_reason == "stop"
     assert 4 <= len(g.tokens) <= 9
 
@@ -141,7 +143,7 @@ def test_unconstrained_texts_close_too(tokenizer, model):
 
 def test_filling_in_the_middle(tokenizer, model):
     for seed in range(10):
-        given = {"tokenizer": tokenizer, "close": True, "max_tokens": 20, "seed": seed}
+        given = {"tokenizer": tokenizer, "complete": True, "max_tokens": 20, "seed": seed}
         g = generate(model, "[1,[", grammar=NESTED, suffix="]]", **given)
         assert is_member(grammar(NESTED), "[1,[" + g.text + "]]")
         g = generate(model, "Fill in: ", schema=LIST, prefix='["a', suffix='z"]', **given)
@@ -163,8 +165,8 @@ def test_filling_in_the_middle(tokenizer, model):
         ({"stop": [3]}, "not 3"),
         ({"min_tokens": -1}, "at least 0"),
         ({"min_tokens": 9, "max_tokens": 5}, "greater than max_tokens"),
-        ({"close": 1}, "True or False"),
-        ({"close": True, "healing": True}, "healing"),
+        ({"complete": 1}, "True or False"),
+        ({"complete": True, "healing": True}, "healing"),
     ],
 )
 def test_faults(tokenizer, model, arguments, match):

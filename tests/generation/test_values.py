@@ -91,10 +91,10 @@ def test_json(tokenizer: Any, model: Any, schema: Any) -> None:
 
 
 def test_a_compiled_schema_and_a_source(tokenizer: Any, model: Any) -> None:
-    source = constrain.json_schema(Person)
+    constraint = constrain.json_schema(Person)
     vocabulary = constrain.Vocabulary.from_huggingface(tokenizer)
-    for constraint in (source, constrain.compile(source, vocabulary)):
-        output = constrain.generate(model, "a", tokenizer=tokenizer, constraint=constraint, seed=2, max_tokens=200)
+    for given in (constraint, constrain.compile(constraint, vocabulary)):
+        output = constrain.generate(model, "a", tokenizer=tokenizer, constraint=given, seed=2, max_tokens=200)
         assert isinstance(output.value, Person)
 
 
@@ -111,9 +111,9 @@ def test_a_validator_is_a_residual_check(tokenizer: Any, model: Any) -> None:
 
 
 def test_unions_take_the_part_that_the_text_belongs_to(tokenizer: Any, model: Any) -> None:
-    source = constrain.json_schema(Color) | constrain.json_schema(Even) | constrain.regex("[a-d]")
+    constraint = constrain.json_schema(Color) | constrain.json_schema(Even) | constrain.regex("[a-d]")
     outputs = constrain.generate(
-        model, "a", tokenizer=tokenizer, constraint=source, n=60, seed=0, max_tokens=60, temperature=4
+        model, "a", tokenizer=tokenizer, constraint=constraint, n=60, seed=0, max_tokens=60, temperature=4
     )
     kinds = set()
     for output in outputs:

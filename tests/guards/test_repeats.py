@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import constrain
-from constrain.guards.json_reader import VALUE, Repeated, State, read
+from constrain.guards.json_reader import VALUE, JsonState, Repeated, read
 from constrain.guards.seen import Seen
 
 PIECES = (
@@ -85,7 +85,7 @@ VALUES = st.recursive(
 def test_reader_finds_repetitions_however_the_text_is_cut(value: Any, ascii_only: bool, seed: int) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
     data, rng = text.encode(), random.Random(seed)
-    state, ours = State(VALUE, None, b"", Everywhere()), False
+    state, ours = JsonState(VALUE, None, b"", Everywhere()), False
     while data and not ours:
         cut = rng.randint(1, 4)
         try:

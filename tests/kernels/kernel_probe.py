@@ -15,8 +15,9 @@ import numpy as np
 
 import constrain
 from constrain.automata import syntax
+from constrain.constraints.base import Constraint
+from constrain.constraints.regular import Regular
 from constrain.engine import TokenAutomaton
-from constrain.grammar.source import Regular, Source
 from constrain.vocab.vocabulary import Vocabulary
 
 TEXTS = ["tr", "ue", "fa", "lse", '{"', '":', '", "', "12", "ab", "abc", "é", "→x", "xx", "()", ")a", "ab", "b "]
@@ -32,8 +33,8 @@ item: "null" | "nu" | start | /[0-9]+/
 WORDS = 'start: (KEY | NAME)+\nKEY: "if" | "iff"\nNAME: /[a-z]+/\n%ignore " "\n'
 
 
-def constraints() -> dict[str, tuple[Source, list[str]]]:
-    """Name -> (source, prefixes)."""
+def constraints() -> dict[str, tuple[Constraint, list[str]]]:
+    """Name -> (constraint, prefixes)."""
     string = syntax.json_string(
         syntax.intersect(syntax.repeat(syntax.ANY_CHAR, 1, 3), syntax.complement(syntax.literal("ab")))
     )
@@ -51,8 +52,8 @@ def answers(budget: int | None = None) -> dict[str, list[object]]:
     """Ask everything once."""
     automaton = TokenAutomaton(VOCABULARY) if budget is None else TokenAutomaton(VOCABULARY, budget=budget)
     found: dict[str, list[object]] = {}
-    for name, (source, prefixes) in constraints().items():
-        compiled = constrain.compile(source, VOCABULARY, automaton=automaton)
+    for name, (constraint, prefixes) in constraints().items():
+        compiled = constrain.compile(constraint, VOCABULARY, automaton=automaton)
         for prefix in prefixes:
             matcher = compiled.matcher()
             alive = matcher.advance_bytes(prefix.encode())

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constrain.automata.store import Store
-from constrain.kernels import arena
+from constrain.kernels.records import arena
 
 KIND = arena.CONFIG  # any kind: `intern` looks at keys alone
 words = st.integers(-(2**31), 2**31 - 1)

@@ -16,8 +16,8 @@ import pytest
 
 from constrain import kernels
 from constrain.automata import store  # noqa: F401  (declares every kernel)
-from constrain.kernels import configurations
 from constrain.kernels.compiler import native
+from constrain.kernels.parser import configurations
 
 numba_only = pytest.mark.skipif(kernels.MODE != "numba", reason="the kernels of this process are not numba's")
 

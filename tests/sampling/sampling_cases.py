@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from constrain.sampling import Draw, Job, Sample, Settings, enumerate_draws
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from toy_matcher import ToyConstraint, ToyVocabulary
 from toy_model import TableModel
 

@@ -10,11 +10,11 @@ import pytest
 from sampling_cases import Case, cases, conditional, distance, exact, law_of, mass, outcomes, weighted
 
 from constrain.sampling import TorchDraw
-from constrain.sampling.asap import ASAp
-from constrain.sampling.cars import CARS
-from constrain.sampling.memory import Memory
-from constrain.sampling.rejection import Rejection
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.memory import Memory
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.methods.asap import ASAp
+from constrain.sampling.methods.cars import CARS
+from constrain.sampling.methods.rejection import Rejection
 
 TINY = 1e-10
 MODELS = cases(21)

@@ -19,7 +19,7 @@ from triton_probe import expected, random_words
 import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import MaskBuffer, apply_bitmask_
-from constrain.sampling.apply import _apply_on_device
+from constrain.sampling.bitmask.apply import _apply_on_device
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16, torch.float64]
 quick = settings(deadline=None, max_examples=80)

@@ -13,12 +13,13 @@ from sampling_cases import LANGUAGES, Case, cases, exact, outcomes, weighted
 from tiny_cases import Tiny, bare, membership, tiny_cases
 
 from constrain.errors import ConstrainError
-from constrain.sampling import Draw, Settings, TorchDraw, awrs, enumerate_draws
-from constrain.sampling.awrs import Choice, TokenRejection, failures, settle
-from constrain.sampling.draw import Chance
-from constrain.sampling.potentials import Potential, predicate
-from constrain.sampling.sampler import drive
-from constrain.sampling.smc import AWRS
+from constrain.sampling import Draw, Settings, TorchDraw, enumerate_draws
+from constrain.sampling.core.draw import Chance
+from constrain.sampling.core.potentials import Potential, predicate
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.methods import awrs
+from constrain.sampling.methods.awrs import TokenChoice, TokenRejection, failures, settle
+from constrain.sampling.methods.smc import AWRS
 from toy_model import TableModel
 
 TINY = 1e-10
@@ -40,7 +41,7 @@ OPTIONS = {
 }
 
 
-def choose(log_probs: torch.Tensor, valid: set[int], options: TokenRejection, draw: Draw) -> Choice:
+def choose(log_probs: torch.Tensor, valid: set[int], options: TokenRejection, draw: Draw) -> TokenChoice:
     asked: list[int] = []
 
     def check(pairs: list[tuple[int, int]]) -> list[bool]:

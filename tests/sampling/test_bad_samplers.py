@@ -11,7 +11,7 @@ from sampling_cases import PROMPT, Case
 
 from constrain.errors import ConstrainError
 from constrain.sampling import CARS, METHODS, Argmax, ASAp, Beam, Exact, Faithful, Rejection, Settings, TorchDraw
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 
 SAMPLING = sorted(METHODS.keys() - {"lcd", "argmax", "beam"})
 ALL = sorted(METHODS)

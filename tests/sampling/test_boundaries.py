@@ -14,8 +14,8 @@ from sampling_cases import PROMPT, law_of, weighted
 import constrain
 from constrain.engine import fill_masks
 from constrain.sampling import SMC, Draw, Exact, Job, Sample, Settings, enumerate_draws
-from constrain.sampling.potentials import Potential
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.potentials import Potential
+from constrain.sampling.core.sampler import drive
 from toy_model import TableModel
 
 TOKENS = [b"a", b";", b"\n", b"a;", None]

@@ -9,20 +9,10 @@ import pytest
 from sampling_cases import Case, conditional, exact, law_of, mass, outcomes
 
 from constrain.errors import ConstrainError
-from constrain.sampling import (
-    CARS,
-    Faithful,
-    Memory,
-    Rejection,
-    Sample,
-    Settings,
-    TorchDraw,
-    diagnose,
-    lcd,
-)
-from constrain.sampling.diagnostics import normalised
-from constrain.sampling.faithful import count_prefixes
-from constrain.sampling.sampler import drive
+from constrain.sampling import CARS, Faithful, Memory, Rejection, Sample, Settings, TorchDraw, diagnose, lcd
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.measure.diagnostics import normalised
+from constrain.sampling.methods.faithful import count_prefixes
 
 
 def kl(left: dict[tuple[int, ...], float], right: dict[tuple[int, ...], float]) -> float:
@@ -128,7 +118,9 @@ def test_faithful_chooses_by_the_problem() -> None:
 
 def test_faithful_falls_back_when_attempts_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pilot that was too hopeful: `cars` may try once, where it would need a dozen attempts."""
-    monkeypatch.setattr("constrain.sampling.faithful.CARS", lambda memory, attempts: CARS(memory=memory, attempts=1))
+    monkeypatch.setattr(
+        "constrain.sampling.methods.faithful.CARS", lambda memory, attempts: CARS(memory=memory, attempts=1)
+    )
     case = Case("optional tail", 0, 2.0)
     samples = chosen(case, 100, Faithful(prefixes=1, mass=0.01, pilot=64))
     methods = [sample.method.split(" ")[0].rstrip(":") for sample in samples]

@@ -10,10 +10,10 @@ from sampling_cases import Case, cases, conditional, exact, law_of, mass, outcom
 
 from constrain.errors import LimitError
 from constrain.sampling import Settings, TorchDraw
-from constrain.sampling.argmax import Argmax
-from constrain.sampling.beam import Beam
-from constrain.sampling.exact import Exact
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.methods.argmax import Argmax
+from constrain.sampling.methods.beam import Beam
+from constrain.sampling.methods.exact import Exact
 
 TINY = 1e-10
 MODELS = cases(20)

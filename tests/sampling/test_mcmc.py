@@ -12,9 +12,9 @@ from tiny_cases import Taste, Tiny, tiny_cases
 
 from constrain.errors import ConstrainError
 from constrain.sampling import Sample, Settings, TorchDraw, enumerate_draws
-from constrain.sampling.mcmc import MCMC, PROPOSALS, Chain
-from constrain.sampling.potentials import predicate
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.potentials import predicate
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.methods.mcmc import MCMC, PROPOSALS, MarkovChain
 
 TINY = 1e-10
 Law = dict[tuple[int, ...], float]
@@ -35,7 +35,7 @@ def kernel(case: Case, method: MCMC, states: dict[tuple[int, ...], Sample]) -> n
     for tokens, state in states.items():
 
         def step(draw: Any, state: Sample = state) -> tuple[int, ...]:
-            chain = Chain(0, 0)
+            chain = MarkovChain(0, 0)
             chain.enter(state)
             method.advance(job_of(case, draw), [chain])
             return tuple(chain.state.tokens)
@@ -119,7 +119,7 @@ def test_weights_of_states_are_right_after_many_steps(proposal: str) -> None:
     """log p − log q of what was kept and what was drawn, however the state came about."""
     case = Case("dyck", 0, 0.5)
     method, truth = MCMC(proposal=proposal), exact(case)
-    chain = Chain(0, 0)
+    chain = MarkovChain(0, 0)
     job = case.job(TorchDraw(3))
     chain.enter(next(iter(with_weights(case, None).values())))
     for _ in range(30):

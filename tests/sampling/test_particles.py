@@ -11,7 +11,7 @@ import torch
 from sampling_cases import PROMPT, Case
 
 from constrain.sampling import MCMC, SIR, SMC, ASAp, Rejection, Sample, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from toy_model import TableModel, TableSession
 
 ROWS = 24

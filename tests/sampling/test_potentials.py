@@ -11,7 +11,7 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.sampling.potentials import Asked, Potential, Product, automaton, predicate
+from constrain.sampling.core.potentials import Asked, Potential, PotentialProduct, automaton, predicate
 
 INF = math.inf
 
@@ -49,7 +49,7 @@ def test_a_product_asks_the_second_only_what_the_first_allows() -> None:
     second = Table({b"a": 0.5, b"c": -INF})
     third = Table({b"a": 10.0})
     product = first * second * third
-    assert isinstance(product, Product)
+    assert isinstance(product, PotentialProduct)
     assert len(product.factors) == 3
     assert product.completes([b"a", b"b", b"c"]) == [9.5, -INF, -INF]
     assert [*first.asked, *second.asked, *third.asked] == [[b"a", b"b", b"c"], [b"a", b"c"], [b"a"]]

@@ -9,7 +9,7 @@ import pytest
 
 from constrain.errors import ConstrainError
 from constrain.sampling import TorchDraw, enumerate_draws
-from constrain.sampling.resampling import SCHEMES, effective_size, log_mean, resample
+from constrain.sampling.core.resampling import SCHEMES, effective_size, log_mean, resample
 
 ALL = [*SCHEMES, "optimal"]
 WEIGHTS = [

@@ -15,7 +15,7 @@ from sampling_cases import Case, cases, conditional, exact, law_of, mass, outcom
 
 from constrain.errors import ConstrainError
 from constrain.sampling import CARS, ASAp, Memory, Settings, TorchDraw
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 
 
 def learnt(case: Case, draws: int, **options: Any) -> Memory:

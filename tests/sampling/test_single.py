@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constrain.sampling import Settings, TorchDraw, bitmask_words, enumerate_draws
-from constrain.sampling.single import BLOCK, row_of
-from constrain.sampling.step import step_by_tensors
+from constrain.sampling.core.single import BLOCK, row_of
+from constrain.sampling.core.step import step_by_tensors
 
 SIZES = [1, 5, 40, 700, 2 * BLOCK, 2 * BLOCK + 1, 5 * BLOCK + 17]
 

@@ -10,9 +10,9 @@ from tiny_cases import Taste, Tiny, tiny_cases
 
 from constrain.errors import ConstrainError
 from constrain.sampling import Sample, Settings, TorchDraw, enumerate_draws
-from constrain.sampling.potentials import predicate
-from constrain.sampling.sampler import drive
-from constrain.sampling.sir import SIR
+from constrain.sampling.core.potentials import predicate
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.methods.sir import SIR
 
 TINY = 1e-10
 

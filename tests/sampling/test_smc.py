@@ -15,13 +15,13 @@ from tiny_cases import Taste, Tiny, bare, membership, tiny_cases
 import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Draw, Job, Sample, Settings, TorchDraw, enumerate_draws
-from constrain.sampling.awrs import TokenRejection
-from constrain.sampling.boundaries import boundary_of
-from constrain.sampling.exact import Table
-from constrain.sampling.potentials import Potential, predicate
-from constrain.sampling.sampler import drive
-from constrain.sampling.shape import shaped
-from constrain.sampling.smc import SMC
+from constrain.sampling.core.boundaries import boundary_of
+from constrain.sampling.core.potentials import Potential, predicate
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.core.shape import shaped
+from constrain.sampling.methods.awrs import TokenRejection
+from constrain.sampling.methods.exact import MemberTable
+from constrain.sampling.methods.smc import SMC
 from toy_model import TableModel, tiny_llama, tiny_tokenizer
 
 TINY = 1e-10
@@ -253,10 +253,10 @@ def test_bad_options() -> None:
 )
 def test_where_units_end(boundary: Any, places: list[int]) -> None:
     vocabulary = constrain.Vocabulary([bytes([i]) for i in range(256)] + [None], [256])
-    source = constrain.grammar(
+    constraint = constrain.grammar(
         'start: stmt+\nstmt: NAME "=" NUM ("+" NUM)* ";"\nNAME: /[a-z]+/\nNUM: /[0-9]+/\n%ignore " "'
     )
-    matcher = constrain.compile(source, vocabulary).matcher()
+    matcher = constrain.compile(constraint, vocabulary).matcher()
     passes, found = boundary_of(boundary), []
     for i, byte in enumerate(b"ab = 12+3; c=4;"):
         if passes(matcher.fork, matcher.text, bytes([byte])):
@@ -307,7 +307,7 @@ def test_a_real_model_is_estimated_without_bias() -> None:
     """E[w 1(x)] = p(x) within the noise of 500 outputs, for each text and each way to spell it in tokens."""
     rows = 500
     job = job_of_a_real_model("true|null|00|[a-c]", ["the "] * rows, 7, Settings(max_tokens=5, temperature=4.0))
-    table = Table(shaped(job), 0, limit=1000, batch=64)
+    table = MemberTable(shaped(job), 0, limit=1000, batch=64)
     samples = drive(SMC(particles=3, ess_threshold=1, resampling="stratified"), job)
     drawn = [(tuple(sample.tokens), math.exp(sample.log_weight - table.log_mass)) for sample in samples]
     assert len(table.members) == 13

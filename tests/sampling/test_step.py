@@ -26,8 +26,8 @@ from constrain.sampling import (
     top_k_,
     top_p_,
 )
-from constrain.sampling.apply import _bits, _unpack, masked_logits
-from constrain.sampling.draw import invert
+from constrain.sampling.bitmask.apply import _bits, _unpack, masked_logits
+from constrain.sampling.core.draw import invert
 
 quick = settings(deadline=None, max_examples=60)  # no deadline: the machine may be busy
 

@@ -12,7 +12,7 @@ from sampling_cases import LANGUAGES, LIMITS, PROMPT, Case, conditional, distanc
 
 from constrain.errors import ConstrainError, LimitError
 from constrain.sampling import CARS, Exact, HiddenMarkov, NGram, Settings, TorchDraw
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 
 
 def dirichlet(rng: np.random.Generator, *shape: int) -> np.ndarray:

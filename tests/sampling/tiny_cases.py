@@ -13,7 +13,7 @@ import numpy as np
 from sampling_cases import Case, Tokens, exact
 
 from constrain.sampling import Draw, Job, Settings
-from constrain.sampling.potentials import Potential
+from constrain.sampling.core.potentials import Potential
 from toy_matcher import ToyConstraint, ToyVocabulary
 from toy_model import TableModel
 

@@ -39,7 +39,7 @@ def expected(logits: torch.Tensor, words: np.ndarray, size: int, rows: Sequence[
 
 
 def main() -> None:
-    from constrain.sampling import triton_bitmask
+    from constrain.sampling.bitmask import triton_kernel as triton_bitmask
 
     triton_bitmask.BLOCK = 64  # several blocks a row
     triton_bitmask.PROGRAMS = 3  # several tasks a program

@@ -11,7 +11,7 @@ import json
 import re
 
 from constrain.automata import syntax
-from constrain.grammar.rules import Grammar, Nonterminal, Terminal
+from constrain.cfg.rules import Grammar, Nonterminal, Terminal
 
 LEXEME = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null|[{}\[\],:]|[ \t\n\r]+', re.DOTALL)
 

@@ -22,10 +22,10 @@ import jsonschema_rs
 from naive_schema import recognises
 from schema_oracle_bugs import ORACLE_BUGS, mended
 
+from constrain.cfg.rules import Grammar
 from constrain.errors import ConstrainError, UnsatisfiableError
-from constrain.grammar.rules import Grammar
 from constrain.schema import json_schema
-from constrain.schema.source import JsonSchema
+from constrain.schema.api import JsonSchema
 
 RUST = {
     "http://json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
@@ -48,18 +48,18 @@ class Ours:
 
     def __init__(self, schema: Any, **options: Any) -> None:
         self.grammar: Grammar | None = None
-        self.source: JsonSchema | None = None
+        self.constraint: JsonSchema | None = None
         options = {"whitespace": "compact", "property_order": "any", "formats": "annotate", **options}
         try:
-            self.source = json_schema(schema, **options)
-            self.grammar = self.source.to_grammar()
+            self.constraint = json_schema(schema, **options)
+            self.grammar = self.constraint.to_grammar()
         except UnsatisfiableError:
             pass  # nothing is valid
 
     def __call__(self, text: str) -> bool:
-        if self.grammar is None or self.source is None:
+        if self.grammar is None or self.constraint is None:
             return False
-        return recognises(self.grammar, text) and self.source.check(text) is None
+        return recognises(self.grammar, text) and self.constraint.check(text) is None
 
 
 def ours(schema: Any) -> Ours | Refused:

@@ -15,14 +15,14 @@ CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "schema_cases.tom
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_case(case: dict) -> None:
-    source = json_schema(case["schema"], **case.get("options", {}))
-    grammar = source.to_grammar()
+    constraint = json_schema(case["schema"], **case.get("options", {}))
+    grammar = constraint.to_grammar()
     narrowed = case.get("narrowed", [])
     for text in case["valid"]:
         expected = text not in narrowed
-        assert (recognises(grammar, text) and source.check(text) is None) == expected, f"member: {text}"
+        assert (recognises(grammar, text) and constraint.check(text) is None) == expected, f"member: {text}"
     for text in case["invalid"]:
-        assert not (recognises(grammar, text) and source.check(text) is None), f"no member: {text}"
+        assert not (recognises(grammar, text) and constraint.check(text) is None), f"no member: {text}"
 
 
 def test_names_are_unique() -> None:

@@ -16,7 +16,7 @@ from naive_schema import member, recognises
 from conftest import data_path
 from constrain.automata import decide
 from constrain.schema import json_schema
-from constrain.schema.formats import AT_LEAST, CHECKED_LATER, FORMATS, NARROWED_FORMATS, conforms
+from constrain.schema.formats.registry import AT_LEAST, CHECKED_LATER, FORMATS, NARROWED_FORMATS, conforms
 
 ROWS = tomllib.loads((Path(__file__).parent.parent / "data" / "schema_formats.toml").read_text(encoding="utf-8"))
 AGREED = {"date", "time", "date-time", "duration", "email", "ipv4", "ipv6", "uri", "uuid"}
@@ -116,15 +116,15 @@ def test_labels_beside_idna(label: str) -> None:
     ],
 )
 def test_formats_that_are_checked_later(schema: dict, text: str, grammar: bool, whole: bool) -> None:
-    source = json_schema(schema)
-    inside = recognises(source.to_grammar(), text)
-    assert (inside, inside and source.check(text) is None) == (grammar, whole)
+    constraint = json_schema(schema)
+    inside = recognises(constraint.to_grammar(), text)
+    assert (inside, inside and constraint.check(text) is None) == (grammar, whole)
 
 
 def test_report() -> None:
     def entries(name: str, **options: str) -> list[tuple[str, str]]:
-        source = json_schema({"format": name}, **options)  # type: ignore[arg-type]
-        return [(entry.status, entry.note) for entry in source.report if entry.keyword == "format"]
+        constraint = json_schema({"format": name}, **options)  # type: ignore[arg-type]
+        return [(entry.status, entry.note) for entry in constraint.report if entry.keyword == "format"]
 
     for name in FORMATS:
         note = CHECKED_LATER.get(name)

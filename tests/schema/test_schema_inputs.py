@@ -62,10 +62,10 @@ def search(query: str, limit: int = 10, *, tags: list[str] | None = None) -> lis
     ids=["enum", "literal", "union", "dataclass", "typeddict", "list", "model", "callable", "adapter"],
 )
 def test_types(given: object, text: str, value: object, refused: str) -> None:
-    source = json_schema(given)
-    assert recognises(source.to_grammar(), text)
-    assert not recognises(source.to_grammar(), refused)
-    assert source.parse(text) == value
+    constraint = json_schema(given)
+    assert recognises(constraint.to_grammar(), text)
+    assert not recognises(constraint.to_grammar(), refused)
+    assert constraint.parse(text) == value
 
 
 def test_json_stays_json() -> None:

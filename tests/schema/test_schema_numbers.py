@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 from naive_schema import member
 
-from constrain.schema.digits import is_regular, number_node
-from constrain.schema.numbers import NumberBox, complement_of_numbers, exact, has_numbers, holds, meet_numbers
+from constrain.schema.sets.digits import is_regular, number_node
+from constrain.schema.sets.numbers import NumberBox, complement_of_numbers, exact, has_numbers, holds, meet_numbers
 
 WHOLE = "0 1 2 3 7 9 10 11 12 19 20 21 25 27 30 49 50 99 100 101 105 110 123 150 199 200 999 1000 1234".split()
 FRACTIONS = ["", ".0", ".00", ".1", ".10", ".5", ".25", ".05", ".050", ".9", ".99", ".01", ".001", ".125", ".3", ".33"]

@@ -16,9 +16,10 @@ from naive_schema import recognises
 
 from constrain.errors import UnsatisfiableError
 from constrain.schema import json_schema
-from constrain.schema.dialect import DIALECTS
+from constrain.schema.read.dialect import DIALECTS
 
-PASSED = {"draft4": 618, "draft6": 839, "draft7": 927, "draft2019-09": 1259, "draft2020-12": 1299}  # all there are
+PASSED = {"draft4": 610, "draft6": 829, "draft7": 913, "draft2019-09": 1227, "draft2020-12": 1257}
+"""All there are in the suite that `make test` fetches (jsonschema 4.26.0); later ones have more."""
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +63,13 @@ def test_draft(uri: str, suite: Path, remotes: dict[str, Any]) -> None:
         if isinstance(schema, dict) and "$schema" not in schema:
             schema = {"$schema": uri, **schema}
         try:
-            source = json_schema(schema, property_order="any", formats="annotate", registry=registry)
-            grammar = source.to_grammar()
+            constraint = json_schema(schema, property_order="any", formats="annotate", registry=registry)
+            grammar = constraint.to_grammar()
         except UnsatisfiableError:
             grammar = None
         for case in group["tests"]:
             text = json.dumps(case["data"])
-            ours = grammar is not None and recognises(grammar, text) and source.check(text) is None
+            ours = grammar is not None and recognises(grammar, text) and constraint.check(text) is None
             assert ours == case["valid"], (group["description"], case["description"], schema, case["data"])
             passed += 1
     assert passed >= PASSED[dialect.name]

@@ -8,14 +8,14 @@ import constrain
 import vocabularies
 from constrain.automata import decide
 from constrain.automata.syntax import ANY_TEXT, EMPTY, alternate, chars, concat, intersect, literals, repeat
-from constrain.schema.document import Options
-from constrain.schema.reader import COMMON, common_formulas
-from constrain.schema.strings import plainly_some
+from constrain.schema.read.document import Options
+from constrain.schema.read.reader import COMMON, common_formulas
+from constrain.schema.sets.strings import plainly_some
 
 
 def accepts(schema: object, text: str, **options: str) -> bool:
-    source = constrain.json_schema(schema, **options)
-    matcher = constrain.compile(source, vocabularies.tiny()).matcher()
+    constraint = constrain.json_schema(schema, **options)
+    matcher = constrain.compile(constraint, vocabularies.tiny()).matcher()
     return matcher.advance_bytes(text.encode()) and matcher.is_accepting()
 
 
@@ -44,9 +44,9 @@ def test_only_what_touches_nothing_else_is_common() -> None:
         }
     }
     for _ in range(2):
-        source = constrain.json_schema(schema)
-        assert [keyword for _, keyword, _ in source.document.residues] == ["multipleOf"]
-    known = common_formulas(source.document.dialect, Options().formats)
+        constraint = constrain.json_schema(schema)
+        assert [keyword for _, keyword, _ in constraint.document.residuals] == ["multipleOf"]
+    known = common_formulas(constraint.document.dialect, Options().formats)
     assert ("type", "string", "minLength", ("int", 8)) in known
     assert all(COMMON.issuperset(content[::2]) for content in known)
     assert not any(("int", 1000003) in content for content in known)
@@ -69,8 +69,8 @@ def test_the_report_names_equal_subschemas_too() -> None:
 def test_the_last_property_that_fits_ends_the_object(order: str, n: int) -> None:
     """No comma is offered where no member may follow, however many properties are left."""
     schema = {"properties": {f"p{i}": {"type": "integer"} for i in range(n)}, "maxProperties": 2}
-    source = constrain.json_schema({"type": "object", **schema}, property_order=order)
-    compiled = constrain.compile(source, vocabularies.tiny())
+    constraint = constrain.json_schema({"type": "object", **schema}, property_order=order)
+    compiled = constrain.compile(constraint, vocabularies.tiny())
     matcher = compiled.matcher()
     assert matcher.advance_bytes(b'{"p0": 1')
     assert matcher.fork().advance_bytes(b', "p2"') and matcher.advance_bytes(b', "p1": 1')

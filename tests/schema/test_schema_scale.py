@@ -9,8 +9,8 @@ import time
 import pytest
 from naive_schema import recognises
 
+from constrain.cfg.rules import Nonterminal
 from constrain.errors import LimitError
-from constrain.grammar.rules import Nonterminal
 from constrain.schema import json_schema
 
 

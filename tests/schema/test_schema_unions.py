@@ -13,8 +13,8 @@ import pytest
 import constrain
 import vocabularies
 from constrain.engine import Matcher, TokenAutomaton
-from constrain.schema import lower_objects
-from constrain.schema.source import JsonSchema, PropertyOrder
+from constrain.schema.api import JsonSchema, PropertyOrder
+from constrain.schema.write import lower_objects
 
 VALUES = [1, 2, "a"]
 NAMES = ["p", "q", "r", "s"]
@@ -70,9 +70,9 @@ def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def matcher_of(schema: Any, order: PropertyOrder = "schema") -> Matcher:
-    source = constrain.json_schema({"type": "object", **schema}, whitespace="compact", property_order=order)
+    constraint = constrain.json_schema({"type": "object", **schema}, whitespace="compact", property_order=order)
     vocabulary = vocabularies.tiny()
-    return constrain.compile(source, vocabulary, automaton=TokenAutomaton(vocabulary)).matcher()
+    return constrain.compile(constraint, vocabulary, automaton=TokenAutomaton(vocabulary)).matcher()
 
 
 def objects() -> Iterator[dict[str, Any]]:
@@ -124,9 +124,9 @@ def test_hundreds_of_shapes_are_few_situations() -> None:
     names = [f"k{i}" for i in range(16)]
     pairs = [{"oneOf": [{"required": [a]}, {"required": [b]}]} for a, b in zip(names[::2], names[1::2], strict=True)]
     matcher = matcher_of({**kinds(*names), "allOf": pairs})
-    source = matcher.compiled.source
-    assert isinstance(source, JsonSchema)
-    assert len(source.computation.normal(source.document.root).objects) == 2**8
+    constraint = matcher.compiled.constraint
+    assert isinstance(constraint, JsonSchema)
+    assert len(constraint.normalizer.normal(constraint.document.root).objects) == 2**8
     assert matcher.advance_bytes(b'{"k0":1')
     assert not matcher.fork().advance_bytes(b',"k1')
     assert matcher.advance_bytes(b',"k3":1,"k5":1,"k7":1,"k8":1,"k10":1,"k12":1,"k15":1')

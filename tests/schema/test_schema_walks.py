@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -21,12 +20,13 @@ from schema_strategies import DRAFTS, seeded_schema
 
 from constrain.automata.decide import shortest
 from constrain.automata.syntax import difference, literals
+from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.engine import CompiledConstraint, compile
 from constrain.errors import ConstrainError
-from constrain.grammar.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.schema import json_schema
-from constrain.schema.source import JsonSchema
+from constrain.schema.api import JsonSchema
 from constrain.vocab import Vocabulary
+from schema_corpus import corpora, sample
 
 URIS = [draft.uri for draft in DRAFTS.values()]
 DEEP = 60  # no nonterminal of these tests needs more levels to end
@@ -94,9 +94,9 @@ class Walker:
         return longer if longer is not None and self.choose.random() < 0.5 else found
 
 
-def judge(schema: Any, source: JsonSchema, text: str) -> bool:
+def judge(schema: Any, constraint: JsonSchema, text: str) -> bool:
     """Must a finished text be valid, and is it? False: the check takes it back, or no validator can say."""
-    if source.check(text) is not None:  # residues: repeated keys, equal items
+    if constraint.check(text) is not None:  # residues: repeated keys, equal items
         return False
     if not reads_exactly(text):
         return False
@@ -111,10 +111,10 @@ def judge(schema: Any, source: JsonSchema, text: str) -> bool:
 def check_walks(schema: object, order: str, count: int = 3) -> int:
     """Walk some times through the grammar; the number of texts that were judged."""
     try:
-        source = json_schema(schema, property_order=order, formats="annotate")
+        constraint = json_schema(schema, property_order=order, formats="annotate")
     except ConstrainError:
         return 0
-    return sum(judge(schema, source, Walker(source.to_grammar(), seed).text()) for seed in range(count))
+    return sum(judge(schema, constraint, Walker(constraint.to_grammar(), seed).text()) for seed in range(count))
 
 
 @pytest.mark.parametrize("order", ["schema", "any"])
@@ -164,22 +164,23 @@ def test_walks_through_masks_are_valid(draft: str, vocabulary: Vocabulary) -> No
         schema = seeded_schema(draft, f"masks {seed}")
         try:
             order = choose.choice(["schema", "any"])
-            source = json_schema(schema, whitespace="compact", property_order=order, formats="annotate")
+            constraint = json_schema(schema, whitespace="compact", property_order=order, formats="annotate")
         except ConstrainError:
             continue
-        compiled = compile(source, vocabulary)
+        compiled = compile(constraint, vocabulary)
         for _ in range(3):
             text = walk(compiled, choose)
             unfinished += text is None  # it wandered: nothing in a mask says what ends soonest
-            judged += text is not None and judge(schema, source, text)
+            judged += text is not None and judge(schema, constraint, text)
     assert judged > 80
     assert unfinished < judged / 5
 
 
-def test_walks_of_maskbench_schemas_are_valid(maskbench_dir: Path) -> None:
+@corpora
+def test_walks_of_real_schemas_are_valid(corpus: str) -> None:
     judged = 0
-    for path in sorted(maskbench_dir.glob("*.json"))[7::250]:
-        schema = json.loads(path.read_text())["schema"]
-        if len(json.dumps(schema)) < 20_000 and '"multipleOf"' not in json.dumps(schema):  # jsonschema divides floats
-            judged += check_walks(schema, "schema", 2)
-    assert judged > 25
+    for entry in sample(corpus, first=7, step={"ours": 4, "maskbench": 250}[corpus]):
+        text = json.dumps(entry.schema)
+        if len(text) < 20_000 and '"multipleOf"' not in text:  # jsonschema divides floats
+            judged += check_walks(entry.schema, "schema", 2)
+    assert judged > {"ours": 120, "maskbench": 25}[corpus]

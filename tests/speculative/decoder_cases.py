@@ -10,7 +10,7 @@ from sampling_cases import Case
 from tree_target import TreeTable
 
 from constrain.sampling import Job, Sample, enumerate_draws, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from toy_model import TableModel
 
 TINY = 1e-12

@@ -10,10 +10,20 @@ import torch
 from speculative_cases import EOS, LETTERS, context_of, random_tree
 
 from constrain.errors import ConstrainError, LimitError
-from constrain.speculative import EMPTY, NONE, ROOT, Budget, BuiltTree, DraftTree, TreeBuilder, given_chain, given_paths
+from constrain.speculative import (
+    EMPTY,
+    NONE,
+    ROOT,
+    BuiltTree,
+    DraftBudget,
+    DraftTree,
+    TreeBuilder,
+    given_chain,
+    given_paths,
+)
 from toy_matcher import ToyConstraint
 
-WIDE = Budget(50, 50)
+WIDE = DraftBudget(50, 50)
 WORDS = ToyConstraint(LETTERS, [b"abcabc", b"abbb", b"b", b"cca"])
 ANY = ToyConstraint(LETTERS, is_prefix=lambda t: True, is_member=lambda t: True)
 
@@ -73,7 +83,7 @@ def test_random_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)
     constraint = (WORDS, ANY, None)[seed % 3]
     drafts = [random_tree(rng, int(rng.integers(0, 12)), 5) for _ in range(int(rng.integers(0, 4)))]
-    budget, left = Budget(int(rng.integers(0, 15)), int(rng.integers(0, 6))), int(rng.integers(1, 8))
+    budget, left = DraftBudget(int(rng.integers(0, 15)), int(rng.integers(0, 6))), int(rng.integers(1, 8))
     for chain in (False, True):
         tree = TreeBuilder().build(context_of(constraint, left=left), drafts, budget, chain=chain)
         paths = paths_of(tree)
@@ -95,7 +105,7 @@ def test_the_likeliest_paths_are_kept() -> None:
     )
     order = [(0,), (1,), (1, 1), (0, 0), (2,)]  # scores -1, -2, -2.5, -5, -9
     for nodes in range(6):
-        tree = TreeBuilder().build(context_of(ANY), [draft], Budget(nodes, 9))
+        tree = TreeBuilder().build(context_of(ANY), [draft], DraftBudget(nodes, 9))
         assert read_paths(tree) == order[:nodes]
 
 
@@ -142,11 +152,11 @@ def test_illegal_draws_are_kept_unread() -> None:
 def test_drawn_siblings_stay_together(nodes: int, kept: int, read: int) -> None:
     """What a budget does not reach is not read, or, from its first sibling on, not there."""
     whole = TreeBuilder().build(context_of(ANY), [drawn_tree()], WIDE, draws="with")
-    tree = TreeBuilder().build(context_of(ANY), [drawn_tree()], Budget(nodes, 9), draws="with")
+    tree = TreeBuilder().build(context_of(ANY), [drawn_tree()], DraftBudget(nodes, 9), draws="with")
     assert tree.tokens.tolist() == whole.tokens[:kept].tolist()
     assert int(tree.read.sum()) == read
     assert (tree.same == np.where(tree.same == 0, 0, np.arange(kept))).all()
-    deep = TreeBuilder().build(context_of(ANY), [drawn_tree()], Budget(9, 1), draws="with")
+    deep = TreeBuilder().build(context_of(ANY), [drawn_tree()], DraftBudget(9, 1), draws="with")
     assert deep.tokens.tolist() == [0, 1, 0, EOS]
     last = TreeBuilder().build(context_of(ANY, left=1), [drawn_tree()], WIDE, draws="with")
     assert last.tokens.tolist() == [0, 1, 0, EOS]
@@ -165,7 +175,7 @@ def test_what_is_hardly_ever_taken_is_not_read(least: float, kept: int) -> None:
         np.array([0, 1, 2, 0, 1], np.int32), np.array([ROOT, ROOT, ROOT, 0, 1], np.int32), -np.array([1, 2, 9, 3, 1.5])
     )
     order = [(0,), (1,), (1, 1), (0, 0), (2,)]  # chances .37, .14, .03, .018, .0001
-    tree = TreeBuilder().build(context_of(ANY), [draft], Budget(9, 9, least))
+    tree = TreeBuilder().build(context_of(ANY), [draft], DraftBudget(9, 9, least))
     assert read_paths(tree) == order[:kept]
 
 
@@ -197,6 +207,6 @@ def test_what_cannot_be_decided_is_left_to_the_text() -> None:
     context = context_of(ANY)
     context.matcher = Limited(context.matcher)  # type: ignore[assignment]
     draft = given_paths([[1, 0], [0, 2], [0, 1]], -0.1)
-    tree = TreeBuilder().build(context, [draft], Budget(9, 9))
+    tree = TreeBuilder().build(context, [draft], DraftBudget(9, 9))
     assert sorted(read_paths(tree)) == [(0,), (0, 2)]
     assert tree.refused == {0: 2}

@@ -15,11 +15,11 @@ from tree_target import Given, Oracle
 
 from constrain.errors import ConstrainError
 from constrain.sampling import Job, Settings, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
-    Budget,
     Context,
     Controller,
+    DraftBudget,
     DraftTree,
     Goodput,
     Outcome,
@@ -29,7 +29,7 @@ from constrain.speculative import (
     given_chain,
 )
 
-WIDE = Budget(64, 64)
+WIDE = DraftBudget(64, 64)
 MAKE: dict[str, Callable[[], Controller]] = {"stopping": lambda: Stopping(6, 4), "goodput": lambda: Goodput(6, 4)}
 
 
@@ -54,7 +54,7 @@ def test_the_law_is_that_of_lcd(name: str, language: str) -> None:
 def outcome(drafts: list[DraftTree], taken: int, context: Context | None = None, nodes: int = 64) -> Outcome:
     """A step that goes on through the first `taken` nodes of the tree."""
     context = context or context_of(None)
-    tree = TreeBuilder().build(context, drafts, Budget(nodes, 64))
+    tree = TreeBuilder().build(context, drafts, DraftBudget(nodes, 64))
     return Outcome(context, tree, list(range(taken)), [0] * (taken + 1), torch.zeros(1 + len(tree), 5))
 
 
@@ -64,7 +64,7 @@ def test_rates_are_what_was_seen() -> None:
     for step in range(600):
         controller.update([outcome([given_chain([0, 1, 2])], 1 + step % 3)], 0.1)
     assert controller.rates(0) == pytest.approx([1, 2 / 3, 1 / 2, 1 / 2], abs=0.06)
-    assert controller.budget([context_of(None)]) == [Budget(16, 2)]  # 1 · 2/3 ≥ 1/2 > 1 · 2/3 · 1/2
+    assert controller.budget([context_of(None)]) == [DraftBudget(16, 2)]  # 1 · 2/3 ≥ 1/2 > 1 · 2/3 · 1/2
     assert controller.rates(3) == [0.8] * 4
 
 
@@ -75,7 +75,7 @@ def test_stopping_follows_the_drafter_that_goes_furthest() -> None:
         controller.update([outcome([given_chain([1, 1], -1.0), given_chain([0, 0, 0, 0])], 4)], 0.1)
     assert controller.rates(0)[0] < 0.1
     assert controller.rates(1)[:4] == pytest.approx([1.0] * 4, abs=0.05)
-    assert controller.budget([context_of(None)] * 2) == [Budget(16, 5)] * 2
+    assert controller.budget([context_of(None)] * 2) == [DraftBudget(16, 5)] * 2
 
 
 def test_stopping_tries_again() -> None:
@@ -83,11 +83,11 @@ def test_stopping_tries_again() -> None:
     controller = Stopping(depth=3, least=0.5)
     for _ in range(100):
         controller.update([outcome([given_chain([0, 1, 2])], 1)], 0.1)
-    assert controller.budget([context_of(None)]) == [Budget(16, 1)]
+    assert controller.budget([context_of(None)]) == [DraftBudget(16, 1)]
     for _ in range(400):
         (budget,) = controller.budget([context_of(None)])
         controller.update([outcome([given_chain([0, 1, 2][: budget.depth])], budget.depth)], 0.1)
-    assert controller.budget([context_of(None)]) == [Budget(16, 3)]
+    assert controller.budget([context_of(None)]) == [DraftBudget(16, 3)]
 
 
 def steps(controller: Goodput, count: int, seconds: Callable[[int], float], taken: int) -> None:

@@ -13,10 +13,10 @@ from tiny_cases import Tiny, tiny_cases
 from tree_target import Drawn, Given, Oracle
 
 from constrain.sampling import MCMC, SIR, Sample, Settings, TorchDraw, enumerate_draws, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
-    Budget,
     Context,
+    DraftBudget,
     Drafter,
     DraftTree,
     Fixed,
@@ -122,7 +122,7 @@ def test_rows_go_their_own_pace() -> None:
     plain = drive(lcd, replace(job, draw=TorchDraw(3)))
 
     class Half(Drafter):
-        def draft(self, context: Context, budget: Budget) -> DraftTree:
+        def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
             return Oracle(plain[0].tokens).draft(context, budget) if context.row == 0 else given_chain([1, 1, 1])
 
     samples = drive(Speculation([Half()]), replace(branching(job), draw=TorchDraw(3)))
@@ -138,7 +138,7 @@ class Raises(Drafter):
     def __init__(self, when: int, what: Any) -> None:
         self.calls, self.when, self.what = 0, when, what
 
-    def draft(self, context: Context, budget: Budget) -> Any:
+    def draft(self, context: Context, budget: DraftBudget) -> Any:
         self.calls += 1
         if self.calls >= self.when:
             if isinstance(self.what, Exception):

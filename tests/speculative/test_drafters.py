@@ -15,10 +15,10 @@ from speculative_cases import LETTERS, context_of
 import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Settings, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
-    Budget,
     Context,
+    DraftBudget,
     DraftTree,
     Fixed,
     Forced,
@@ -34,7 +34,7 @@ from constrain.speculative.drafters.lookup import BELIEF
 from toy_matcher import ToyConstraint
 from toy_model import TableModel
 
-WIDE = Budget(20, 20)
+WIDE = DraftBudget(20, 20)
 ANY = ToyConstraint(LETTERS, is_prefix=lambda t: True, is_member=lambda t: True)
 
 
@@ -51,17 +51,17 @@ def paths(tree: DraftTree) -> list[list[int]]:
 def test_lookup_copies_what_followed() -> None:
     context = context_of(None, [5, 6, 7, 8, 9, 5, 6], prompt=[1])
     assert paths(Lookup(copies=1).draft(context, WIDE)) == [[7, 8, 9, 5, 6]]
-    assert paths(Lookup(copies=1).draft(context, Budget(20, 2))) == [[7, 8]]
+    assert paths(Lookup(copies=1).draft(context, DraftBudget(20, 2))) == [[7, 8]]
     assert paths(Lookup(copies=1).draft(context_of(None, [5, 6], prompt=[1]), WIDE)) == []
 
 
 def test_lookup_prefers_long_matches_then_late_ones() -> None:
     #                            a b c   then b d      then b e      and now a b
     context = context_of(None, [1, 2, 3, 9, 2, 4, 9, 9, 2, 5, 9, 9, 1, 2], prompt=[0])
-    assert paths(Lookup(longest=2, copies=1).draft(context, Budget(9, 1))) == [[3]]
-    assert paths(Lookup(longest=1, copies=1).draft(context, Budget(9, 1))) == [[5]]
-    assert paths(Lookup(longest=2, copies=3).draft(context, Budget(9, 1))) == [[3], [5], [4]]
-    assert paths(Lookup(longest=2, shortest=2, copies=3).draft(context, Budget(9, 1))) == [[3]]
+    assert paths(Lookup(longest=2, copies=1).draft(context, DraftBudget(9, 1))) == [[3]]
+    assert paths(Lookup(longest=1, copies=1).draft(context, DraftBudget(9, 1))) == [[5]]
+    assert paths(Lookup(longest=2, copies=3).draft(context, DraftBudget(9, 1))) == [[3], [5], [4]]
+    assert paths(Lookup(longest=2, shortest=2, copies=3).draft(context, DraftBudget(9, 1))) == [[3]]
 
 
 def test_lookup_reads_hints_and_remembers() -> None:
@@ -109,7 +109,7 @@ def test_forced_bytes_are_tokenised() -> None:
     setting = replace(context_of(None).setting, size=12, eos_ids=[11], token_bytes=vocabulary.tokens)
     context = replace(context_of(None), setting=setting, matcher=matcher)
     assert paths(Forced().draft(context, WIDE)) == [[0, 2, 7]]  # {  "n  a, and then m or p
-    assert paths(Forced().draft(context, Budget(9, 2))) == [[0, 2]]
+    assert paths(Forced().draft(context, DraftBudget(9, 2))) == [[0, 2]]
     own = replace(context, setting=replace(setting, encode=lambda text: list(text)))
     assert paths(Forced().draft(own, WIDE)) == [list(b'{"na')]
     for token in (0, 2, 7, 9):
@@ -159,7 +159,7 @@ def test_what_a_model_states_is_what_it_draws_from(draws: str) -> None:
     model = TableModel(7, 2)
     setting = replace(context_of(words).setting, draws=draws, settings=Settings(temperature=0.7))
     context: Context = replace(context_of(words), setting=setting)
-    (tree,) = Model(model, width=2).propose([context], [Budget(6, 3)])
+    (tree,) = Model(model, width=2).propose([context], [DraftBudget(6, 3)])
     assert len(tree) <= 6
     assert tree.drawn == (draws != "any")
     for place, children in enumerate(tree.children()):
@@ -187,7 +187,7 @@ def test_models_need_room() -> None:
     words = ToyConstraint(LETTERS, [b"abc"])
     drafter = Model(TableModel(7, 2))
     contexts = [context_of(words, left=1), context_of(words), context_of(words)]
-    trees = drafter.propose(contexts, [WIDE, Budget(0, 5), Budget(5, 0)])
+    trees = drafter.propose(contexts, [WIDE, DraftBudget(0, 5), DraftBudget(5, 0)])
     assert [len(tree) for tree in trees] == [0, 0, 0]
 
 

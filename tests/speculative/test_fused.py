@@ -16,7 +16,7 @@ from test_decode import branching
 from tree_target import Oracle
 
 from constrain.sampling import Settings, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import BuiltTree, Fixed, Speculation
 from constrain.speculative.fused import FusedMatch, reference
 from constrain.speculative.fused.batch import Trees, packed, unpacked

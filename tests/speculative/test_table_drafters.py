@@ -17,14 +17,14 @@ from speculative_cases import LETTERS, context_of
 import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
-from constrain.sampling.sampler import drive
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
-    Budget,
     Context,
+    DraftBudget,
     Drafter,
     DraftTree,
     Fixed,
-    NGram,
+    NGramDrafter,
     Outcome,
     Prior,
     Recycling,
@@ -33,11 +33,11 @@ from constrain.speculative import (
 )
 from toy_matcher import ToyConstraint
 
-WIDE = Budget(20, 20)
+WIDE = DraftBudget(20, 20)
 ANY = ToyConstraint(LETTERS, is_prefix=lambda t: True, is_member=lambda t: len(t) > 2)
 DRAFTERS: dict[str, Callable[[], Drafter]] = {
     "recycling": Recycling,
-    "ngram": NGram,
+    "ngram": NGramDrafter,
     "prior": lambda: Prior(shared=False),
 }
 
@@ -66,7 +66,7 @@ def test_the_law_is_that_of_lcd(name: str, language: str) -> None:
 def test_the_law_with_drawn_drafts(verifier: str, language: str) -> None:
     """Draws that are verified: what the n-gram table states is what it draws from."""
     case = Case(language, 3, settings=Settings(max_tokens=6))
-    check(case, Fresh(NGram, verifier))
+    check(case, Fresh(NGramDrafter, verifier))
 
 
 @pytest.mark.parametrize("name", DRAFTERS)
@@ -137,10 +137,10 @@ def test_recycling_walks_the_latest_rows() -> None:
     context = context_of(None, [2])
     taught(drafter, context, [0, 1], [0, 0], LOGITS)  # b is refused, and yet what follows it is learned
     after_c = context_of(None, [2])
-    tree = drafter.draft(after_c, Budget(4, 3))
+    tree = drafter.draft(after_c, DraftBudget(4, 3))
     assert edges(tree) == [([0], 0.6), ([0, 1], 0.7), ([0, 1, 2], 0.5), ([1], 0.2)]
     taught(drafter, after_c, [], [1], [[0.0, 9.0, -9.0, -9.0, -9.0, -9.0]])
-    assert edges(drafter.draft(context_of(None, [2]), Budget(1, 3))) == [([1], 1.0)]
+    assert edges(drafter.draft(context_of(None, [2]), DraftBudget(1, 3))) == [([1], 1.0)]
     assert edges(drafter.draft(context_of(None, [3]), WIDE)) == []
 
 
@@ -153,23 +153,23 @@ def test_recycling_keeps_rows_by_state() -> None:
 
     def first(tokens: list[int]) -> int:
         context = context_of(ANY, tokens)
-        (path, _), *_ = edges(drafter.draft(context, Budget(1, 1)))
+        (path, _), *_ = edges(drafter.draft(context, DraftBudget(1, 1)))
         return path[0]
 
     assert first([0, 0]) == 1
     assert first([1, 0]) == 2
     assert first([2, 0]) == 2  # a state that is new: the latest row of the token
     only_a = ToyConstraint(LETTERS, [b"aaaa"])
-    assert edges(drafter.draft(context_of(only_a, [0]), Budget(9, 2))) == [([0], 1.0), ([0, 0], 1.0)]  # forced
+    assert edges(drafter.draft(context_of(only_a, [0]), DraftBudget(9, 2))) == [([0], 1.0), ([0, 0], 1.0)]  # forced
 
 
 def test_ngrams_are_means_and_the_longest_speaks() -> None:
-    drafter = NGram(longest=2)
+    drafter = NGramDrafter(longest=2)
     taught(drafter, context_of(None, [2, 0]), [], [1], LOGITS[:1])
     taught(drafter, context_of(None, [1, 0]), [], [1], LOGITS[1:2])
 
     def firsts(tokens: list[int]) -> list[tuple[list[int], float]]:
-        return edges(drafter.draft(context_of(None, tokens), Budget(3, 1)))
+        return edges(drafter.draft(context_of(None, tokens), DraftBudget(3, 1)))
 
     assert firsts([2, 0]) == [([0], 0.6), ([1], 0.2), ([2], 0.15)]
     assert firsts([1, 0]) == [([1], 0.7), ([2], 0.12), ([0], 0.08)]
@@ -179,7 +179,7 @@ def test_ngrams_are_means_and_the_longest_speaks() -> None:
 
 @pytest.mark.parametrize("draws, replacement", [("chain", False), ("with", True), ("without", False)])
 def test_drawn_ngrams_state_their_law(draws: str, replacement: bool) -> None:
-    drafter = NGram(width=2)
+    drafter = NGramDrafter(width=2)
     words = ToyConstraint(LETTERS, [b"abc", b"aac", b"acb", b"bca"])
     for _ in range(2):
         taught(drafter, context_of(words, prompt=[2]), [0, 1], [0, 1], LOGITS)
@@ -187,7 +187,7 @@ def test_drawn_ngrams_state_their_law(draws: str, replacement: bool) -> None:
     for seed in range(300):
         context = context_of(words, prompt=[2])
         context.setting.draw, context.setting.draws = TorchDraw(seed), draws
-        tree = drafter.draft(context, Budget(2, 2))
+        tree = drafter.draft(context, DraftBudget(2, 2))
         assert tree.draft_probs is not None
         assert tree.replacement == replacement
         law = tree.draft_probs[0]
@@ -229,7 +229,13 @@ def test_prior_is_shared_by_requests_of_a_constraint() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: Recycling(width=0), lambda: NGram(longest=0), lambda: NGram(width=0), lambda: Prior(width=0)]
+    "make",
+    [
+        lambda: Recycling(width=0),
+        lambda: NGramDrafter(longest=0),
+        lambda: NGramDrafter(width=0),
+        lambda: Prior(width=0),
+    ],
 )
 def test_options(make: Callable[[], Drafter]) -> None:
     with pytest.raises(ConstrainError, match="must be an int of at least 1, not 0"):

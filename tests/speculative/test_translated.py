@@ -16,8 +16,8 @@ import constrain
 from constrain import reference
 from constrain.hf import HFModel
 from constrain.sampling import TorchDraw, lcd
-from constrain.sampling.sampler import drive
-from constrain.speculative import Budget, Fixed, Speculation, Translated
+from constrain.sampling.core.sampler import drive
+from constrain.speculative import DraftBudget, Fixed, Speculation, Translated
 from constrain.speculative.drafters.forced import longest_match
 from toy_model import TableModel
 
@@ -64,7 +64,7 @@ def test_bytes_are_cut_into_the_targets_tokens() -> None:
     assert matcher.advance(0)
     setting = replace(context_of(None).setting, size=6, eos_ids=[5], token_bytes=vocabulary.tokens)
     context = replace(context_of(None, prompt=[0]), setting=setting, matcher=matcher)
-    (tree,) = Translated(model, pieces, longest_match(pieces), start=[0]).propose([context], [Budget(9, 9)])
+    (tree,) = Translated(model, pieces, longest_match(pieces), start=[0]).propose([context], [DraftBudget(9, 9)])
     assert [vocabulary.tokens[token] for token in tree.tokens] == [b"b"]
     first = model.log_probs((0, 2))[3]
     assert tree.log_probs.tolist() == pytest.approx([first])
@@ -72,7 +72,7 @@ def test_bytes_are_cut_into_the_targets_tokens() -> None:
     model.fixed[(0, 2, 3)][2] = -9.0
     other = [b"x", b"ca", b"a", b"b", None]
     (tree,) = Translated(model, other, longest_match(other), start=[0]).propose(
-        [replace(context, memo={})], [Budget(9, 2)]
+        [replace(context, memo={})], [DraftBudget(9, 2)]
     )
     assert [vocabulary.tokens[token] for token in tree.tokens] == [b"bc", b"a"]
     second = model.log_probs((0, 2, 3))[1]

@@ -11,7 +11,7 @@ from speculative_cases import LETTERS, context_of
 
 from constrain.errors import LimitError
 from constrain.sampling import Sample, Settings, TorchDraw
-from constrain.speculative import NONE, Budget, DraftTree, TreeBuilder
+from constrain.speculative import NONE, DraftBudget, DraftTree, TreeBuilder
 from constrain.speculative.masks import TreeMasks, fill
 from toy_matcher import ToyConstraint
 
@@ -22,7 +22,7 @@ ENDS = np.array([1 << 4], np.uint32)
 def masks_of(last: int = NONE) -> TreeMasks:
     """a, b under the root, c and ab under b: places of several choices, and some where the text is full."""
     draft = DraftTree(np.array([0, 1, 2, 3], np.int32), np.array([-1, -1, 1, 1], np.int32), np.zeros(4))
-    tree = TreeBuilder().build(context_of(BALANCED), [draft], Budget(9, 9))
+    tree = TreeBuilder().build(context_of(BALANCED), [draft], DraftBudget(9, 9))
     assert len(tree) == 4
     case = Case("dyck", 0, settings=Settings())
     job = case.job(TorchDraw(0))

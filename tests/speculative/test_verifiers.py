@@ -24,7 +24,17 @@ from tree_target import Drawn, Given, table_probs
 import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Draw, Settings, enumerate_draws
-from constrain.speculative import NONE, Budget, BuiltTree, Context, DraftTree, Fixed, Speculation, TreeBuilder, Verdict
+from constrain.speculative import (
+    NONE,
+    BuiltTree,
+    Context,
+    DraftBudget,
+    DraftTree,
+    Fixed,
+    Speculation,
+    TreeBuilder,
+    Verdict,
+)
 from constrain.speculative.verifier import Case
 from constrain.speculative.verifiers import VERIFIERS, Typical, optimal_acceptance, verifier_named
 from toy_matcher import ToyVocabulary
@@ -86,7 +96,7 @@ class TableRows:
         return int(self.draw(self.probabilities(place).unsqueeze(0), [0]))
 
 
-def emitted(rule: str, world: World, context: Context, drafts: Any, budget: Budget, chain: bool) -> Any:
+def emitted(rule: str, world: World, context: Context, drafts: Any, budget: DraftBudget, chain: bool) -> Any:
     """(probability, tokens) of every way in which draft and rule can decide."""
     verifier = verifier_named(rule)
 
@@ -135,7 +145,7 @@ def test_the_law_is_the_target(rule: str, part: int) -> None:
         drafts: list[Any] = [Drawn(seed, width, depth, replacement=replacement, spine=width > 1)]
         if rng.random() < 0.5:
             drafts.insert(int(rng.integers(2)), Given(seed, 2))
-        budget = Budget(int(rng.choice([1, 2, 3, 9])), int(rng.choice([1, 2, 9])))
+        budget = DraftBudget(int(rng.choice([1, 2, 3, 9])), int(rng.choice([1, 2, 9])))
         left = int(rng.choice([1, 2, 9]))
         context = replace(context_of(None, left=left, prompt=[]), setting=setting())
         found = emitted(rule, world, context, drafts, budget, chain=bool(rng.random() < 0.3))
@@ -152,7 +162,7 @@ def test_bushy_trees(rule: str) -> None:
     """Every child has children."""
     for seed in range(2):
         context = replace(context_of(None, prompt=[]), setting=setting())
-        found = emitted(rule, World(seed), context, [Drawn(seed, 2, 2)], Budget(9, 9), False)
+        found = emitted(rule, World(seed), context, [Drawn(seed, 2, 2)], DraftBudget(9, 9), False)
         assert distance(World(seed), found, 9) < 1e-10
 
 
@@ -167,7 +177,9 @@ def accepted(rule: str, world: World, width: int, depth: int) -> float:
 
     def run(draw: Draw) -> float:
         here = replace(context, setting=replace(context.setting, draw=draw))
-        tree = TreeBuilder().build(here, [drafts[0].draft(here, Budget(9, 9))], Budget(9, 9), draws=verifier.draws)
+        tree = TreeBuilder().build(
+            here, [drafts[0].draft(here, DraftBudget(9, 9))], DraftBudget(9, 9), draws=verifier.draws
+        )
         (verdict,) = verifier.verify([Case(tree, TableRows(world, tree, draw), 0)], draw)
         last = verdict.path[-1] if verdict.path else -1
         unread = [int(tree.tokens[n]) for n in range(len(tree)) if tree.parents[n] == last and not tree.read[n]]
@@ -270,7 +282,7 @@ def test_typical_tokens_are_taken(seed: int) -> None:
     context = context_of(None, left=20)
     context = replace(context, setting=replace(context.setting, size=SIZE, eos_ids=[EOS]))
     draft = DraftTree(np.array([0, 1], np.int32), np.array([-1, -1], np.int32), np.zeros(2))
-    tree = TreeBuilder().build(context, [draft], Budget(2, 1))
+    tree = TreeBuilder().build(context, [draft], DraftBudget(2, 1))
     target = world.target([])
     entropy = -sum(p * math.log(p) for p in target if p > 0)
     for epsilon, delta in ((0.3, 0.09), (0.6, 0.9), (0.01, 0.3)):

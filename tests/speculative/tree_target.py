@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.speculative import EMPTY, NONE, Budget, Context, Drafter, DraftTree, given_chain
+from constrain.speculative import EMPTY, NONE, Context, DraftBudget, Drafter, DraftTree, given_chain
 from toy_model import TableModel
 
 
@@ -78,7 +78,7 @@ class Given(Drafter):
     def __init__(self, seed: int = 0, nodes: int = 5) -> None:
         self.seed, self.nodes = seed, nodes
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         rng = np.random.default_rng([self.seed, 13, *(token + 1 for token in context.tokens)])
         n = int(rng.integers(0, self.nodes + 1))
         parents = np.array([rng.integers(-1, i) if i else -1 for i in range(n)], np.int32)
@@ -107,7 +107,7 @@ class Drawn(Drafter):
         self.seed, self.width, self.depth = seed, width, depth
         self.replacement, self.masked, self.spine = replacement, masked, spine
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         self.tokens: list[int] = []
         self.parents: list[int] = []
         self.rows: list[int] = []
@@ -159,5 +159,5 @@ class Oracle(Drafter):
     def __init__(self, tokens: list[int]) -> None:
         self.whole = tokens
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         return given_chain(self.whole[len(context.tokens) - context.prompt :])

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import vocabularies
-from conftest import data_path
 from constrain.errors import VocabularyError
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -34,7 +33,7 @@ def llama3_encoding() -> Any:
     return tiktoken.Encoding(
         "llama3",
         pat_str=LLAMA3_PATTERN,
-        mergeable_ranks=load_tiktoken_bpe(str(data_path("tokenizers", "llama3", "tokenizer.model"))),
+        mergeable_ranks=load_tiktoken_bpe(str(vocabularies.llama3_model())),
         special_tokens=vocabularies.LLAMA3_SPECIAL,
     )
 
@@ -48,7 +47,7 @@ def llama3_fast() -> Any:
 
     special = sorted(vocabularies.LLAMA3_SPECIAL, key=vocabularies.LLAMA3_SPECIAL.__getitem__)
     converter = TikTokenConverter(
-        str(data_path("tokenizers", "llama3", "tokenizer.model")), pattern=LLAMA3_PATTERN, extra_special_tokens=special
+        str(vocabularies.llama3_model()), pattern=LLAMA3_PATTERN, extra_special_tokens=special
     )
     return transformers.PreTrainedTokenizerFast(tokenizer_object=converter.converted(), eos_token="<|end_of_text|>")
 

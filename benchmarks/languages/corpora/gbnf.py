@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-import constrain.grammars
+import constrain.collection
 from languages.corpora import files
 from languages.corpora.writing import phrase, spaces
 
@@ -17,8 +17,8 @@ REPETITIONS = ("*", "+", "?", "{2}", "{1,}", "{ 0 , 3 }", " *", "{2}?")
 
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """All files, then generated texts."""
-    for name in constrain.grammars.names():
-        folder = constrain.grammars.folder(name)
+    for name in constrain.collection.names():
+        folder = constrain.collection.folder(name)
         if folder.file.suffix == ".gbnf":
             yield f"{name}/grammar.gbnf", folder.file.read_bytes()
     for path in files("*.gbnf", random)[: limit // 2]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-import constrain.grammars
+import constrain.collection
 from languages.corpora import files
 from languages.corpora.writing import phrase, spaces, word
 
@@ -15,8 +15,8 @@ ENDS = ("\n", "\n\n", "\n// a: note\n", " # note\n", "\n  \n", "\r\n", "\n\t// x
 
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """All files, then generated texts."""
-    for name in constrain.grammars.names():
-        folder = constrain.grammars.folder(name)
+    for name in constrain.collection.names():
+        folder = constrain.collection.folder(name)
         if folder.file.suffix == ".lark":
             yield f"{name}/grammar.lark", folder.file.read_bytes()
     for path in files("*.lark", random)[: limit // 2]:

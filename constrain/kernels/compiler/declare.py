@@ -4,8 +4,8 @@
     numba    compiled on this machine when first needed, and kept in a cache (jit.py): a checkout, an edited kernel
     python   as the Python that it is written in: slow, for tests and debuggers
 
-The choice: `native` if the built library is there and fits the sources, else `numba`. `NUMBA_DISABLE_JIT=1` asks for
-`python`, `NUMBA_BOUNDSCHECK=1` for `numba`, and `CONSTRAIN_KERNELS` for the mode that it names.
+The choice: `python` with `NUMBA_DISABLE_JIT=1`, else what `CONSTRAIN_KERNELS` names, else `native` if the built library
+is there and fits the sources, and `NUMBA_BOUNDSCHECK` is not set, else `numba`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ MODES = ("native", "numba", "python")
 
 
 def _mode() -> str:
+    if _is_set("NUMBA_DISABLE_JIT"):
+        return "python"
     asked = os.environ.get("CONSTRAIN_KERNELS", "")
     if asked:
         if asked not in MODES:
@@ -34,8 +36,6 @@ def _mode() -> str:
         if asked == "native" and native.LIBRARY is None:
             raise ImportError(f"CONSTRAIN_KERNELS=native, but {native.REASON}")
         return asked
-    if _is_set("NUMBA_DISABLE_JIT"):
-        return "python"
     return "numba" if native.LIBRARY is None or _is_set("NUMBA_BOUNDSCHECK") else "native"
 
 

@@ -14,13 +14,13 @@ from constrain.speculative.drafters.forced import Forced
 from constrain.speculative.drafters.heads import Heads
 from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
-from constrain.speculative.drafters.ngram import NGram
+from constrain.speculative.drafters.ngram import NGramDrafter
 from constrain.speculative.drafters.prior import Prior
 from constrain.speculative.drafters.recycling import Recycling
 from constrain.speculative.drafters.translated import Translated
 
 NAMED: dict[str, Callable[[], Drafter]] = {
-    drafter.name: drafter for drafter in (Forced, Lookup, NGram, Prior, Recycling)
+    drafter.name: drafter for drafter in (Forced, Lookup, NGramDrafter, Prior, Recycling)
 }
 AUTO = ("forced", "lookup")  # what draft="auto" stands for
 

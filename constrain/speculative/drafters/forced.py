@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from constrain.speculative.drafter import Budget, Context, Drafter
+from constrain.speculative.drafter import Context, DraftBudget, Drafter
 from constrain.speculative.tree import EMPTY, DraftTree, given_chain
 
 INNER, LAST = math.log(0.9), math.log(0.5)  # estimates of acceptance: inside a run of forced bytes, and at its end
@@ -28,7 +28,7 @@ class Forced(Drafter):
     def __init__(self) -> None:
         self._known: tuple[object, Callable[[bytes], list[int]]] | None = None  # (token_bytes, longest match)
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The guess at the bytes that must follow; what is certain as a token is in the text already."""
         forced_bytes = getattr(context.matcher, "forced_bytes", None)
         run: bytes = b"" if forced_bytes is None else forced_bytes()

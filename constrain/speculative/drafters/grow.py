@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from constrain.speculative.build import advanced, state_of
-from constrain.speculative.drafter import Budget, Context
+from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 
 Candidates = Sequence[tuple[int, float]]  # (token, probability in (0, 1]), the likeliest first
@@ -31,7 +31,7 @@ LEAST = math.log(0.01)  # a path that is taken less often than this is not worth
 
 
 @dataclass(order=True)
-class Place:
+class TreePlace:
     """A place to go on from. rank: −log of the chance to get here. node: that leads here. tail: the last tokens"""
 
     rank: float
@@ -45,21 +45,21 @@ class Place:
 class Growth:
     """A tree while it grows. reach: how many of the last tokens the guess looks at."""
 
-    def __init__(self, context: Context, budget: Budget, guess: Guess, reach: int) -> None:
+    def __init__(self, context: Context, budget: DraftBudget, guess: Guess, reach: int) -> None:
         self.context, self.budget, self.guess, self.reach = context, budget, guess, reach
         self.depth = min(budget.depth, context.left - 1)
         self.tokens: list[int] = []
         self.parents: list[int] = []
         self.log_probs: list[float] = []
         tail = tuple(context.tokens[max(0, len(context.tokens) - reach) :])
-        self.start = Place(0.0, 0, ROOT, 0, tail, context.matcher)
+        self.start = TreePlace(0.0, 0, ROOT, 0, tail, context.matcher)
 
-    def candidates(self, place: Place) -> Candidates:
+    def candidates(self, place: TreePlace) -> Candidates:
         """What the constraint forces, or else what the table says; legal or not."""
         forced = () if place.matcher is None else place.matcher.forced_tokens()
         return [(forced[0], 1.0)] if forced else self.guess(state_of(place.matcher), place.tail)
 
-    def after(self, place: Place, token: int) -> tuple[bool, Any]:
+    def after(self, place: TreePlace, token: int) -> tuple[bool, Any]:
         """Whether a token is legal at a place, and the matcher after it."""
         if not 0 <= token < self.context.setting.size:
             return False, None
@@ -68,17 +68,17 @@ class Growth:
         matcher = advanced(place.matcher, token)
         return matcher is not None, matcher
 
-    def add(self, place: Place, token: int, log_prob: float, matcher: Any) -> Place:
+    def add(self, place: TreePlace, token: int, log_prob: float, matcher: Any) -> TreePlace:
         """A node, and the place after it."""
         node = len(self.tokens)
         self.tokens.append(token)
         self.parents.append(place.node)
         self.log_probs.append(log_prob)
         tail = (*place.tail, token)[-self.reach :]
-        return Place(place.rank - log_prob, node + 1, node, place.depth + 1, tail, matcher)
+        return TreePlace(place.rank - log_prob, node + 1, node, place.depth + 1, tail, matcher)
 
 
-def named(context: Context, budget: Budget, guess: Guess, *, reach: int = 1, width: int = 8) -> DraftTree:
+def named(context: Context, budget: DraftBudget, guess: Guess, *, reach: int = 1, width: int = 8) -> DraftTree:
     """The likeliest paths, best first, as given nodes; at most `width` children of a node."""
     return likeliest_paths(Growth(context, budget, guess, reach), width)
 
@@ -86,9 +86,9 @@ def named(context: Context, budget: Budget, guess: Guess, *, reach: int = 1, wid
 def likeliest_paths(growth: Growth, width: int) -> DraftTree:
     """`named`, from a growth that is still empty."""
     context, budget = growth.context, growth.budget
-    heap: list[tuple[float, int, Place, int, float]] = []
+    heap: list[tuple[float, int, TreePlace, int, float]] = []
 
-    def offer(place: Place) -> None:
+    def offer(place: TreePlace) -> None:
         if place.depth < growth.depth:
             for token, chance in list(growth.candidates(place))[:width]:
                 log_prob = math.log(min(chance, 1.0))
@@ -108,7 +108,7 @@ def likeliest_paths(growth: Growth, width: int) -> DraftTree:
     return DraftTree(*_arrays(growth))
 
 
-def drawn(context: Context, budget: Budget, guess: Guess, *, reach: int = 1, width: int = 2) -> DraftTree:
+def drawn(context: Context, budget: DraftBudget, guess: Guess, *, reach: int = 1, width: int = 2) -> DraftTree:
     """Draws from the candidates, `width` siblings at each place, the likeliest place first; in the form that the
     verifier asks for (`Setting.draws`): a chain, independent siblings, or siblings without replacement."""
     growth = Growth(context, budget, guess, reach)

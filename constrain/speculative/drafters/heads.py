@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from constrain.sampling.apply import bitmask_words, masked_logits
-from constrain.sampling.sampler import check_count
-from constrain.sampling.step import scaled
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
-from constrain.speculative.drafters.grow import Candidates, Growth, Place, likeliest_paths
+from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.sampler import check_count
+from constrain.sampling.core.step import scaled
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
+from constrain.speculative.drafters.grow import Candidates, Growth, TreePlace, likeliest_paths
 from constrain.speculative.tree import EMPTY, DraftTree
 
 
@@ -54,7 +54,7 @@ class Heads(Drafter):
         self.width = check_count("width", width)
 
     @torch.inference_mode()
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The likeliest paths after what was written since the last forward."""
         context.memo[self, "began"] = len(context.tokens)
         known = context.memo.get(self)
@@ -81,12 +81,12 @@ class Heads(Drafter):
 class _HeadsGrowth(Growth):
     """A tree whose candidates come from the state of each place, under its mask."""
 
-    def __init__(self, owner: Heads, context: Context, budget: Budget, state: Any) -> None:
+    def __init__(self, owner: Heads, context: Context, budget: DraftBudget, state: Any) -> None:
         super().__init__(context, budget, lambda state, tail: (), 1)
         self.owner = owner
         self.states = {self.start.node: state}
 
-    def candidates(self, place: Place) -> Candidates:
+    def candidates(self, place: TreePlace) -> Candidates:
         """What the constraint forces, or what the heads think."""
         forced = () if place.matcher is None else place.matcher.forced_tokens()
         if forced:
@@ -94,14 +94,14 @@ class _HeadsGrowth(Growth):
         state = self.states[place.node]
         return () if state is None else self._likeliest(self.owner.heads.logits(state), place)
 
-    def add(self, place: Place, token: int, log_prob: float, matcher: Any) -> Place:
+    def add(self, place: TreePlace, token: int, log_prob: float, matcher: Any) -> TreePlace:
         """See `Growth`."""
         after = super().add(place, token, log_prob, matcher)
         state = self.states[place.node]
         self.states[after.node] = None if state is None else self.owner.heads.move(state, token)
         return after
 
-    def _likeliest(self, logits: torch.Tensor, place: Place) -> Candidates:
+    def _likeliest(self, logits: torch.Tensor, place: TreePlace) -> Candidates:
         setting = self.context.setting
         rows = scaled(logits[: setting.size].unsqueeze(0), setting.settings.temperature)
         columns = None

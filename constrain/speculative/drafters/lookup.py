@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
+from constrain.sampling.core.sampler import check_count
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.tree import EMPTY, DraftTree, given_paths
 
 Gram = tuple[int, ...]
@@ -45,7 +45,7 @@ class Lookup(Drafter):
         self.copies = check_count("copies", copies)
         self._seen: dict[Kind, tuple[float, float]] = {}  # tries, and those that the text went on with
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """Continuations after earlier occurrences of the last tokens."""
         index = context.memo.get(self)
         if index is None:

@@ -20,11 +20,11 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from constrain.sampling.apply import bitmask_words, masked_logits
-from constrain.sampling.model import LanguageModel, Session
-from constrain.sampling.sampler import check_count
-from constrain.sampling.step import scaled, truncated
-from constrain.speculative.drafter import Budget, Context, Drafter
+from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.sampler import check_count
+from constrain.sampling.core.step import scaled, truncated
+from constrain.speculative.drafter import Context, DraftBudget, Drafter
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 
 
@@ -41,7 +41,7 @@ class Model(Drafter):
         self.model = model
         self.width = check_count("width", width)
 
-    def propose(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[DraftTree]:
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """See `Drafter`."""
         trees = [EMPTY] * len(contexts)
         asked = [i for i, budget in enumerate(budgets) if min(budget.nodes, budget.depth, contexts[i].left - 1) > 0]
@@ -53,7 +53,7 @@ class Model(Drafter):
                     trees[i] = tree
         return trees
 
-    def _grow(self, contexts: Sequence[Context], budgets: Sequence[Budget]) -> list[DraftTree]:
+    def _grow(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         session, logits = self._read(contexts, [self._text(context) for context in contexts])
         branches = [self._branch(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
         open_rows = list(range(len(contexts)))
@@ -74,7 +74,7 @@ class Model(Drafter):
         """What the draft model reads of a sequence. It only grows."""
         return context.tokens
 
-    def _branch(self, context: Context, budget: Budget) -> Growing:
+    def _branch(self, context: Context, budget: DraftBudget) -> Growing:
         return _Branch(context, budget, self.width)
 
     def _read(self, contexts: Sequence[Context], texts: Sequence[Sequence[int]]) -> tuple[Session, list[torch.Tensor]]:
@@ -128,7 +128,7 @@ class _Branch:
     """The draft of one sequence while it grows."""
 
     context: Context
-    budget: Budget
+    budget: DraftBudget
     width: int
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)

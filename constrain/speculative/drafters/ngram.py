@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
+from constrain.sampling.core.sampler import check_count
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, begins, drawn, named, tails
-from constrain.speculative.drafters.tables import KEPT, Table, likeliest
+from constrain.speculative.drafters.tables import KEPT, DraftTable, likeliest
 from constrain.speculative.tree import DraftTree
 
 MEMORY = 8  # observations that a mean goes over: beyond, older ones fade
 
 
-class NGram(Drafter):
+class NGramDrafter(Drafter):
     """Mean target probabilities by n-gram; see the module."""
 
     name = "ngram"
@@ -36,9 +36,9 @@ class NGram(Drafter):
         """
         self.longest = check_count("longest", longest)
         self.width = check_count("width", width)
-        self._grams: Table[tuple[int, Candidates]] = Table()  # gram → (observations, mean)
+        self._grams: DraftTable[tuple[int, Candidates]] = DraftTable()  # gram → (observations, mean)
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """Drawn or named from the longest grams."""
         begins(context, self)
 

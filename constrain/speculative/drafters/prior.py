@@ -16,16 +16,16 @@ from collections import Counter
 from collections.abc import Sequence
 from threading import Lock
 
-from constrain.sampling.sampler import check_count
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
+from constrain.sampling.core.sampler import check_count
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, named
-from constrain.speculative.drafters.tables import Table, Tables, constraint_of
+from constrain.speculative.drafters.tables import DraftTable, DraftTables, constraint_of
 from constrain.speculative.tree import EMPTY, DraftTree
 
-Counts = Table[Counter[int]]  # by constraint state
+Counts = DraftTable[Counter[int]]  # by constraint state
 NEVER = 1.0  # pseudo-count of a token that was not seen yet
 
-_shared: Tables[Counts] = Tables(Table)
+_shared: DraftTables[Counts] = DraftTables(DraftTable)
 _lock = Lock()  # requests of several threads count together
 
 
@@ -40,10 +40,10 @@ class Prior(Drafter):
         width: children of a node at most. shared: with all drafters of this process; else counts are this drafter's own
         """
         self.width = check_count("width", width)
-        self._own = Tables[Counts](Table)
+        self._own = DraftTables[Counts](DraftTable)
         self._shared = _shared if shared else self._own
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The likeliest paths over the counts. Nothing without a constraint."""
         if context.matcher is None:
             return EMPTY

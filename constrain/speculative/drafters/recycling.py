@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.sampling.sampler import check_count
-from constrain.speculative.drafter import Budget, Context, Drafter, Outcome
+from constrain.sampling.core.sampler import check_count
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, begins, named, tails
-from constrain.speculative.drafters.tables import Table, Tables, likeliest
+from constrain.speculative.drafters.tables import DraftTable, DraftTables, likeliest
 from constrain.speculative.tree import DraftTree
 
 
@@ -28,10 +28,10 @@ class Recycling(Drafter):
     def __init__(self, *, width: int = 4) -> None:
         """Raises ConstrainError naming the option that is wrong. width: children of a node at most"""
         self.width = check_count("width", width)
-        self._states: Tables[Table[Candidates]] = Tables(Table)  # by (state, token)
-        self._tokens: Table[Candidates] = Table()
+        self._states: DraftTables[DraftTable[Candidates]] = DraftTables(DraftTable)  # by (state, token)
+        self._tokens: DraftTable[Candidates] = DraftTable()
 
-    def draft(self, context: Context, budget: Budget) -> DraftTree:
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The likeliest paths over the rows."""
         begins(context, self)
         states = self._states.of(context)

@@ -2,7 +2,7 @@
 
 `likeliest` reads the target's logits at every place of a verified tree: also where a branch was not taken they say what
 the target would have written there. Masked and shaped as the target is, since only legal tokens can be drafted.
-`Tables` keeps one table for each compiled constraint while that lives: states of two constraints are unrelated.
+`DraftTables` keeps one table for each compiled constraint while that lives: states of two constraints are unrelated.
 
 Cost of `likeliest`: a softmax and a top-k over the vocabulary a place, the masks of these places once more (cached by
 the engine); once a step, however many drafters ask. Limit: tables hold so many entries, and forget the oldest.
@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
-from constrain.sampling.apply import bitmask_words, masked_logits
-from constrain.sampling.step import scaled
+from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.step import scaled
 from constrain.speculative.drafter import Context, Outcome
 from constrain.speculative.tree import NONE
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 Tops = dict[int, list[tuple[int, float]]]  # by place: (token, probability), the likeliest first
 
 
-class Table(dict[Hashable, T]):
+class DraftTable(dict[Hashable, T]):
     """A dict of limited size; the entry that was set longest ago goes first."""
 
     def keep(self, key: Hashable, value: T) -> None:
@@ -45,7 +45,7 @@ def constraint_of(context: Context) -> Any:
     return getattr(context.matcher, "compiled", None)
 
 
-class Tables(Generic[T]):
+class DraftTables(Generic[T]):
     """A table for each compiled constraint; one for all sequences that have none, or whose matcher does not name it."""
 
     def __init__(self, new: Callable[[], T]) -> None:

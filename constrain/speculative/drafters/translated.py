@@ -19,9 +19,9 @@ from typing import Any
 
 import torch
 
-from constrain.sampling.model import LanguageModel
-from constrain.sampling.step import scaled
-from constrain.speculative.drafter import Budget, Context
+from constrain.sampling.core.model import LanguageModel
+from constrain.sampling.core.step import scaled
+from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.drafters.forced import longest_match
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import EMPTY, NONE, DraftTree, given_chain
@@ -54,7 +54,7 @@ class Translated(Model):
             known.ids += self.encode(new)
         return known.ids
 
-    def _branch(self, context: Context, budget: Budget) -> _Bytes:
+    def _branch(self, context: Context, budget: DraftBudget) -> _Bytes:
         return _Bytes(self, context, budget)
 
     def target_tokens(self, context: Context, text: bytes) -> Sequence[int]:
@@ -81,7 +81,7 @@ class _Bytes:
 
     owner: Translated
     context: Context
-    budget: Budget
+    budget: DraftBudget
     text: bytes = b""
     marks: list[tuple[int, float]] = field(default_factory=list)
 

@@ -96,7 +96,7 @@ def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 class Found:
     """The verdict on one tree. nodes: among those that were read. tokens: one more than nodes; -1 is a dead end.
 
-    log_prob_raw, log_prob_sampled, log_z: of each token, as in `constrain.sampling.step`
+    log_prob_raw, log_prob_sampled, log_z: of each token, as in `constrain.sampling.core.step`
     """
 
     nodes: list[int]

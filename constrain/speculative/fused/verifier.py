@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.sampling.draw import Draw, TorchDraw
-from constrain.sampling.single import Chosen
+from constrain.sampling.core.draw import Draw, TorchDraw
+from constrain.sampling.core.single import Chosen
 from constrain.speculative.fused import reference
 from constrain.speculative.fused.batch import Found, packed, unpacked
 from constrain.speculative.masks import fill

@@ -10,17 +10,17 @@ makes up for a shortfall at the next, which rejection token by token cannot.
 
 from __future__ import annotations
 
-from constrain.speculative.verifiers.residual import Rejection, Stop, Walk, rest
+from constrain.speculative.verifiers.residual import RejectionVerifier, Stop, TreeWalk, rest
 
 
-class Block(Rejection):
+class Block(RejectionVerifier):
     """Block verification of a chain; see the module."""
 
     name = "block"
     draws = "chain"
 
-    def walk(self, walk: Walk, place: int) -> Stop:
-        """See `Rejection`."""
+    def walk(self, walk: TreeWalk, place: int) -> Stop:
+        """See `RejectionVerifier`."""
         ends: list[tuple[float, Stop]] = []  # (h, where it stops) of each i from 0
         share, path = 1.0, list[int]()
         while True:

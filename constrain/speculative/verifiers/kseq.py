@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from constrain.speculative.verifiers.recursive import Recursive
-from constrain.speculative.verifiers.residual import Proposal, Stop, Walk, rest
+from constrain.speculative.verifiers.residual import Proposal, Stop, TreeWalk, rest
 
 HALVINGS = 20  # ρ to 1e-6; what is lost by that is acceptance, not the law
 
@@ -27,7 +27,7 @@ class KSeq(Recursive):
     name = "k-seq"
     draws = "with"
 
-    def _at(self, walk: Walk, place: int, left: torch.Tensor) -> Stop:
+    def _at(self, walk: TreeWalk, place: int, left: torch.Tensor) -> Stop:
         for group in _groups(walk.proposals[place]):
             drafted = walk.drafted(group[0].row, left)
             share, covered = _shares(left, drafted, len(group))

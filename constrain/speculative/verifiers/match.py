@@ -9,7 +9,7 @@ Limit: a drafter that samples from q meets the target with probability Σ p q; a
 
 from __future__ import annotations
 
-from constrain.sampling.draw import Draw
+from constrain.sampling.core.draw import Draw
 from constrain.speculative.tree import NONE
 from constrain.speculative.verifier import Case, Verdict, Verifier
 

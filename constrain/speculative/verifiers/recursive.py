@@ -17,17 +17,17 @@ from __future__ import annotations
 import torch
 
 from constrain.speculative.tree import NONE
-from constrain.speculative.verifiers.residual import Drafts, Rejection, Stop, Walk, rest
+from constrain.speculative.verifiers.residual import Drafts, RejectionVerifier, Stop, TreeWalk, rest
 
 
-class Recursive(Rejection):
+class Recursive(RejectionVerifier):
     """Recursive rejection over independent siblings; see the module."""
 
     name = "recursive"
     draws = "with"
 
-    def walk(self, walk: Walk, place: int) -> Stop:
-        """See `Rejection`."""
+    def walk(self, walk: TreeWalk, place: int) -> Stop:
+        """See `RejectionVerifier`."""
         path: list[int] = []
         while True:
             target = walk.target(place)
@@ -39,7 +39,7 @@ class Recursive(Rejection):
                 return Stop(path, step.residual, step.token)
             place = path[-1] + 1
 
-    def _at(self, walk: Walk, place: int, left: torch.Tensor) -> Stop:
+    def _at(self, walk: TreeWalk, place: int, left: torch.Tensor) -> Stop:
         """One place: a child that is taken, or what is left to draw from. left: the target."""
         drafts = Drafts(walk, left)
         for proposal in walk.proposals[place]:

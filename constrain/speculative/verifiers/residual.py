@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from constrain.sampling.draw import Draw
+from constrain.sampling.core.draw import Draw
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
 
@@ -39,7 +39,7 @@ class Stop:
     token: int = NONE
 
 
-class Walk:
+class TreeWalk:
     """A tree while it is verified: proposals by place, target and draft distributions, decisions."""
 
     def __init__(self, case: Case, draw: Draw) -> None:
@@ -89,12 +89,12 @@ class Walk:
         return Stop([], token=proposal.token)
 
 
-class Rejection(Verifier):
+class RejectionVerifier(Verifier):
     """Base of the rules that accept or reject drawn nodes."""
 
     def decide(self, case: Case, draw: Draw) -> Verdict:
         """See `Verifier`: the rule, from the root and again from every given node that the residual hits."""
-        walk = Walk(case, draw)
+        walk = TreeWalk(case, draw)
         path: list[int] = []
         place = 0
         while True:
@@ -114,7 +114,7 @@ class Rejection(Verifier):
             path.append(node)
             place = node + 1
 
-    def walk(self, walk: Walk, place: int) -> Stop:
+    def walk(self, walk: TreeWalk, place: int) -> Stop:
         """Apply the rule to what was drawn at a place and below."""
         raise NotImplementedError
 
@@ -129,7 +129,7 @@ def rest(left: torch.Tensor, right: torch.Tensor) -> tuple[torch.Tensor, float]:
 class Drafts:
     """The draft distributions at one place: what each proposal was drawn from, given its earlier siblings."""
 
-    def __init__(self, walk: Walk, target: torch.Tensor) -> None:
+    def __init__(self, walk: TreeWalk, target: torch.Tensor) -> None:
         self.walk, self.target = walk, target
         self._left: dict[int, torch.Tensor] = {}
 

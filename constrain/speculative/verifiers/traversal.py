@@ -13,23 +13,23 @@ this is block verification. For siblings drawn without replacement.
 
 from __future__ import annotations
 
-from constrain.speculative.verifiers.residual import Drafts, Rejection, Stop, Walk, rest
+from constrain.speculative.verifiers.residual import Drafts, RejectionVerifier, Stop, TreeWalk, rest
 
 
-class Traversal(Rejection):
+class Traversal(RejectionVerifier):
     """Traversal verification of a tree; see the module."""
 
     name = "traversal"
     draws = "without"
 
-    def walk(self, walk: Walk, place: int) -> Stop:
-        """See `Rejection`."""
+    def walk(self, walk: TreeWalk, place: int) -> Stop:
+        """See `RejectionVerifier`."""
         stop = self._try(walk, place, 1.0)
         if stop is not None:
             return stop
         return Stop(residual=walk.target(place))  # the share of the root is 1 but for rounding
 
-    def _try(self, walk: Walk, place: int, share: float) -> Stop | None:
+    def _try(self, walk: TreeWalk, place: int, share: float) -> Stop | None:
         """Where the branch at a place is accepted; None: nowhere."""
         target = walk.target(place)
         if target is None:

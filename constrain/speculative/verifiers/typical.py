@@ -15,8 +15,8 @@ import math
 
 import torch
 
-from constrain.sampling.draw import Draw
-from constrain.sampling.sampler import check_share
+from constrain.sampling.core.draw import Draw
+from constrain.sampling.core.sampler import check_share
 from constrain.speculative.tree import NONE
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers.match import readable_children

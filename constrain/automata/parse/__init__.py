@@ -1,0 +1,1 @@
+"""Pattern texts -> syntax trees: Python's and ECMA-262's dialects, assertions, look-around."""

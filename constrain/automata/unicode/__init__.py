@@ -1,0 +1,1 @@
+"""Sets of characters: ranges, classes, case folding, scripts and properties of Unicode."""

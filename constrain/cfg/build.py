@@ -1,0 +1,115 @@
+"""From a reader's rules to a `Grammar`: the checks and rewrites that all formats share.
+
+In order: lower to a table, drop what derives nothing, refuse a start that derives nothing, drop what is not
+reachable, find the right-recursive rules, find the terminals that cannot meet under `lexer="greedy"`. What is dropped
+and what is doubtful is told in `Reading.findings`: nothing vanishes silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from constrain.cfg.ebnf import Expression, Table, to_nonterminals, to_table
+from constrain.cfg.layout import Layout
+from constrain.cfg.rules import Grammar, Lexer, Terminal
+from constrain.cfg.transform import analysis
+from constrain.cfg.transform.fold import fold, reachable
+from constrain.cfg.transform.indentation import indented
+from constrain.errors import UnsatisfiableError
+
+MAX_SEARCHED = 1_000_000  # rules times terminals, up to which pairs of terminals are looked at
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A grammar text, read.
+
+    grammar: for the engine. rules, start: what was written, for those who want to rewrite it (`fold`).
+    findings: sentences about what was dropped or is doubtful.
+    """
+
+    grammar: Grammar
+    rules: Mapping[str, Expression]
+    start: str
+    findings: tuple[str, ...]
+
+
+def build(
+    rules: Mapping[str, Expression],
+    start: str,
+    *,
+    ignore: tuple[Terminal, ...] = (),
+    lexer: Lexer = "dynamic",
+    folded: bool = False,
+    place: Callable[[str], str | None],
+    layout: Layout | None = None,
+) -> Reading:
+    """Check the rules and make the grammar.
+
+    rules: every `Ref` names one of them. folded: make terminals of regular pieces (see `fold` for when that is exact).
+    place: where a rule is defined, drawn for an error.
+    layout: what lines and columns mean; its declared terminals have definitions in `rules` (see `LarkRules.reading`).
+    Raises UnsatisfiableError if no text is a member.
+    """
+    written = to_table(rules)
+    table = analysis.without_unproductive(written)
+    if start not in table:
+        raise UnsatisfiableError(
+            f"the start rule {start!r} derives no text: {_culprit(written, table, start)}",
+            place=place(start),
+            fix="give the rule an alternative that ends the recursion",
+        )
+    findings = [*_unproductive(written, table, rules), *_unreachable(start, rules)]
+    if folded:
+        table = analysis.without_unproductive(to_table(fold(rules)))
+    kept = analysis.reachable_rules(table, start)
+    table = analysis.left_associative({name: table[name] for name in table if name in kept})
+    ignore = tuple(terminal for terminal in ignore if not analysis.empty_node(terminal.node))
+    if lexer == "greedy":
+        findings += _about_lexing(table, ignore, () if layout is None else layout.declared)
+    right_recursive = analysis.right_recursive_rules(table)
+    if layout is not None:
+        grammar = indented(table, start, layout, ignore, right_recursive, place)
+    else:
+        grammar = Grammar(to_nonterminals(table, start, right_recursive), ignore, lexer)
+    return Reading(grammar, rules, start, tuple(findings))
+
+
+def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence[str]) -> list[str]:
+    """What `lexer="greedy"` makes impossible. declared: terminals of a layout, which are not read as they are."""
+    lost = [
+        f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
+        for higher, lower in analysis.outranked(table, ignore)
+        if not {higher.name, lower.name} & {*declared}
+    ]
+    if len(table) * len(analysis.terminals(table)) > MAX_SEARCHED:
+        return [
+            *lost,
+            "whether terminals can follow each other under lexer='greedy' was not looked into: too many rules",
+        ]
+    return [
+        f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
+        for a, b in analysis.swallowed_pairs(table, ignore)
+        if not {a.name, b.name} & {*declared}
+    ] + lost
+
+
+def _culprit(written: Table, table: Table, start: str) -> str:
+    names = [name for name in analysis.reachable_rules(written, start) if name not in table and "#" not in name]
+    if names == [start]:
+        return "every alternative contains the rule itself, or a terminal that matches nothing"
+    return f"its alternatives all need one of {', '.join(sorted(names))}, and each of these needs another of them"
+
+
+def _unproductive(written: Table, table: Table, rules: Mapping[str, Expression]) -> list[str]:
+    gone = [name for name in rules if name not in table]
+    fewer = [name for name in rules if name in table and len(table[name]) < len(written[name])]
+    return [f"rule {name} derives no text; alternatives that use it were dropped" for name in gone] + [
+        f"rule {name}: an alternative that derives no text was dropped" for name in fewer
+    ]
+
+
+def _unreachable(start: str, rules: Mapping[str, Expression]) -> list[str]:
+    reached = reachable(rules, start)
+    return [f"rule {name} is not reachable from {start}" for name in rules if name not in reached]

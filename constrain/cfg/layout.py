@@ -1,0 +1,146 @@
+r"""Layout: what lines, columns and brackets mean in a grammar text, as in Python.
+
+The idea (note 0006): the grammar's rules name three declared terminals, as for lark's `Indenter`: one for the end of
+a line, one that opens a block and one that closes it. `Layout` says which, and what brackets are; `indentation`
+writes the columns into the rules. Here are the terminals that this needs.
+
+* The end of a line is a line break and all lines after it that hold nothing but ignored text. A last line without a
+  line break counts as having one.
+* A line of a block begins with exactly the columns of the block's first line, which has more than the block around.
+* Between brackets line breaks are ignored, like everything that the grammar ignores.
+
+Columns are counted twice, as in CPython's tokenizer (Python language reference, section 2.1.8): with tabs up to the
+next multiple of `tab`, and with tabs as one character. Lines of one block agree in both, so no text depends on what a
+tab is worth. A form feed starts the count over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple
+
+from constrain.automata import syntax
+from constrain.automata.syntax import Node
+from constrain.cfg.rules import Terminal
+from constrain.errors import GrammarError
+
+_EOL = syntax.alternate(syntax.literal("\n"), syntax.literal("\r"), syntax.literal("\r\n"))
+EOL = Terminal(_EOL, "end of line")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What lines, columns and brackets mean.
+
+    newline, indent, dedent: the declared terminals (`%declare`) that stand for the end of a line, and the beginning
+      and end of a block. A block begins and ends in one alternative of a rule.
+    open, close: brackets, by the names of their terminals or their texts; a bracket is opened and closed in one
+      alternative of a rule.
+    verbatim: the names of terminals after which nothing is ignored, like the beginning of a string with parts.
+    tab: a tab goes on to the next multiple of this column; None: no tabs in indentation.
+    """
+
+    newline: str = "_NEWLINE"
+    indent: str = "_INDENT"
+    dedent: str = "_DEDENT"
+    open: tuple[str, ...] = ("(", "[", "{")
+    close: tuple[str, ...] = (")", "]", "}")
+    verbatim: tuple[str, ...] = ()
+    tab: int | None = 8
+
+    def __post_init__(self) -> None:
+        for name in ("open", "close", "verbatim"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+                raise GrammarError(f"layout: {name} is a list of names, not {given!r:.60}", fix=f'{name}=("(", "[")')
+            object.__setattr__(self, name, tuple(given))
+        if len({self.newline, self.indent, self.dedent}) < 3:
+            raise GrammarError(
+                f"layout: newline, indent and dedent are three terminals, not {self.newline}, {self.indent}, "
+                f"{self.dedent}",
+                fix="%declare one for each",
+            )
+        if self.tab is not None and not (isinstance(self.tab, int) and 1 <= self.tab <= 100):
+            raise GrammarError(
+                f"layout: tab is a number of columns from 1 to 100, or None, not {self.tab!r}", fix="tab=8"
+            )
+
+    @property
+    def declared(self) -> tuple[str, str, str]:
+        """The three declared terminals."""
+        return self.newline, self.indent, self.dedent
+
+
+def read_layout(given: Layout | Mapping[str, Any]) -> Layout:
+    """A layout, which may be written as a mapping (in a file). Raises GrammarError for what it cannot be."""
+    if isinstance(given, Layout):
+        return given
+    if not isinstance(given, Mapping):
+        raise GrammarError(f"a layout is a Layout, not {type(given).__name__}", fix="pass constrain.Layout(...)")
+    known = [field.name for field in fields(Layout)]
+    for name in given:
+        if name not in known:
+            raise GrammarError(f"layout: there is no {name!r}", fix=f"the fields are {', '.join(known)}")
+    return Layout(**given)
+
+
+class Column(NamedTuple):
+    """How far a line is indented: with tabs up to the next stop, and in characters."""
+
+    column: int = 0
+    characters: int = 0
+
+    def after_space(self) -> Column:
+        """One space further."""
+        return Column(self.column + 1, self.characters + 1)
+
+    def after_tab(self, tab: int) -> Column:
+        """One tab further."""
+        return Column(self.column - self.column % tab + tab, self.characters + 1)
+
+    def is_inside(self, other: Column) -> bool:
+        """Whether a line here can begin a block in a block there, whatever a tab is worth."""
+        return self.column > other.column and self.characters > other.characters
+
+
+def line_end(ignored: tuple[Terminal, ...], name: str) -> Terminal:
+    """A line break and the empty lines after it; after it nothing is ignored."""
+    return Terminal(syntax.concat(_EOL, syntax.repeat(_empty_line(ignored), 0)), name, after=())
+
+
+def empty_lines(ignored: tuple[Terminal, ...]) -> Terminal:
+    """What may stand before the first line of a text."""
+    return Terminal(syntax.repeat(_empty_line(ignored), 1), "empty lines", after=())
+
+
+def _empty_line(ignored: tuple[Terminal, ...]) -> Node:
+    return syntax.concat(syntax.repeat(syntax.alternate(*(each.node for each in ignored)), 0), _EOL)
+
+
+@cache
+def indentation(column: Column, tab: int | None) -> Terminal:
+    """Exactly the texts that indent to a column; the empty text is one for column 0."""
+    reset = syntax.literal("\f") if tab is None else syntax.chars([(9, 9), (12, 12), (32, 32)])
+    blank = syntax.literal(" ") if tab is None else syntax.chars([(9, 9), (32, 32)])
+    started_over = syntax.concat(syntax.repeat(syntax.alternate(reset, blank), 0), syntax.literal("\f"))
+    node = syntax.concat(syntax.optional(started_over), _spelled(column, tab))
+    return Terminal(node, f"indentation to column {column.column}", after=())
+
+
+@cache
+def _spelled(column: Column, tab: int | None) -> Node:
+    """The texts of spaces and tabs that lead to a column."""
+    if tab is None:
+        return syntax.literal(" " * column.column)
+    if column.column <= 0 or not 0 < column.characters <= column.column:
+        return syntax.EPSILON if column == Column() else syntax.EMPTY
+    before = column.characters - 1
+    ways = [syntax.concat(_spelled(Column(column.column - 1, before), tab), syntax.literal(" "))]
+    if column.column % tab == 0:
+        ways += [
+            syntax.concat(_spelled(Column(column.column - width, before), tab), syntax.literal("\t"))
+            for width in range(1, tab + 1)
+        ]
+    return syntax.alternate(*(way for way in ways if way != syntax.EMPTY))

@@ -1,0 +1,1 @@
+"""Readers: Lark, GBNF and XGrammar's EBNF -> rules, with located errors."""

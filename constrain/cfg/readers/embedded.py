@@ -1,0 +1,108 @@
+"""Other languages inside grammar texts: `%json { ... }` and `%regex { ... }` where a rule may have a symbol.
+
+    start: "Answer: " %json {"type": "object"} | "Quote: " %regex {"substring_words": "to be or not to be"}
+
+The idea: before lark reads the text, each of them becomes a name that the text declares (`%declare`) and that is bound
+to an expression afterwards. What is inside is JSON, so its end is known; places are mapped back to the text as it was
+written. The notation is llguidance's (https://github.com/guidance-ai/llguidance, docs/syntax.md).
+
+What a directive means is not decided here: the caller passes a reader for each kind (`Readers`).
+
+Limits: in rules, not in terminals; `lexer="dynamic"`. Ignored text may stand around an embedded text, not inside.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from constrain.cfg.ebnf import Expression
+from constrain.errors import ConstrainError, GrammarError
+
+Readers = Mapping[str, Callable[[str], Expression]]
+"""By kind ("json", "regex"): the meaning of the JSON text behind `%kind`. A reader may raise ConstrainError."""
+
+NO_READERS: Readers = {}
+
+_DIRECTIVE = re.compile(r"%(json|regex)(?=[\s{\[\"tf])\s*")
+_STEP = re.compile(
+    r'//[^\n]*|\#[^\n]*|"(?:\\.|[^"\\\n])*"|/(?!/)(?:\\.|[^/\\\n])+/|(?P<embedded>%(?:json|regex)\b)|.', re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """A grammar text without what was embedded in it.
+
+    text: as lark can read it. parts: name -> what it stands for. steps: (index in text, index in what was written),
+    sorted: from there on they run in parallel.
+    """
+
+    text: str
+    parts: dict[str, Expression]
+    steps: list[tuple[int, int]]
+
+    def written(self, index: int) -> int:
+        """The index in the text as it was written."""
+        at = bisect_right(self.steps, index, key=lambda step: step[0]) - 1
+        here, there = self.steps[at]
+        limit = self.steps[at + 1][1] if at + 1 < len(self.steps) else there + index - here
+        return min(there + index - here, limit)
+
+
+def extract(text: str, place: Callable[[int, int], str], readers: Readers) -> Extracted:
+    """Take the embedded texts out. place: draws (index, length) in the text as written. Raises ConstrainError."""
+    parts: dict[str, Expression] = {}
+    steps = [(0, 0)]
+    if "%json" not in text and "%regex" not in text:
+        return Extracted(text, parts, steps)
+    letter = next(c for c in "eabcdfghijklmnopqrstuvwxyz" if not re.search(rf"\b{c}_\d", text))
+    pieces: list[str] = []
+    copied = length = 0
+    index = 0
+    while index < len(text):
+        step = _STEP.match(text, index)
+        assert step is not None
+        if step["embedded"] is None:
+            index = step.end()
+            continue
+        end, part = _read(text, index, place, readers)
+        name = f"{letter}_{len(parts)}"
+        parts[name] = part
+        pieces += [text[copied:index], f" {name} "]
+        length += index - copied
+        steps.append((length, index))
+        length += len(name) + 2
+        steps.append((length, end))
+        copied = index = end
+    pieces += [text[copied:], f"\n%declare {' '.join(parts)}" if parts else ""]
+    return Extracted("".join(pieces), parts, steps)
+
+
+def _read(text: str, index: int, place: Callable[[int, int], str], readers: Readers) -> tuple[int, Expression]:
+    """(where it ends, its meaning) of an embedded text."""
+    kind = "json" if text.startswith("%json", index) else "regex"
+    if kind not in readers:
+        fix = "read the text with constrain.grammar, or write the rule out"
+        raise GrammarError(f"%{kind} has no meaning for this reader", place=place(index, len(kind) + 1), fix=fix)
+    directive = _DIRECTIVE.match(text, index)
+    begin = directive.end() if directive else index + len(kind) + 1
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, begin)
+    except json.JSONDecodeError as error:
+        at = min(error.pos, len(text) - 1)
+        fix = "write a JSON value after it, as in %json {...}"
+        raise GrammarError(f"%{kind} is not followed by JSON: {error.msg}", place=place(at, 1), fix=fix) from None
+    except RecursionError:
+        raise GrammarError(
+            f"the JSON after %{kind} is nested too deeply", place=place(index, 5), fix="make it flatter"
+        ) from None
+    try:
+        return end, readers[kind](text[begin:end])
+    except ConstrainError as error:
+        where = place(index, len(kind) + 1)
+        inside = "" if error.place is None else "\nin it, " + error.place
+        raise type(error)(error.message, place=where + inside, fix=error.fix or "correct what is embedded") from error

@@ -1,0 +1,285 @@
+r"""GBNF (the grammar format of llama.cpp) to a `Grammar`.
+
+    root ::= "answer: " digit+ ("," digit{1,3})*   # a comment
+    digit ::= [0-9]
+
+The idea: GBNF has no lexer, its rules go down to characters. A recursive-descent reader makes `ebnf` expressions of
+literals and character sets; `fold` then makes the largest regular pieces terminals, which changes no language since
+nothing is ignored and every segmentation counts.
+
+Syntax: https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md. Escapes: `\xHH \uHHHH \UHHHHHHHH \n \t
+\r \\ \" \[ \]`. `.` is any character, newline too. As in llama.cpp a newline ends a rule unless it is inside
+parentheses or next to a `|`. References to tokens (`<think>`, `<[1000]>`) are refused: the language of a constraint
+is a language of texts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from constrain.automata import syntax
+from constrain.cfg.build import Reading, build
+from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.cfg.rules import Terminal
+from constrain.errors import GrammarError, LimitError, span
+
+_BLANK = re.compile(r"(?:[ \t]|#[^\n\r]*)*")
+BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n\r]*)*")
+_COUNT = re.compile(r"\{[ \t\r\n]*(\d+)[ \t\r\n]*(?:(,)[ \t\r\n]*(\d*)[ \t\r\n]*)?\}")
+
+
+def read_gbnf(text: str, *, start: str = "root") -> Reading:
+    """Read a GBNF grammar.
+
+    Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
+    is nested too deeply.
+    """
+    return finish(GbnfParser(text), start)
+
+
+def finish(reader: GbnfParser, start: str) -> Reading:
+    """The grammar of a reader's text. Raises as `read_gbnf`."""
+    try:
+        rules = reader.read()
+        if not rules:
+            raise GrammarError("the grammar is empty", fix='write at least a root rule, like root ::= "yes" | "no"')
+        if start not in rules:
+            message = f"there is no rule {start!r} to start from; the rules are: {', '.join(rules)}"
+            raise GrammarError(message, fix=f"name one of your rules {start}, or pass start=...")
+        return build(rules, start, folded=True, place=reader.definition)
+    except RecursionError:
+        raise LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own") from None
+
+
+class GbnfParser:
+    """Recursive descent over the text; `index` is where it stands.
+
+    The class variables are what a similar format may have otherwise (`ebnf_reader`). BLANK: what separates the items of
+    a rule.
+    """
+
+    NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+    BLANK = _BLANK
+    ANY = "."
+    ESCAPES: ClassVar = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "[": "[", "]": "]"}
+    SET_ESCAPES: ClassVar = ESCAPES
+    HEX_DIGITS: ClassVar = {"x": "{2}", "u": "{4}", "U": "{8}"}  # as the count of a regex
+    ESCAPES_SHOWN = r"\n \t \r \\ \" \[ \] \xHH \uHHHH \UHHHHHHHH"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.index = 0
+        self.defined: dict[str, int] = {}  # rule name -> index of its definition
+        self.used: dict[str, int] = {}  # rule name -> index of its first use
+        self.groups: list[int] = []  # the indices of the open parentheses
+
+    def definition(self, name: str) -> str | None:
+        """The place of a rule, drawn."""
+        return span(self.text, self.defined[name], len(name)) if name in self.defined else None
+
+    def read(self) -> dict[str, Expression]:
+        rules: dict[str, Expression] = {}
+        self.skip(BLANK_LINES)
+        while self.index < len(self.text):
+            name, rules_body = self.rule()
+            rules[name] = rules_body
+        for name, index in self.used.items():
+            if name not in self.defined:
+                place = span(self.text, index, len(name))
+                raise GrammarError(
+                    f"rule {name} is used but not defined", place=place, fix=f"add a line {name} ::= ..."
+                )
+        return rules
+
+    def rule(self) -> tuple[str, Expression]:
+        index = self.index
+        name = self.name("a rule name", fix="a rule is written: name ::= alternatives")
+        if name in self.defined:
+            raise self.fault(f"rule {name} is defined more than once", index, len(name), "join the definitions with |")
+        self.defined[name] = index
+        self.skip(_BLANK)
+        self.expect("::=")
+        self.skip(BLANK_LINES)
+        body = self.choice(nested=False)
+        if not self.at_end_of_rule():
+            raise self.fault(
+                f"unexpected {self.text[self.index]!r}",
+                fix="write a string, a [set], a rule name, a group, | or an end of line",
+            )
+        self.skip(BLANK_LINES)
+        return name, body
+
+    def at_end_of_rule(self) -> bool:
+        """Is this the end of the text or of a line?"""
+        return self.index >= len(self.text) or self.text[self.index] in "\r\n"
+
+    def choice(self, nested: bool) -> Expression:
+        parts = [self.sequence(nested)]
+        while self.at_bar():
+            self.index += 1
+            self.skip(BLANK_LINES)
+            parts.append(self.sequence(nested))
+        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+
+    def at_bar(self) -> bool:
+        """Is a | next? It may also begin a line of its own."""
+        ahead = BLANK_LINES.match(self.text, self.index)
+        if ahead and self.text[ahead.end() : ahead.end() + 1] == "|":
+            self.index = ahead.end()
+            return True
+        return False
+
+    def sequence(self, nested: bool) -> Expression:
+        blank = BLANK_LINES if nested else self.BLANK
+        parts: list[Expression] = []
+        self.skip(blank)
+        while not self.at_end_of_rule() and self.text[self.index] not in "|)":
+            item = self.item()
+            self.skip(blank)
+            parts.append(self.repeated(item, blank))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def repeated(self, item: Expression, blank: re.Pattern[str]) -> Expression:
+        """An item with the operators that follow it."""
+        while self.text[self.index : self.index + 1] in ("*", "+", "?", "{"):
+            item = self.repetition(item)
+            self.skip(blank)
+        return item
+
+    def item(self) -> Expression:
+        index, first = self.index, self.text[self.index]
+        if first == '"':
+            return self.string()
+        if first == "[":
+            return self.character_set()
+        if first == self.ANY:
+            self.index += 1
+            return Leaf(Terminal(syntax.ANY_CHAR, "."))
+        if first == "(":
+            return self.group()
+        if first in "<!":
+            fix = "write the token's text as a string"
+            raise self.fault("references to tokens are not supported: a constraint is a language of texts", fix=fix)
+        if first in "*+?{":
+            raise self.fault(
+                f"{first} repeats nothing",
+                fix=f'put it after a string, a [set], a rule name or a group; or quote it: "{first}"',
+            )
+        name = self.name("a string, a [set], a rule name or a group", fix=f'quote it if it is text: "{first}"')
+        if self.groups and re.compile(r"[ \t]*::=").match(self.text, self.index):
+            raise self.fault("this parenthesis is not closed", self.groups[-1], fix="add )")
+        self.used.setdefault(name, index)
+        return Ref(name)
+
+    def group(self) -> Expression:
+        self.groups.append(self.index)
+        self.index += 1
+        body = self.choice(nested=True)
+        if self.text[self.index : self.index + 1] != ")":
+            raise self.fault("this parenthesis is not closed", self.groups[-1], fix="add )")
+        self.index += 1
+        self.groups.pop()
+        return body
+
+    def repetition(self, item: Expression) -> Expression:
+        index, operator = self.index, self.text[self.index]
+        if operator != "{":
+            self.index += 1
+            return Repetition(item, *{"*": (0, None), "+": (1, None), "?": (0, 1)}[operator])
+        found = _COUNT.match(self.text, index)
+        if not found:
+            raise self.fault("bad repetition", index, fix="write {m}, {m,} or {m,n}")
+        self.index = found.end()
+        low = int(found[1])
+        high = int(found[3]) if found[3] else None if found[2] else low
+        if high is not None and high < low:
+            raise self.fault(f"{{m,n}} needs m <= n, not {low} and {high}", index, len(found[0]), "swap them")
+        return Repetition(item, low, high)
+
+    def string(self) -> Expression:
+        index = self.index
+        self.index += 1
+        characters = []
+        while self.text[self.index : self.index + 1] != '"':
+            characters.append(self.character(index, "string"))
+        self.index += 1
+        return Leaf(Terminal(syntax.literal("".join(characters)), self.text[index : self.index], literal=True))
+
+    def character_set(self) -> Expression:
+        index = self.index
+        negated = self.text.startswith("[^", index)
+        self.index += 2 if negated else 1
+        ranges: list[tuple[int, int]] = []
+        while self.text[self.index : self.index + 1] != "]":
+            at = self.index
+            low = high = ord(self.character(index, "set", surrogates=True))
+            if self.text.startswith("-", self.index) and not self.text.startswith("-]", self.index):
+                self.index += 1
+                high = ord(self.character(index, "set", surrogates=True))
+            if high < low:
+                shown = self.text[at : self.index]
+                raise self.fault(f"bad range {shown}", at, len(shown), "write the smaller character first")
+            ranges.append((low, high))
+        self.index += 1
+        node = syntax.chars(_others(ranges) if negated else ranges)
+        return Leaf(Terminal(node, self.text[index : self.index]))
+
+    def character(self, opened: int, what: str, *, surrogates: bool = False) -> str:
+        """One character of a string or set, escapes undone."""
+        index = self.index
+        if index >= len(self.text) or self.text[index] in "\r\n":
+            close = '"' if what == "string" else "]"
+            raise self.fault(f"this {what} is not closed", opened, fix=f"add {close}; a newline is written \\n")
+        self.index += 1
+        if self.text[index] != "\\":
+            return self.text[index]
+        kind = self.text[self.index : self.index + 1]
+        self.index += 1
+        escapes = self.ESCAPES if what == "string" else self.SET_ESCAPES
+        if kind in escapes and kind:
+            return escapes[kind]
+        count = self.HEX_DIGITS.get(kind)
+        found = re.compile(f"[0-9A-Fa-f]{count}").match(self.text, self.index) if count else None
+        if not found:
+            digits = self.text[self.index : self.index + int(count[1])] if count and count[0] == "{" else ""
+            fix = f"the escapes are {self.ESCAPES_SHOWN}"
+            raise self.fault(f"unknown escape \\{kind}{digits}", index, 2 + len(digits), fix)
+        digits = found[0]
+        self.index += len(digits)
+        code = int(digits, 16)
+        if code > syntax.MAX_CODE_POINT or (not surrogates and syntax.SURROGATES[0] <= code <= syntax.SURROGATES[1]):
+            raise self.fault(
+                f"\\{kind}{digits} is not a character", index, 2 + len(digits), "use \\UHHHHHHHH, at most 0010FFFF"
+            )
+        return chr(code)
+
+    def name(self, expected: str, fix: str) -> str:
+        found = self.NAME.match(self.text, self.index)
+        if not found:
+            shown = repr(self.text[self.index]) if self.index < len(self.text) else "the end of the text"
+            raise self.fault(f"expected {expected}, not {shown}", fix=fix)
+        self.index = found.end()
+        return found[0]
+
+    def expect(self, symbol: str) -> None:
+        if not self.text.startswith(symbol, self.index):
+            raise self.fault(f"expected {symbol}", fix="a rule is written: name ::= alternatives")
+        self.index += len(symbol)
+
+    def skip(self, blank: re.Pattern[str]) -> None:
+        found = blank.match(self.text, self.index)
+        self.index = found.end() if found else self.index
+
+    def fault(self, message: str, index: int | None = None, length: int = 1, fix: str | None = None) -> GrammarError:
+        return GrammarError(message, place=span(self.text, self.index if index is None else index, length), fix=fix)
+
+
+def _others(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The characters outside the ranges."""
+    others, next_low = [], 0
+    for low, high in sorted(ranges):
+        if low > next_low:
+            others.append((next_low, low - 1))
+        next_low = max(next_low, high + 1)
+    return [*others, (next_low, syntax.MAX_CODE_POINT)] if next_low <= syntax.MAX_CODE_POINT else others

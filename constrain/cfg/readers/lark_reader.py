@@ -1,0 +1,336 @@
+"""Lark text to a `Grammar`, through lark's own loader.
+
+The idea: lark parses the text, follows `%import`, and merges `%override` and `%extend`; what it leaves is a tree for
+each rule and terminal. These trees become `ebnf` expressions here: templates are instantiated, literals become
+terminals (the defined one, if one has the same text), and what only shapes a parse tree — aliases, `?rule`, `_rule`,
+`!rule`, priorities of rules — is passed over, as it does not change the language. Lark's own `compile` is not used:
+it multiplies groups out, so that twenty optional parts would become a million rules.
+
+Reference: https://lark-parser.readthedocs.io/en/stable/grammar.html. Terminals: `lark_terminals`; errors:
+`lark_errors`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lark import Token, Tree
+from lark.grammar import NonTerminal
+from lark.grammar import Symbol as LarkSymbol
+
+from constrain.automata.syntax import EMPTY, literal
+from constrain.cfg.build import Reading, build
+from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence, parts_of
+from constrain.cfg.layout import Layout
+from constrain.cfg.readers.embedded import NO_READERS, Readers, extract
+from constrain.cfg.readers.lark_errors import Places
+from constrain.cfg.readers.lark_loader import load
+from constrain.cfg.readers.lark_terminals import bounds, literals, single_string, terminal_node, terminal_texts
+from constrain.cfg.rules import Lexer, Terminal
+from constrain.cfg.transform.analysis import nullable_node
+from constrain.cfg.transform.beside import eliminate_context
+from constrain.cfg.transform.fold import reachable, references
+from constrain.cfg.transform.regular import WHOLE, with_blanks
+from constrain.errors import GrammarError, LimitError, span
+
+MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself with ever larger arguments
+MAX_PRIORITY = (1 << 20) - 1  # of terminals; the engine keeps them in an int32 with two other bits
+
+
+@dataclass(frozen=True)
+class LarkRules:
+    """A Lark text as rules, before a grammar is made of them.
+
+    rules: what is defined; a declared symbol (`%declare`) stands there as a `Ref` to a name that `rules` lacks.
+    declared: those symbols, in order. start: the rule to start from, ignore: the ignored terminals.
+    terminals: the defined ones that rules use, by name. looking: those that look beside them, and where they stand.
+    place: where a name is defined, drawn; declaration: where it is used.
+    """
+
+    rules: Mapping[str, Expression]
+    declared: tuple[str, ...]
+    start: str
+    ignore: tuple[Terminal, ...]
+    terminals: Mapping[str, Terminal]
+    place: Callable[[str], str | None]
+    declaration: Callable[[str], str | None]
+    looking: Mapping[Terminal, str | None]
+
+    def bound(self, definitions: Mapping[str, Expression]) -> LarkRules:
+        """The same with definitions for declared symbols (and any rules that these need)."""
+        declared = tuple(name for name in self.declared if name not in definitions)
+        return replace(self, rules={**self.rules, **definitions}, declared=declared)
+
+    def in_lines(self, layout: Layout) -> Reading:
+        """The grammar of texts, where the layout says what lines and columns mean. Raises as `reading`."""
+        for name in layout.declared:
+            defined = name in self.rules or name in self.terminals
+            if name not in self.declared and (defined or name == layout.newline):
+                raise GrammarError(
+                    f"the layout's {name} is not declared in the grammar",
+                    place=self.place(name),
+                    fix=f"write %declare {name}, and remove its definition",
+                )
+        line, indent = (Leaf(Terminal(literal(text), name)) for text, name in zip("\n ", layout.declared, strict=False))
+        meaning: dict[str, Expression] = dict(zip(layout.declared, (line, indent, Sequence(())), strict=True))
+        meaning = {name: each for name, each in meaning.items() if name in self.declared}
+        return self.bound(meaning).reading("greedy", layout)
+
+    def reading(self, lexer: Lexer, layout: Layout | None = None) -> Reading:
+        """The grammar. Raises GrammarError for a declared symbol that was not bound, and what `build` raises."""
+        reached = reachable(self.rules, self.start)
+        for name in self.declared:
+            if name in reached:
+                raise GrammarError(
+                    f"{name} is declared without a definition: nothing can be generated for it",
+                    place=self.declaration(name),
+                    fix="define it, and remove %declare",
+                )
+        nothing = {name: Leaf(Terminal(EMPTY, name)) for name in self.declared}  # used out of reach only
+        rules = {**self.rules, **nothing}
+        parts = parts_of(rules.values())
+        if self.looking and (parts or lexer == "greedy"):
+            what = "in a grammar with embedded constraints" if parts else "under lexer='greedy'"
+            raise GrammarError(
+                f"a terminal cannot look at the text around it (look-around or \\b at its edge) {what}",
+                place=next(iter(self.looking.values())),
+                fix="remove it, and say in the rules what may follow; lexer='greedy' keeps words whole by itself",
+            )
+        if parts and lexer == "greedy":
+            raise GrammarError(
+                f"{parts[0]!r} is embedded, but lexer='greedy': the longest lexeme would be sought inside of it too",
+                place=next(filter(None, map(self.declaration, self.rules)), None),
+                fix="use lexer='dynamic'",
+            )
+        reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place, layout=layout)
+        if self.looking:
+            return replace(reading, grammar=eliminate_context(reading.grammar))
+        if not parts:
+            return reading
+        if self.ignore:  # what is ignored may stand around a part, but not inside
+            rules, start = with_blanks(rules, self.start, self.ignore), WHOLE
+        else:
+            start = self.start
+        return replace(build(rules, start, folded=True, place=self.place), findings=reading.findings)
+
+
+def read_lark(
+    text: str,
+    *,
+    start: str = "start",
+    lexer: Lexer = "dynamic",
+    base: str | None = None,
+    layout: Layout | None = None,
+    embedded: Readers = NO_READERS,
+) -> Reading:
+    """Read a Lark grammar.
+
+    base: the folder of relative imports; None: the working directory. layout: what its declared terminals mean, as
+    lines and blocks; the lexer is then greedy. embedded: the meaning of `%json` and `%regex`.
+    Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
+    is nested too deeply.
+    """
+    try:
+        rules = read_rules(text, start=start, base=base, embedded=embedded)
+        return rules.in_lines(layout) if layout is not None else rules.reading(lexer)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def read_rules(
+    text: str, *, start: str = "start", base: str | None = None, embedded: Readers = NO_READERS
+) -> LarkRules:
+    """Read a Lark grammar as rules, for those who give declared symbols a meaning. Raises as `read_lark`."""
+    if not text.strip():
+        raise GrammarError("the grammar is empty", fix='write at least a start rule, like start: "yes" | "no"')
+    try:
+        extracted = extract(text, lambda index, length: span(text, index, length), embedded)
+        places = Places(extracted.text, original=text, extracted=extracted) if extracted.parts else Places(text)
+        rules = _Reader(extracted.text, places, base).read(start)
+        return rules.bound(extracted.parts)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> LimitError:
+    return LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own")
+
+
+class _Reader:
+    def __init__(self, text: str, places: Places, base: str | None) -> None:
+        self.places = places
+        loaded = load(text, places, base)
+        self.rules: dict[str, tuple[tuple[str, ...], Tree[Any]]] = {n: (p, t) for n, p, t, _ in loaded.rule_defs if t}
+        self.definitions: dict[str, tuple[Tree[Any], int]] = {n: (t, p) for n, (t, p) in loaded.term_defs if t}
+        named = [(n, tree) for n, (tree, _) in loaded.term_defs] + [(n, tree) for n, _, tree, _ in loaded.rule_defs]
+        self.declared = tuple(name for name, tree in named if tree is None)
+        self.ignore: list[str] = list(loaded.ignore)
+        self.strings = {str(s): n for n, (tree, _) in self.definitions.items() if (s := single_string(tree))}
+        self.terminals: dict[str, Terminal] = {}
+        self.looking: dict[Terminal, str | None] = {}
+        self.instances: dict[tuple[str, tuple[Expression, ...]], str] = {}
+        self.done: dict[str, Expression] = {}
+        self.pending: deque[tuple[str, Tree[Any], Mapping[str, Expression]]] = deque()
+
+    def read(self, start: str) -> LarkRules:
+        self._check_start(start)
+        self.pending.extend((name, tree, {}) for name, (parameters, tree) in self.rules.items() if not parameters)
+        while self.pending:
+            name, tree, arguments = self.pending.popleft()
+            self.done[name] = self.expression(tree, arguments)
+        self._check_references()
+        ignore = tuple(self.terminal(name) for name in self.ignore if self._require_text(name))
+        for terminal in [*ignore, *_used(self.done, start)]:
+            self._refuse_zero_width(terminal)
+        terminals = {name: terminal for name, terminal in self.terminals.items() if name in self.definitions}
+        place, used = self.places.definition, self.places.use
+        return LarkRules(self.done, self.declared, start, ignore, terminals, place, used, self.looking)
+
+    # Rules
+
+    def expression(self, tree: Any, arguments: Mapping[str, Expression]) -> Expression:
+        """arguments: what the parameters of the template stand for."""
+        if tree.data == "expansions":
+            parts = tuple(self.expression(child, arguments) for child in tree.children)
+            return parts[0] if len(parts) == 1 else Choice(parts)
+        if tree.data == "expansion":
+            parts = tuple(self.expression(child, arguments) for child in tree.children)
+            return parts[0] if len(parts) == 1 else Sequence(parts)
+        if tree.data == "alias":
+            return self.expression(tree.children[0], arguments)
+        if tree.data == "maybe":
+            return Repetition(self.expression(tree.children[0], arguments), 0, 1)
+        if tree.data == "expr":
+            return Repetition(self.expression(tree.children[0], arguments), *bounds(tree.children, self.places.token))
+        return self.value(tree.children[0], arguments)
+
+    def value(self, item: Any, arguments: Mapping[str, Expression]) -> Expression:
+        if isinstance(item, LarkSymbol):
+            name = str(item.name)
+            if name in arguments:
+                return arguments[name]
+            is_rule = isinstance(item, NonTerminal) or name in self.declared
+            return Ref(name) if is_rule else Leaf(self.terminal(name))
+        if item.data == "literal":
+            return Leaf(self.anonymous(item.children[0]))
+        if item.data == "range":
+            low, high = item.children
+            return Leaf(Terminal(terminal_node(item, self.places.token), f"{low}..{high}"))
+        return self.instance(item, arguments)
+
+    def instance(self, usage: Any, arguments: Mapping[str, Expression]) -> Expression:
+        """A use of a template, `name{x, y}`, as a reference to the rule made for these arguments."""
+        target, *given = usage.children
+        name = str(target.name)
+        passed = arguments.get(name)
+        name = passed.name if isinstance(passed, Ref) else name
+        values = tuple(self.value(each.children[0], arguments) for each in given)
+        parameters, tree = self.rules[name]
+        if len(parameters) != len(values):
+            message = f"wrong number of arguments for template {name}: {len(values)}, not {len(parameters)}"
+            raise GrammarError(message, place=self.places.use(name), fix="give one argument for each parameter")
+        if (name, values) not in self.instances:
+            if len(self.instances) == MAX_INSTANCES:
+                raise GrammarError(
+                    f"template {name} is used with more than {MAX_INSTANCES} different arguments",
+                    place=self.places.definition(name),
+                    fix="do not use a template inside itself with a larger argument",
+                )
+            shown = ",".join(
+                v.name if isinstance(v, Ref) else v.terminal.name for v in values if isinstance(v, Ref | Leaf)
+            )
+            self.instances[name, values] = f"{name}{{{shown}}}"
+            self.pending.append((f"{name}{{{shown}}}", tree, dict(zip(parameters, values, strict=True))))
+        return Ref(self.instances[name, values])
+
+    # Terminals
+
+    def terminal(self, name: str) -> Terminal:
+        if name not in self.terminals:
+            tree, priority = self.definitions[name]
+            if abs(priority) > MAX_PRIORITY:
+                raise GrammarError(
+                    f"the priority {priority} of {name} is too large",
+                    place=self.places.definition(name),
+                    fix=f"keep priorities within ±{MAX_PRIORITY}",
+                )
+            node, beside = terminal_texts(tree, self.places.token)
+            shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
+            literal = single_string(tree) is not None
+            self.terminals[name] = self._placed(Terminal(node, shown, priority, literal, beside=beside), tree)
+        return self.terminals[name]
+
+    def anonymous(self, token: Token) -> Terminal:
+        """A literal in a rule: the defined terminal with this text (it may have a priority), or a new one."""
+        defined = self.strings.get(str(token)) if token.type == "STRING" else None
+        if defined:
+            return self.terminal(defined)
+        key = str(token)
+        if key not in self.terminals:
+            tree = Tree("literal", [token])
+            node, beside = terminal_texts(tree, self.places.token)
+            self.terminals[key] = self._placed(Terminal(node, key, 0, token.type == "STRING", beside=beside), tree)
+        return self.terminals[key]
+
+    def _placed(self, terminal: Terminal, tree: Any) -> Terminal:
+        """The terminal; where it stands is kept if it looks beside it."""
+        if terminal.beside:
+            self.looking[terminal] = self.places.token(next(iter(literals(tree))))
+        return terminal
+
+    # Faults
+
+    def _check_start(self, start: str) -> None:
+        if start not in self.rules or self.rules[start][0]:
+            names = [name for name, (parameters, _) in self.rules.items() if not parameters]
+            raise GrammarError(
+                f"there is no rule {start!r} to start from; the rules are: {', '.join(names) or 'none'}",
+                place=self.places.definition(start),
+                fix=f"name one of your rules {start}, or pass start=...",
+            )
+
+    def _check_references(self) -> None:
+        """A template's bare name may be an argument, but stand for nothing."""
+        for expression in self.done.values():
+            for name in references(expression):
+                if name not in self.done and name not in self.declared:
+                    place = self.places.use(name)
+                    raise GrammarError(f"template {name} needs arguments", place=place, fix=f"write {name}{{...}}")
+
+    def _require_text(self, name: str) -> bool:
+        """An ignored terminal cannot be a declared one."""
+        if name in self.declared:
+            place = self.places.use(name)
+            raise GrammarError(f"{name} is ignored, but only declared", place=place, fix="define it, as a regex")
+        return True
+
+    def _refuse_zero_width(self, terminal: Terminal) -> None:
+        if nullable_node(terminal.node):
+            name = terminal.name
+            place = self.places.definition(name) or self.places.use(name) or self.places.search(re.escape(name))
+            raise GrammarError(
+                f"the terminal {name} matches the empty text",
+                place=place,
+                fix="let it match at least one character, and make it optional where it is used",
+            )
+
+
+def _used(rules: Mapping[str, Expression], start: str) -> list[Terminal]:
+    """The terminals that the start rule reaches."""
+    found: dict[Terminal, None] = {}
+    for name in reachable(rules, start):
+        found |= dict.fromkeys(_leaves(rules[name]) if name in rules else ())
+    return list(found)
+
+
+def _leaves(expression: Expression) -> list[Terminal]:
+    if isinstance(expression, Leaf):
+        return [expression.terminal]
+    if isinstance(expression, Ref | Part):
+        return []
+    parts = (expression.part,) if isinstance(expression, Repetition) else expression.parts
+    return [terminal for part in parts for terminal in _leaves(part)]

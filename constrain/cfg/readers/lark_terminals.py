@@ -1,0 +1,224 @@
+r"""Terminals of a Lark grammar: from lark's trees to regular languages.
+
+The idea: a terminal's definition, references resolved, is a tree of strings, regexes, ranges and EBNF operators; each
+operator is one of `syntax`'s. Two kinds of regex have a meaning only together with their neighbours, and then the
+*text* of the whole terminal is read as one regex: look-around (the `(?<!\\)` of lark's own `ESCAPED_STRING`), and
+lazy quantifiers.
+
+**Lazy quantifiers** (`.*?`). Lark matches a terminal with Python's `re`, so a lazy one ends at the first place where
+it can: `"/*" /.*?/ "*/"` is one comment, never two. The language of such a terminal is therefore the members that
+have no proper prefix among the members. That is what `re` does as long as only lazy and fixed-length parts follow the
+first lazy one, up to a tail that may match nothing (`/".*?"i?/`); anything else is refused, with its place. (Where two
+alternatives can match from one place on, as in `b*?c|c*?b`, `re` takes the first; here the shorter one counts.)
+
+Look-around sees the terminal's own text, and one character beyond each edge (beside.py); what looks further is refused.
+
+Difference to Lark: it pastes regexes together as text, so its `/a|b/ "c"` means `a|bc`; here it means what it says,
+`(a|b)c`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lark import Token, Tree
+from lark.load_grammar import PrepareLiterals
+
+from constrain.automata import syntax
+from constrain.automata.parse.python import parse_python
+from constrain.automata.syntax import Node
+from constrain.cfg.readers.regex_shape import (
+    has_greedy_after_lazy,
+    is_lazy,
+    needs_neighbours,
+    sees_outside,
+    split_after_lazy,
+)
+from constrain.cfg.rules import Context
+from constrain.cfg.transform.beside import contexts_of
+from constrain.errors import GrammarError, RegexError
+
+Place = Callable[[Token], str | None]
+
+
+def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Context, ...]]:
+    """The language of a terminal's tree (references resolved in place, as lark's loader leaves it), and which of its
+    texts count between which characters, if it looks at these.
+
+    place: draws where a literal stands. Raises GrammarError (located) for what cannot be read.
+    """
+    patterns = [(token, _pattern(token, place)) for token in literals(tree) if token.type == "REGEXP"]
+    lazy = next((token for token, (text, _) in patterns if is_lazy(text)), None)
+    if lazy is None and not any(needs_neighbours(text) for _, (text, _) in patterns):
+        return _compose(tree, place, {}), ()
+    whole, first = _as_text(tree, place), next(iter(literals(tree)))
+    node = _regex(whole, first, place)  # also when it is read in parts: a fault is one of the whole
+    before, after = sees_outside(whole)
+    if max(before, after) > 1 or (lazy is not None and max(before, after)):
+        reason = (
+            "is lazy, and cannot look at the text around it"
+            if max(before, after) < 2
+            else ("cannot look further than one character around it (look-around, ^ or $ at its edge)")
+        )
+        fix = "remove it, and say in the rules what may follow"
+        raise GrammarError(f"a terminal {reason}", place=place(first), fix=fix)
+    if before or after:
+        beside = contexts_of(whole, bool(before), bool(after))
+        return syntax.alternate(*(row.node for row in beside)), beside
+    if lazy is None:
+        return node, ()
+    head, tail = split_after_lazy(whole)
+    if has_greedy_after_lazy(head):
+        raise GrammarError(
+            f"in {lazy.value} a lazy quantifier is followed by a part that may be longer or shorter",
+            place=place(lazy),
+            fix='say where the text stops instead, as in /"[^"]*"/, or make all that follows lazy too',
+        )
+    ends = _regex(head, first, place)
+    shortest = syntax.difference(ends, syntax.concat(ends, syntax.repeat(syntax.ANY_CHAR, 1)))
+    return syntax.concat(shortest, _regex(tail, first, place)), ()
+
+
+def terminal_node(tree: Tree[Any], place: Place) -> Node:
+    """The language of a terminal that looks at nothing around it. Raises as `terminal_texts`."""
+    return terminal_texts(tree, place)[0]
+
+
+def single_string(tree: Tree[Any] | Token) -> Token | None:
+    """The token of the one string that a tree consists of (then it is a *literal*), else None."""
+    while (
+        isinstance(tree, Tree)
+        and len(tree.children) == 1
+        and tree.data in ("expansions", "expansion", "value", "literal")
+    ):
+        tree = tree.children[0]
+    return tree if isinstance(tree, Token) and tree.type == "STRING" else None
+
+
+def literals(tree: Tree[Any]) -> Iterator[Token]:
+    """The string and regex tokens of a tree, left to right; shared subtrees once."""
+    stack: list[Any] = [tree]
+    seen: set[int] = set()
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Token):
+            if top.type in ("STRING", "REGEXP"):
+                yield top
+        elif isinstance(top, Tree) and id(top) not in seen:
+            seen.add(id(top))
+            stack += reversed(top.children)
+
+
+def literal_node(token: Token, place: Place) -> Node:
+    """The language of one string or regex token."""
+    text, flags = _pattern(token, place)
+    if token.type == "STRING" and not flags:
+        return _string(text, token, place)
+    return _regex(_flagged(re.escape(text) if token.type == "STRING" else text, flags), token, place)
+
+
+def _pattern(token: Token, place: Place) -> tuple[str, str]:
+    """A literal's text with Lark's escapes undone, and its flags."""
+    if token.value in ('""', "//"):
+        raise GrammarError("an empty literal", place=place(token), fix="leave it out: no symbol is the empty text")
+    try:
+        [pattern] = PrepareLiterals().transform(Tree("literal", [token])).children
+    except Exception as error:  # lark raises GrammarError, ValueError or SyntaxError, sometimes wrapped
+        raise GrammarError(
+            f"cannot read the literal {token.value}", place=place(token), fix="check its escapes"
+        ) from error
+    return pattern.value, "".join(sorted(pattern.flags))
+
+
+def _flagged(pattern: str, flags: str) -> str:
+    return f"(?{flags}:{pattern})" if flags else pattern
+
+
+def _string(text: str, token: Token, place: Place) -> Node:
+    if any(syntax.SURROGATES[0] <= ord(c) <= syntax.SURROGATES[1] for c in text):
+        message = f"{token.value} contains a surrogate, which is not a character"
+        raise GrammarError(message, place=place(token), fix="write the character itself, or \\UXXXXXXXX")
+    return syntax.literal(text)
+
+
+def _regex(pattern: str, token: Token, place: Place) -> Node:
+    try:
+        return parse_python(pattern)
+    except RegexError as error:
+        inside = error.place.replace("\n", "\n  ") if error.place else pattern
+        shown = place(token)
+        where = f"{shown}\nin the regex, {inside}" if shown else inside
+        raise GrammarError(error.message, place=where, fix=error.fix or "correct the regex") from error
+
+
+def _range(tree: Any, place: Place) -> tuple[int, int]:
+    low, high = (_pattern(token, place)[0] for token in tree.children)
+    if len(low) != 1 or len(high) != 1 or low > high:
+        shown = "..".join(token.value for token in tree.children)
+        raise GrammarError(
+            f"bad range {shown}",
+            place=place(tree.children[0]),
+            fix='a range goes from one character up to another: "a".."z"',
+        )
+    return ord(low), ord(high)
+
+
+def bounds(children: Any, place: Place) -> tuple[int, int | None]:
+    """The counts of an `expr` tree: its operator token, and numbers after `~`."""
+    operator = children[1]
+    if operator != "~":
+        return {"?": (0, 1), "*": (0, None), "+": (1, None)}[str(operator)]
+    low, high = int(children[2]), int(children[-1])
+    if low < 0 or high < low:
+        shown = f"~{children[2]}" + (f"..{children[3]}" if len(children) > 3 else "")
+        raise GrammarError(f"bad repetition {shown}", place=place(operator), fix="write ~n or ~n..m with 0 <= n <= m")
+    return low, high
+
+
+def _compose(tree: Any, place: Place, done: dict[int, Node]) -> Node:
+    if id(tree) not in done:
+        done[id(tree)] = _compose_new(tree, place, done)
+    return done[id(tree)]
+
+
+def _compose_new(tree: Any, place: Place, done: dict[int, Node]) -> Node:
+    if tree.data == "literal":
+        return literal_node(tree.children[0], place)
+    if tree.data == "range":
+        return syntax.chars([_range(tree, place)])
+    if tree.data == "expr":
+        return syntax.repeat(_compose(tree.children[0], place, done), *bounds(tree.children, place))
+    _refuse_alias(tree, place)
+    parts = [_compose(child, place, done) for child in tree.children]
+    if tree.data == "expansions":
+        return syntax.alternate(*parts)
+    node = syntax.concat(*parts)  # expansion, value, maybe
+    return syntax.optional(node) if tree.data == "maybe" else node
+
+
+def _as_text(tree: Any, place: Place) -> str:
+    """The whole terminal as one Python regex, every part grouped."""
+    if tree.data == "literal":
+        text, flags = _pattern(tree.children[0], place)
+        return f"(?{flags}:{re.escape(text) if tree.children[0].type == 'STRING' else text})"
+    if tree.data == "range":
+        low, high = _range(tree, place)
+        return f"[\\U{low:08x}-\\U{high:08x}]"
+    if tree.data == "expr":
+        low, bound = bounds(tree.children, place)
+        return f"(?:{_as_text(tree.children[0], place)}){{{low},{'' if bound is None else bound}}}"
+    _refuse_alias(tree, place)
+    parts = [_as_text(child, place) for child in tree.children]
+    if tree.data == "expansions":
+        return f"(?:{'|'.join(parts)})" if len(parts) > 1 else parts[0]
+    return f"(?:{''.join(parts)})?" if tree.data == "maybe" else "".join(parts)
+
+
+def _refuse_alias(tree: Any, place: Place) -> None:
+    if tree.data == "alias":
+        first = next(literals(tree), None)
+        raise GrammarError(
+            "a terminal cannot have an alias (->)", place=place(first) if first else None, fix="remove it"
+        )

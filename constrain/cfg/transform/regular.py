@@ -1,0 +1,87 @@
+"""Grammars without `%ignore`, and grammars that are regular: rewrites that keep the language, for `|` and `&` of
+constraints.
+
+The idea: under the dynamic lexer "ignored text may stand between any two lexemes" is the same as "every lexeme, and
+the start, may be followed by ignored text", and that can be written into the rules. After that, nothing is ignored,
+and two grammars can be joined by a start symbol, or folded into one regular language if they do not recurse.
+
+Cost: `spaced_out` wraps nonterminals one by one as a text reaches them; `as_node` is linear in what it inlines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as SequenceOf
+
+from constrain.automata.syntax import Node
+from constrain.cfg.build import Reading
+from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence, to_table
+from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.cfg.transform.analysis import terminals
+from constrain.cfg.transform.fold import to_node
+
+
+def spaced_out(grammar: Grammar) -> Grammar:
+    """The same language with nothing ignored: ignored texts become part of the rules. For `lexer="dynamic"` only."""
+    if not grammar.ignore:
+        return grammar
+
+    def expand_blank() -> SequenceOf[SequenceOf[Symbol]]:
+        longer: list[list[Symbol]] = [[blank, terminal] for terminal in grammar.ignore]
+        return [[], *longer]
+
+    blank = Nonterminal("ignored", expand_blank)
+
+    def spaced(nonterminal: Nonterminal) -> Nonterminal:
+        def expand() -> SequenceOf[SequenceOf[Symbol]]:
+            return [[each for symbol in alternative for each in pieces(symbol)] for alternative in nonterminal.expand()]
+
+        return Nonterminal(
+            nonterminal.name, expand, key=("spaced", nonterminal, blank), right_recursive=nonterminal.right_recursive
+        )
+
+    def pieces(symbol: Symbol) -> tuple[Symbol, ...]:
+        return (spaced(symbol),) if isinstance(symbol, Nonterminal) else (symbol, blank)
+
+    return Grammar(Nonterminal("start", lambda: [[blank, spaced(grammar.start)]]))
+
+
+def as_node(reading: Reading) -> Node | None:
+    """The language as one regular language, or None if it recurses or is too large to inline."""
+    if reading.grammar.lexer == "greedy":
+        return _only_terminal(reading.grammar)
+    if any(terminal.beside for terminal in terminals(to_table(reading.rules))):
+        return None
+    if not reading.grammar.ignore:
+        return to_node(reading.rules, reading.start)
+    return to_node(with_blanks(reading.rules, reading.start, reading.grammar.ignore), WHOLE)
+
+
+WHOLE = "#"  # no rule of a grammar text can have this name
+
+
+def with_blanks(rules: Mapping[str, Expression], start: str, ignore: tuple[Terminal, ...]) -> dict[str, Expression]:
+    """The same language with nothing ignored, as rules: ignored texts may follow each terminal, and the start of the
+    rule `WHOLE`, which is the new start."""
+    blank = Repetition(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None)
+    spaced: dict[str, Expression] = {name: _spaced(each, blank) for name, each in rules.items()}
+    return {WHOLE: Sequence((blank, Ref(start))), **spaced}
+
+
+def _spaced(expression: Expression, blank: Expression) -> Expression:
+    if isinstance(expression, Leaf | Part):
+        return Sequence((expression, blank))
+    if isinstance(expression, Ref):
+        return expression
+    if isinstance(expression, Repetition):
+        return Repetition(_spaced(expression.part, blank), expression.low, expression.high)
+    return type(expression)(tuple(_spaced(part, blank) for part in expression.parts))
+
+
+def _only_terminal(grammar: Grammar) -> Node | None:
+    """The one terminal that the grammar consists of, if it does: then the lexer has no choice to make."""
+    alternatives = grammar.start.expand()
+    if grammar.ignore or len(alternatives) != 1 or len(alternatives[0]) != 1:
+        return None
+    [symbol] = alternatives[0]
+    return symbol.node if isinstance(symbol, Terminal) and not symbol.excluding else None

@@ -1,0 +1,174 @@
+"""Options that say what is constrained, and the constraint that they name: the same for every command.
+
+A schema or a grammar is a file, or the text itself: a schema given inline starts with `{`, or is `true` or `false`; a
+grammar given inline has a colon. A grammar may also be a name of the collection, or a folder that is laid out like
+those of the collection; a file comes before a name. `with_source` adds the options to a command, which receives them
+as one value.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from constrain.cli.console import UsageError
+from constrain.collection.folder import FORMATS, GrammarFolder
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """The options as they were given."""
+
+    schema: Annotated[
+        str | None, typer.Option(metavar="FILE|JSON", help="A JSON Schema: a file, or the JSON itself.")
+    ] = None
+    regex: Annotated[str | None, typer.Option(metavar="REGEX", help="A regular expression for the whole text.")] = None
+    grammar: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|TEXT|NAME",
+            help="A Lark or GBNF grammar: a file, a grammar's folder, the text itself, or a name of the collection.",
+        ),
+    ] = None
+    choices: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="One of these texts: comma-separated, or a JSON array.")
+    ] = None
+    whitespace: Annotated[str, typer.Option(help="Schema: bounded, compact or any.")] = "bounded"
+    property_order: Annotated[str, typer.Option(help="Schema: keys in the order of the schema, or any.")] = "schema"
+    formats: Annotated[str, typer.Option(help="Schema: assert formats, or annotate only.")] = "assert"
+    grammar_format: Annotated[str | None, typer.Option(help="Grammar: lark, gbnf or ebnf; guessed when left out.")] = (
+        None
+    )
+    start: Annotated[str | None, typer.Option(help="Grammar: the start rule (start; in GBNF root).")] = None
+    lexer: Annotated[
+        str | None, typer.Option(help="Grammar: dynamic or greedy (by default dynamic, or as the folder says).")
+    ] = None
+
+    def constraint(self) -> Any:
+        """The constraint that the options name. Raises UsageError, ConstrainError, OSError."""
+        import constrain
+
+        given = [name for name in ("schema", "regex", "grammar", "choices") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise UsageError(
+                f"give exactly one of --schema, --regex, --grammar and --choices, not {' and '.join(given) or 'none'}"
+            )
+        if self.schema is not None:
+            policies: Any = {name: getattr(self, name) for name in ("whitespace", "property_order", "formats")}
+            return constrain.json_schema(read_schema(self.schema), **policies)
+        if self.regex is not None:
+            return constrain.regex(self.regex)
+        if self.grammar is not None:
+            return self._grammar(self.grammar)
+        return constrain.choices(read_choices(self.choices or ""))
+
+    def _grammar(self, given: str) -> Any:
+        import constrain
+
+        lexer: Any = self.lexer
+        folder = grammar_folder(given)
+        if folder is not None:
+            return folder.constraint(format=self.grammar_format, start=self.start, lexer=lexer)
+        text, name = read_grammar(given)
+        kind: Any = self.grammar_format or format_of(text, name)
+        base = str(Path(name).parent) if name else None
+        return constrain.grammar(text, format=kind, start=self.start, lexer=lexer or "dynamic", base=base)
+
+
+def format_of(text: str, name: str) -> str:
+    """The format of a grammar, by the ending of its file, else by its sign for "is"."""
+    suffix = Path(name).suffix[1:]
+    return suffix if suffix in ("lark", "gbnf", "ebnf") else "gbnf" if "::=" in text else "lark"
+
+
+def read_schema(given: str) -> str:
+    """The JSON text of the schema, which may be in a file. Raises SchemaError where it is malformed, with the file."""
+    from constrain.errors import SchemaError, span
+
+    inline = given.lstrip().startswith("{") or given.strip() in ("true", "false")
+    text = given if inline else read_text(given, "a schema given inline starts with '{', or is true or false")
+    try:
+        json.loads(text)
+        return text
+    except json.JSONDecodeError as error:
+        place = span(text, min(error.pos, len(text)))
+        raise SchemaError(
+            f"the schema is not JSON: {error.msg}",
+            place=place if inline else f"{given}, {place}",
+            fix="correct the JSON; JSON has no comments, no single quotes and no trailing commas",
+        ) from None
+
+
+def grammar_folder(given: str) -> GrammarFolder | None:
+    """The folder that `--grammar` names: a folder with a grammar in it, else a name of the collection, else None."""
+    from constrain import collection as grammars
+
+    path = Path(given)
+    if path.is_dir() and any((path / name).is_file() for name in FORMATS):
+        return grammars.read_folder(path)
+    return grammars.folder(given) if not path.is_file() and given in grammars.names() else None
+
+
+def read_grammar(given: str) -> tuple[str, str]:
+    """(text, file name) of a grammar; the name is empty for a grammar given inline."""
+    from constrain import collection as grammars
+
+    if ":" in given and not Path(given).exists():
+        return given, ""
+    hint = 'a grammar given inline has rules with a colon: \'start: "a" | "b"\''
+    return read_text(given, f"{hint}; the collection has {', '.join(grammars.names())}"), given
+
+
+def read_choices(given: str) -> list[str]:
+    """Texts from a comma-separated list or from a JSON array of strings."""
+    if not given.lstrip().startswith("["):
+        return given.split(",")
+    try:
+        texts = json.loads(given)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"--choices starts with '[' but is not a JSON array: {error}") from None
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("--choices is a JSON array of something else than strings")
+    return texts
+
+
+def read_text(name: str, hint: str) -> str:
+    """A UTF-8 file. Raises UsageError that says what else could have been meant."""
+    try:
+        return Path(name).read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{name}: no such file\n  fix: check the path; {hint}") from None
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise UsageError(f"{name}: not UTF-8 (byte 0x{byte:02x} at offset {error.start})") from None
+
+
+def with_source(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of `SourceOptions` before its own; it is called with them as `options`."""
+    hints = get_type_hints(SourceOptions, include_extras=True)
+    own_hints = get_type_hints(command, include_extras=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    defaults = {field.name: field.default for field in fields(SourceOptions)}
+    shared = [inspect.Parameter(n, keyword, default=d, annotation=hints[n]) for n, d in defaults.items()]
+    own = [
+        parameter.replace(kind=keyword, annotation=own_hints[name])
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "options"
+    ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        options = SourceOptions(**{name: given.pop(name) for name in defaults})
+        command(options=options, **given)
+
+    run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)} | {"return": None}
+    del run.__wrapped__
+    return run

@@ -1,0 +1,7 @@
+"""Constraints that need no engine: the base class, regexes, choices, combinators, unions and intersections.
+
+takes: what a user writes: patterns, texts, parts
+gives: `Constraint`s
+used by: schema, grammar_text, engine, derived
+start reading at: base.py
+"""

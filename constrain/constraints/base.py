@@ -1,0 +1,129 @@
+"""`Constraint`: what a user asks for, as an immutable description that needs no tokenizer.
+
+    constrain.regex(r"\\d{4}") | constrain.choices(["today", "tomorrow"])
+
+The idea: a constraint gives a `Grammar` (`to_grammar`, made once), and, where its language is regular, a `Node`
+(`node`), on which union and intersection are exact. Constraints are values: equal descriptions are equal and hash
+alike, so that compiled forms can be cached by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from constrain.automata.syntax import Node
+from constrain.cfg.rules import Grammar, Nonterminal, Terminal
+from constrain.cfg.transform.analysis import empty_node
+from constrain.errors import UnsatisfiableError
+from constrain.lazily import lazily
+
+if TYPE_CHECKING:
+    from constrain.constraints.intersection import Intersection
+    from constrain.constraints.union import Union
+    from constrain.guards import Guard
+    from constrain.vocab.vocabulary import Vocabulary
+
+_SHOWN = 60  # characters of a description in messages
+
+
+class Constraint:
+    """Base of everything that can be compiled. Subclasses are frozen dataclasses and override `_build` or `node`.
+
+    composite: its grammar's own nonterminals carry the checks of its parts (`Composite`).
+    """
+
+    composite: ClassVar[bool] = False
+
+    def to_grammar(self) -> Grammar:
+        """The grammar of this constraint; made at the first call.
+
+        Raises UnsatisfiableError if no text is a member, GrammarError if it cannot be expressed.
+        """
+        return self._grammar
+
+    @lazily
+    def _grammar(self) -> Grammar:
+        return self._build()
+
+    def _build(self) -> Grammar:
+        if self.node is None:
+            raise NotImplementedError(f"{type(self).__name__} must override node or _build")
+        if empty_node(self.node):
+            raise UnsatisfiableError(f"no text fulfils {self._shown()}", fix="relax one of its parts")
+        terminal = Terminal(self.node, self._shown())
+        return Grammar(Nonterminal("start", lambda: [[terminal]], key=("regular", terminal), shared=True))
+
+    def as_dynamic(self) -> Grammar:
+        """A grammar for `lexer="dynamic"` with the texts of this constraint; of a greedy one it may have more."""
+        return replace(self.to_grammar(), lexer="dynamic")
+
+    @property
+    def node(self) -> Node | None:
+        """The language as one regular language, or None if it is not known to be one."""
+        return None
+
+    @property
+    def report(self) -> list[Any]:
+        """What is enforced and what is not, entry by entry; empty where everything is."""
+        return []
+
+    def check(self, text: str) -> str | None:
+        """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
+        return None
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return False
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is a `guard`; where it cannot be used, `check` does what it would have done."""
+        return False
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """What watches over the text where the grammar's nonterminals ask for it (`Nonterminal.watched`)."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: the description. What was computed from it is computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} if is_dataclass(self) else vars(self)
+
+    def _unite(self, other: Constraint) -> Constraint:
+        """Hook for `|`: one constraint for either, or NotImplemented. Asked of the left side, then of the right."""
+        return NotImplemented
+
+    def _intersect(self, other: Constraint) -> Constraint:
+        """Hook for `&`: a constraint for both at once, or NotImplemented. Asked of the left side, then of the right."""
+        return NotImplemented
+
+    def _shown(self) -> str:
+        text = repr(self)
+        return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+    def __or__(self, other: Constraint) -> Constraint:
+        if not isinstance(other, Constraint):
+            return NotImplemented
+        for one, two in ((self, other), (other, self)):
+            either = one._unite(two)
+            if either is not NotImplemented:
+                return either
+        from constrain.constraints.union import Union
+
+        return Union(tuple(dict.fromkeys([*_parts(self, Union), *_parts(other, Union)])))
+
+    def __and__(self, other: Constraint) -> Constraint:
+        if not isinstance(other, Constraint):
+            return NotImplemented
+        for one, two in ((self, other), (other, self)):
+            both = one._intersect(two)
+            if both is not NotImplemented:
+                return both
+        from constrain.constraints.intersection import Intersection
+
+        return Intersection(tuple(dict.fromkeys([*_parts(self, Intersection), *_parts(other, Intersection)])))
+
+
+def _parts(constraint: Constraint, kind: type[Union] | type[Intersection]) -> tuple[Constraint, ...]:
+    return constraint.parts if isinstance(constraint, kind) else (constraint,)

@@ -1,0 +1,65 @@
+"""Constraints made of rules that have other constraints as parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from constrain.cfg.build import Reading
+from constrain.cfg.ebnf import parts_of
+from constrain.cfg.rules import Grammar
+from constrain.cfg.transform.finished import check_finished
+from constrain.constraints.base import Constraint
+from constrain.constraints.parts import Branch, branches, guard_of
+from constrain.guards import Guard
+from constrain.lazily import lazily
+from constrain.vocab.vocabulary import Vocabulary
+
+
+class Composite(Constraint):
+    """Base of constraints made of rules that may have other constraints as parts; see `parts`. Subclasses give
+    `reading`."""
+
+    composite = True
+
+    @property
+    def reading(self) -> Reading:
+        """The rules as read."""
+        raise NotImplementedError
+
+    def _build(self) -> Grammar:
+        return self.reading.grammar
+
+    @lazily
+    def members(self) -> tuple[Constraint, ...]:
+        """The parts that are constraints of their own, and not regular."""
+        return parts_of(self.reading.rules.values())
+
+    @lazily
+    def _branches(self) -> list[Branch] | None:
+        guarded = any(part.guarded for part in self.members)
+        return branches(self.reading.rules, self.reading.start) if guarded else None
+
+    @property
+    def report(self) -> list[Any]:
+        """The parts' entries."""
+        return [entry for part in self.members for entry in part.report]
+
+    @property
+    def residual(self) -> bool:
+        """Whether some part has a check, or a guard that cannot be used as it is not certain where the part begins."""
+        return any(part.residual or (part.guarded and self._branches is None) for part in self.members)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a fixed text says where each guarded part begins."""
+        return self._branches is not None
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guard of the part that the text has led to."""
+        return None if self._branches is None else guard_of(self._branches, vocabulary)
+
+    def check(self, text: str) -> str | None:
+        """None if the parts have nothing against some derivation of the text."""
+        if not any(part.residual or part.guarded for part in self.members):
+            return None
+        return check_finished(self.to_grammar(), text)

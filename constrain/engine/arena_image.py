@@ -1,0 +1,114 @@
+"""A vocabulary as arena words: tries, token bytes and slices, as kernels/fill.py reads them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from constrain import kernels
+from constrain.automata.lower import utf8_sequences
+from constrain.automata.store import Int32
+from constrain.automata.syntax import Ranges
+from constrain.kernels.masks import fill
+from constrain.kernels.masks.common import slices
+from constrain.kernels.records import arena
+from constrain.vocab.slices import Slice
+from constrain.vocab.trie import Trie
+from constrain.vocab.vocabulary import Vocabulary
+
+
+class ArenaImage(NamedTuple):
+    """words: int32, to be copied into an arena at some base. header: header word -> offset of its table.
+
+    pointers: offsets of words that are offsets themselves. nodes, depth: of the trie.
+    """
+
+    words: Int32
+    header: dict[int, int]
+    pointers: list[int]
+    nodes: int
+    depth: int
+
+
+def arena_image(vocabulary: Vocabulary) -> ArenaImage:
+    """Lay out a vocabulary. About 0.1 s and 10 MB for 128k tokens."""
+    kernels.load()
+    trie = vocabulary.trie
+    tokens = [token or b"" for token in vocabulary.tokens]
+    token_at = np.zeros(vocabulary.size + 1, np.int32)
+    token_at[1:] = np.cumsum(np.fromiter(map(len, tokens), np.int32, len(tokens)))
+    text = b"".join(tokens)
+    next_same = np.full(vocabulary.size, -1, np.int32)
+    next_same[: len(trie.next_same)] = trie.next_same
+    tables = {
+        arena.TRIE: _nodes(trie),
+        arena.NEXT_SAME: next_same,
+        arena.TOKEN_AT: token_at,
+        arena.TOKEN_BYTES: np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32),
+        arena.SEEN: np.zeros(vocabulary.size, np.int32),
+        arena.NODE_SEEN: np.zeros(len(trie), np.int32),
+        arena.EOS: np.array(vocabulary.eos_ids, np.int32),
+        arena.SLICES: np.zeros(slices.SLICE * len(vocabulary.slices), np.int32),
+    }
+    header: dict[int, int] = {}
+    at = 0
+    for word, table in tables.items():
+        header[word] = at
+        at += table.size
+    parts = list(tables.values())
+    pointers: list[int] = []
+    for j, piece in enumerate(vocabulary.slices):
+        words, block = _slice(tables[arena.TRIE], piece, at, vocabulary)
+        tables[arena.SLICES][slices.SLICE * j : slices.SLICE * (j + 1)] = words
+        start = header[arena.SLICES] + slices.SLICE * j
+        pointers += [start + word for word in slices.POINTERS]
+        parts.append(block)
+        at += block.size
+    return ArenaImage(np.concatenate(parts), header, pointers, len(trie), trie.max_depth)
+
+
+def _nodes(trie: Trie) -> Int32:
+    """int32[3 n]: byte | depth << 8, end of the subtree, first token or -1."""
+    nodes = np.empty((len(trie), 3), np.int32)
+    nodes[:, 0] = trie.byte.astype(np.int32) | trie.depth << 8
+    nodes[:, 1] = trie.end
+    nodes[:, 2] = trie.token
+    return nodes.ravel()
+
+
+def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple[Int32, Int32]:
+    """(the SLICE words that describe a slice whose tables begin at offset `at`, those tables)."""
+    rest = _nodes(piece.rest)
+    main = np.zeros(len(piece.rest), np.int32)
+    fill.align_trie(whole, rest, np.zeros(piece.rest.max_depth + 2, np.int32), main)
+    rows = np.ascontiguousarray(piece.tokens_by_length).view(np.int32)
+    sequences = [_sequence(each) for low, high in piece.ranges for each in utf8_sequences(low, high)]
+    tables = [rest, main, rows.ravel(), np.array(sequences, np.int32).ravel()]
+    starts = at + np.cumsum([0, *(table.size for table in tables)])
+    out = np.zeros(slices.SLICE, np.int32)
+    out[slices.NODES], out[slices.MAIN], out[slices.ROWS], out[slices.SEQUENCES] = starts[:4]
+    out[slices.PIECE_NODES], out[slices.LONGEST] = len(piece.rest), piece.longest
+    out[slices.N_SEQUENCES], out[slices.SPACED] = len(sequences), piece.spaced
+    out[slices.SLICE_BYTES : slices.SLICE_BYTES + 8] = _bytes_of(whole_class(piece))
+    return out, np.concatenate(tables)
+
+
+def whole_class(piece: Slice) -> Ranges:
+    """The characters that the tokens of a slice have, not in order."""
+    return (*piece.ranges, (0x20, 0x20)) if piece.spaced else piece.ranges
+
+
+def _sequence(ranges: tuple[tuple[int, int], ...]) -> list[int]:
+    """The words of a sequence of byte ranges, padded."""
+    words = [len(ranges), *(end for each in ranges for end in each)]
+    return words + [0] * (slices.SEQUENCE - len(words))
+
+
+def _bytes_of(ranges: Ranges) -> Int32:
+    """int32[8]: the set of bytes in the UTF-8 of these characters; a superset beyond ASCII."""
+    members = np.zeros(256, np.bool_)
+    for low, high in ranges:
+        members[low : min(high, 127) + 1] = True
+        members[128:] |= high > 127
+    return np.packbits(members, bitorder="little").view(np.int32)

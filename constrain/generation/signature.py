@@ -1,0 +1,65 @@
+"""Types of the arguments of `generate`.
+
+Type checkers read them through the overloads in front.py: which arguments were given decides whether one `Generation`
+comes back, `Generations`, a list or a `Stream`, and what its `value` is. Nothing here runs but the definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypedDict
+
+import torch
+
+from constrain.hf.model import HFModel
+from constrain.sampling.methods.table import Method
+from constrain.speculative import Drafter, Speculation
+
+
+class ModelAndTokenizer(Protocol):
+    """An object that holds a causal model of transformers and its tokenizer, as `constrain.reference.load()` does."""
+
+    @property
+    def model(self) -> Any:
+        """The causal model."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """Its tokenizer."""
+
+
+class Compiled(Protocol):
+    """The part of `CompiledConstraint` that decoding needs; constraints of other engines offer it too."""
+
+    @property
+    def vocabulary(self) -> Any:
+        """The `Vocabulary` that the constraint is compiled for."""
+
+    def matcher(self) -> Any:
+        """A matcher at the beginning of a text."""
+
+
+ModelLike: TypeAlias = str | HFModel | ModelAndTokenizer | torch.nn.Module
+Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]]  # text, token ids, chat messages
+# A str is a sequence of str, so only lists and tuples of str are several prompts.
+Prompts: TypeAlias = list[str] | tuple[str, ...] | Sequence[Sequence[int]] | Sequence[Sequence[Mapping[str, object]]]
+DraftLike: TypeAlias = ModelLike | Drafter | Speculation
+
+
+class Options(TypedDict, total=False):
+    """Arguments of `generate` that do not change the type of what it returns."""
+
+    tokenizer: object
+    method: str | Method
+    max_tokens: int
+    temperature: float
+    top_k: int | None
+    top_p: float | None
+    seed: int | None
+    draft: DraftLike | Sequence[DraftLike] | None
+    healing: bool
+    stop: str | Sequence[str] | None
+    min_tokens: int
+    complete: bool
+    prefix: str | None
+    suffix: str | None

@@ -1,7 +1,0 @@
-"""Grammars: rules over terminals, and the readers that make them from text.
-
-takes: Lark or GBNF text, or rules built by other rooms (the schema room makes them lazily)
-gives: `Grammar` (`rules`), analysed and located errors (`analysis`); `Source`, the base of everything users can ask for
-used by: schema, engine
-start reading at: rules.py
-"""

@@ -1,0 +1,7 @@
+"""`constrain.grammar`: grammar texts as constraints, whole words, and what is doubtful about a grammar.
+
+takes: Lark, GBNF or EBNF text
+gives: `GrammarText`, a constraint; findings of `lint`
+used by: collection, generation, cli
+start reading at: text.py
+"""

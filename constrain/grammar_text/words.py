@@ -1,0 +1,223 @@
+"""Whole words: under `lexer="greedy"` no lexeme ends in the middle of a word.
+
+A parser's lexer cuts `selectx` as one word, wherever it stands. A lexer that looks for nothing but what the parser
+admits (Lark's contextual lexer, and ours) cuts it into `select` and `x` where no name can stand, and `table`, a
+reserved word that the names exclude, into `tabl` and `e`. `WholeWords` adds what is missing.
+
+The idea: a text of a terminal T, ending in a word character, with one more word character behind it, is either a text
+of T again or no lexeme at all. Those that are not, `T W - T`, are given to T as `Terminal.excluding`: they compete for
+the longest match, and count as nothing when they win. For a keyword these are the keyword and one character; for names
+the reserved words; for numbers `1a`.
+
+A competitor can be completed only by a character that follows a text of T, so it never keeps a configuration alive
+by itself: masks and prefixes stay exact. Of a character beyond ASCII that no text of T ends with, the bytes that
+only word characters begin with are enough (`syntax.Begun`), so this holds inside of it, too.
+
+Cost: one emptiness decision for each terminal that is not a literal; the lexer's states know a few more texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+
+from constrain.automata import syntax
+from constrain.automata.parse.python import parse_python
+from constrain.automata.quotient import right_quotient
+from constrain.automata.shape import mirror
+from constrain.automata.syntax import Node
+from constrain.automata.unicode import intervals
+from constrain.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
+from constrain.cfg.transform.analysis import empty_node, first_characters
+from constrain.cfg.transform.beside import eliminate_context, representatives, terminals_of
+from constrain.constraints.base import Constraint
+from constrain.errors import GrammarError, LimitError
+from constrain.grammar_text.text import GrammarText
+
+BEYOND_ASCII: syntax.Ranges = ((0x80, syntax.MAX_CODE_POINT),)
+
+
+@dataclass(frozen=True)
+class WholeWords(Constraint):
+    """A greedy grammar in which a word is one lexeme.
+
+    text: the grammar. characters: the characters of words, as a class in Python's regex syntax (`[0-9A-Za-z_]`).
+    before_words: names of terminals that a word may follow directly, as in Python's `1if x else y`.
+    ascii_keywords: a string under the flag `i` has no letters beyond ASCII: `"like"i` is no `LİKE`.
+    Raises GrammarError where the lexer is not greedy or `characters` is not a class.
+    """
+
+    text: GrammarText
+    characters: str
+    before_words: tuple[str, ...] = ()
+    ascii_keywords: bool = False
+
+    def __post_init__(self) -> None:
+        if self.text.lexer != "greedy":
+            raise GrammarError(
+                f"whole words need lexer='greedy', not {self.text.lexer!r}: otherwise every cut counts",
+                fix="use lexer='greedy', or leave the words out",
+            )
+        if not isinstance(self._class, syntax.Chars):
+            raise GrammarError(f"{self.characters!r} is not a class of characters", fix="write it as [0-9A-Za-z_]")
+
+    @cached_property
+    def _class(self) -> Node:
+        return parse_python(self.characters)
+
+    @cached_property
+    def _read(self) -> Grammar:
+        grammar = self.text.to_grammar()
+        return ascii_keywords(grammar) if self.ascii_keywords else grammar
+
+    def as_dynamic(self) -> Grammar:
+        """See `Constraint.as_dynamic`: words are whole here too, the longest match is not sought otherwise."""
+        grammar = self._read
+        if grammar.closing:  # its terminals depend on columns
+            return super().as_dynamic()
+        try:
+            return apart(grammar, self._class, self.before_words)
+        except LimitError:
+            return super().as_dynamic()  # the same texts, and more
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What the analysis of the grammar found."""
+        return self.text.findings
+
+    def _build(self) -> Grammar:
+        return whole_words(self._read, self._class, self.before_words)
+
+    def __repr__(self) -> str:
+        return f"{self.text!r} with whole words of {self.characters}"
+
+
+@lru_cache(maxsize=64)
+def ascii_keywords(grammar: Grammar) -> Grammar:
+    """The grammar with strings whose letters have no other cases than in ASCII (Python's flag `i` knows some).
+
+    Remembered, as `whole_words`.
+    """
+
+    def terminal(old: Terminal) -> Terminal:
+        return replace(old, node=_ascii(old.node)) if old.literal else old
+
+    return _with_terminals(grammar, terminal, "ASCII keywords")
+
+
+def _ascii(node: Node) -> Node:
+    if isinstance(node, syntax.Concat):
+        return syntax.concat(*map(_ascii, node.args))
+    plain = intervals.common(node.ranges, ((0, 0x7F),)) if isinstance(node, syntax.Chars) else ()
+    return syntax.chars(plain) if plain else node
+
+
+@lru_cache(maxsize=64)
+def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
+    """The grammar with competitors added to its terminals, but for those named. characters: the word characters.
+
+    Remembered, so that equal grammars have the same nonterminals and share the engine's states.
+    """
+
+    def terminal(old: Terminal) -> Terminal:
+        return old if _is_kept(old, before_words) else _with_competitor(old, characters)
+
+    return _with_terminals(grammar, terminal, ("whole words", characters, before_words))
+
+
+@lru_cache(maxsize=64)
+def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
+    """The dynamic grammar in which no word character follows a lexeme that ends in one.
+
+    And an ignored lexeme that any character makes longer is the last. It has all texts of the greedy grammar with whole
+    words, whose lexemes are such. What the last character was and what the next one may be are states of the rules
+    (`beside.py`). Nothing is ignored in it. Raises LimitError.
+    """
+    others = intervals.negate(_ranges(characters))
+    begins = [first_characters(each.node) for each in (*terminals_of(grammar.start), *grammar.ignore)]
+    endless = syntax.alternate(*(_endless(each.node, _ranges(syntax.alternate(*begins))) for each in grammar.ignore))
+
+    def terminal(old: Terminal) -> Terminal:
+        node = syntax.difference(old.node, endless) if old in grammar.ignore else old.node
+        words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
+        if empty_node(words):
+            return replace(old, node=node, after=None)
+        rows = [Context(intervals.ANY, True, others, True, words)]
+        rest = syntax.difference(node, words)
+        if not empty_node(rest):
+            rows.append(Context(intervals.ANY, True, intervals.ANY, True, rest))
+        return replace(old, node=node, after=None, beside=tuple(rows))
+
+    changed = _with_terminals(replace(grammar, lexer="dynamic"), terminal, None)
+    whole = changed.start
+    if not empty_node(endless):
+        last = Terminal(endless, "ignored to the end", beside=(Context(intervals.ANY, True, (), True, endless),))
+        whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
+    return eliminate_context(replace(changed, start=whole))
+
+
+def _endless(node: Node, begins: syntax.Ranges) -> Node:
+    """The texts that any character behind them makes longer, such as a comment without its end. begins: the characters
+    that lexemes begin with; others need not be thought of."""
+    others = syntax.complement(node)
+    stopped = (right_quotient(others, one) for one in representatives(node, begins))
+    return syntax.difference(node, syntax.alternate(*stopped))
+
+
+def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:
+    """Whether a word may follow the terminal directly."""
+    return terminal.name in before_words or terminal.after == ()  # nothing is ignored after it: it stands at words
+
+
+def _with_terminals(grammar: Grammar, change: Callable[[Terminal], Terminal], name: Hashable) -> Grammar:
+    """The grammar with other terminals. name: of the change, for the keys of nonterminals; None: for one use."""
+    terminals: dict[Terminal, Terminal] = {}
+    nonterminals: dict[Nonterminal, Nonterminal] = {}
+
+    def terminal(old: Terminal) -> Terminal:
+        if old not in terminals:
+            terminals[old] = change(old)
+        return terminals[old]
+
+    def symbol(old: Symbol) -> Symbol:
+        if isinstance(old, Terminal):
+            return terminal(old)
+        if old not in nonterminals:
+            key = None if old.key is None or name is None else (name, old.key)
+            nonterminals[old] = Nonterminal(old.name, partial(alternatives, old), key, old.right_recursive, old.watched)
+        return nonterminals[old]
+
+    def alternatives(old: Nonterminal) -> Sequence[Sequence[Symbol]]:
+        return [[symbol(each) for each in alternative] for alternative in old.expand()]
+
+    start = symbol(grammar.start)
+    assert isinstance(start, Nonterminal)
+    return replace(grammar, start=start, ignore=tuple(map(terminal, grammar.ignore)))
+
+
+def _words(terminal: Terminal, characters: Node) -> Node:
+    """The texts of a terminal that end in a word character."""
+    words = syntax.intersect(terminal.node, syntax.concat(syntax.repeat(syntax.ANY_CHAR), characters))
+    return terminal.node if terminal.literal and not empty_node(words) else words  # one word, or none
+
+
+def _with_competitor(terminal: Terminal, characters: Node) -> Terminal:
+    words = _words(terminal, characters)
+    if empty_node(words):
+        return terminal
+    last = _ranges(first_characters(mirror(terminal.node)))  # other characters end no text of the terminal
+    never = intervals.common(intervals.common(_ranges(characters), BEYOND_ASCII), intervals.negate(last))
+    others = syntax.chars(intervals.common(_ranges(characters), intervals.negate(never)))
+    longer = [syntax.difference(syntax.concat(words, others), terminal.node)]
+    longer.append(syntax.concat(words, syntax.Begun(never)))
+    longer = [each for each in longer if not empty_node(each)]
+    if not longer:
+        return terminal
+    competitor = Terminal(syntax.alternate(*longer), f"{terminal.name} inside a word")
+    return replace(terminal, excluding=terminal.excluding | {competitor})
+
+
+def _ranges(node: Node) -> syntax.Ranges:
+    assert isinstance(node, syntax.Chars)
+    return node.ranges

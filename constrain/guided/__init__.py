@@ -1,7 +1,0 @@
-"""Sources that are made with the engine: what may stand between two texts, free text with constrained pieces.
-
-takes: sources, and texts around them
-gives: sources again (`between`, `triggered`, `after`), and how far a configuration is from the end of a text
-used by: generation, cli
-start reading at: quotient.py
-"""

@@ -1,0 +1,55 @@
+"""Whether an object is a causal language model of transformers; if not, what it is and what to load instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from constrain.errors import ConstrainError
+
+AUTO = "AutoModelForCausalLM.from_pretrained(name)"
+
+
+def check_kind(model: Any) -> None:
+    """Raises ConstrainError for what cannot predict the next token."""
+    config, name = getattr(model, "config", None), type(model).__name__
+    if not isinstance(model, torch.nn.Module) or config is None or not hasattr(model, "get_output_embeddings"):
+        raise ConstrainError(
+            f"{name} is not a causal language model of transformers",
+            fix=f"pass {AUTO}, a model name, or constrain.reference.load()",
+        )
+    if getattr(config, "is_encoder_decoder", False):
+        raise ConstrainError(
+            f"{name} is an encoder-decoder model",
+            fix="use a causal model here; its own model.generate works with constrain.hf.ConstraintProcessor",
+        )
+    if writes(model):
+        return
+    known = _class_name(config, "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES")
+    if _class_name(config, "MODEL_FOR_MASKED_LM_MAPPING_NAMES"):
+        raise ConstrainError(
+            f"{name} is an encoder: it reads a text in both directions and does not write one",
+            fix=f"load a model that was trained to write on (Llama, Qwen, GPT-2, …) with {AUTO}",
+        )
+    headless = name == _class_name(config, "MODEL_MAPPING_NAMES") or model.get_output_embeddings() is None
+    what = "has no head for language modelling" if headless else "has a head for another task"
+    raise ConstrainError(
+        f"{name} {what}: it gives no logits for the token that follows",
+        fix=f"load the same files as {known or 'a causal language model'}: {AUTO}",
+    )
+
+
+def writes(model: Any) -> bool:
+    """Whether a class is made for writing on: transformers says so, or its name."""
+    name = type(getattr(model, "_orig_mod", model)).__name__
+    able = getattr(model, "can_generate", None)
+    return able is None or bool(able()) or "CausalLM" in name or "LMHead" in name
+
+
+def _class_name(config: Any, mapping: str) -> str | None:
+    """The class that transformers has for a kind of model, by the type of its configuration."""
+    from transformers.models.auto import modeling_auto
+
+    found = getattr(modeling_auto, mapping, {}).get(getattr(config, "model_type", ""))
+    return found if found is None or isinstance(found, str) else found[0]

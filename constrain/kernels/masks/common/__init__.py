@@ -1,0 +1,1 @@
+"""What masks of both lexers need."""

@@ -1,0 +1,1 @@
+"""Masks under the greedy lexer."""

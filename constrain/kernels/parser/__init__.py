@@ -1,0 +1,1 @@
+"""Earley states and configurations."""

@@ -1,0 +1,1 @@
+"""What the arena holds: one declaration for each kind of record."""

@@ -1,0 +1,1 @@
+"""Bitmasks meet logits, on a CPU or a GPU."""

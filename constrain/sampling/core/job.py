@@ -1,0 +1,204 @@
+"""What goes into a sampling method, and what comes out of it.
+
+A `Job` is a batch of rows: row i continues `prompts[i]`, may say what its matcher allows, and draws from stream
+`streams[i]`. A method (methods.py) turns it into one `Sample` a row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from constrain.sampling.bitmask.apply import bitmask_words
+from constrain.sampling.core.draw import Draw
+from constrain.sampling.core.model import LanguageModel
+
+FinishReason = Literal["stop", "length", "dead_end", "budget"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the model's distribution is shaped, and when to give up. Validated where it enters (`generation`)."""
+
+    max_tokens: int = 512  # EOS counts
+    temperature: float = 1.0  # 0: the likeliest allowed token
+    top_k: int | None = None
+    top_p: float | None = None
+
+    @property
+    def truncates(self) -> bool:
+        """Some allowed tokens may get no probability."""
+        return self.top_k is not None or self.top_p is not None
+
+
+class TokenMatcher(Protocol):
+    """The part of a matcher that samplers use; see `constrain.engine`."""
+
+    def fill_mask(self, row: np.ndarray) -> None: ...
+    def advance(self, token_id: int) -> bool: ...
+    def forced_tokens(self) -> Sequence[int]: ...
+    def is_accepting(self) -> bool: ...
+    def is_finished(self) -> bool: ...
+    def rollback(self, n_tokens: int) -> None: ...
+    def fork(self) -> Any: ...
+
+
+class TokenRecord(NamedTuple):
+    """One token of an output; see step.py for the four numbers."""
+
+    token: int
+    log_prob_raw: float
+    log_prob_sampled: float
+    log_z: float
+    forced: bool = False  # the constraint allowed nothing else: appended, not drawn
+
+
+@dataclass
+class DraftCount:
+    """What a drafter did for a sequence (`constrain.speculative`).
+
+    drafted: its tokens that a forward read; accepted: those that the target took; refused: proposed, but illegal
+    fault: the error that it raised; it was not asked again
+    """
+
+    drafted: int = 0
+    accepted: int = 0
+    refused: int = 0
+    fault: str | None = None
+
+    def add(self, other: DraftCount) -> None:
+        """Count in what happened elsewhere."""
+        self.drafted += other.drafted
+        self.accepted += other.accepted
+        self.refused += other.refused
+        self.fault = self.fault or other.fault
+
+
+def total_drafts(samples: Iterable[Sample]) -> dict[str, DraftCount]:
+    """What drafters did for several sequences."""
+    total: dict[str, DraftCount] = {}
+    for sample in samples:
+        for name, count in sample.drafts.items():
+            total.setdefault(name, DraftCount()).add(count)
+    return total
+
+
+@dataclass
+class Sample:
+    """One output.
+
+    tokens: EOS included, when it was taken
+    log_prob: log p(tokens) of the raw model
+    log_weight: log importance weight. Weighted methods: E[exp(log_weight) · 1(tokens = x)] = p(x) for every member x.
+      Exact methods, and chains: 0, since the sample is from the stated law already. -inf where nothing is to be used.
+    finish_reason: "stop" — EOS was taken; "length" — no room for more; "dead_end" — no allowed token had any mass;
+      "budget" — the method gave up after as many attempts as it may make
+    trace: the numbers of every token
+    log_evidence: log of this row's estimate of the mass of the language; None where the method has none
+    evidence_bounds: proven (lower, upper) bounds on that log, where the method has them
+    population: weighted samples that this one was chosen from, or the states of a chain that it ends; else empty
+    tv_bound: a proven bound on the total variation distance between the law of this sample and the target
+    forwards: sequences × forwards that this row took part in. masks: masks filled for it.
+    attempts: sequences begun for this row; accepted: those that became members, and were not thrown away
+    evaluations: calls of a predicate or potential
+    method: which method made it and why, where a method chose another
+    drafts: by drafter, what its drafts were worth; "constraint": tokens forced after a drafted one. Empty: no drafting
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    log_prob: float = 0.0
+    log_weight: float = 0.0
+    finish_reason: FinishReason = "length"
+    trace: list[TokenRecord] = field(default_factory=list)
+    log_evidence: float | None = None
+    evidence_bounds: tuple[float, float] | None = None
+    population: list[Sample] = field(default_factory=list, repr=False)
+    tv_bound: float | None = None
+    forwards: int = 0
+    masks: int = 0
+    attempts: int = 1
+    accepted: int = 0
+    evaluations: int = 0
+    method: str = ""
+    drafts: dict[str, DraftCount] = field(default_factory=dict)
+
+
+class Clock:
+    """Seconds by stage, for the batch as a whole."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def fill_one_by_one(matchers: Sequence[TokenMatcher], out: np.ndarray) -> None:
+    """Fill uint32[B, ceil(V / 32)], a row a matcher. The engine has a batched twin."""
+    for matcher, row in zip(matchers, out, strict=True):
+        matcher.fill_mask(row)
+
+
+@dataclass
+class Job:
+    """A batch of rows to complete.
+
+    matchers: one a row, fresh (the method advances them); or None: no constraint
+    size: tokens of the vocabulary
+    eos_ids: the ids that end an output
+    fill_masks: fills the bitmasks of several matchers
+    constraint_key: what tells this constraint, on this vocabulary, from others; "" when nobody can say
+    row_keys: what tells the matchers of rows apart, one a row; None where all rows have the same constraint
+    token_bytes: by id, None for what is no text; needed only by methods with potentials
+    grow: brings sequences (particles.py) to their end by masked decoding, with only EOS at the last place of a budget;
+      in place of the plain loop of `masked_draws`: so methods built on that use drafts (`constrain.speculative`)
+    """
+
+    model: LanguageModel
+    prompts: Sequence[Sequence[int]]
+    matchers: Sequence[TokenMatcher] | None
+    size: int
+    eos_ids: Collection[int]
+    settings: Settings
+    draw: Draw
+    streams: Sequence[int]
+    fill_masks: Callable[[Sequence[Any], np.ndarray], None] = fill_one_by_one
+    clock: Clock = field(default_factory=Clock)
+    constraint_key: str = ""
+    row_keys: Sequence[str] | None = None
+    token_bytes: Sequence[bytes | None] = ()
+    grow: Callable[[Job, Sequence[Any]], None] | None = None
+
+    def target(self, row: int) -> tuple[tuple[int, ...], str]:
+        """Rows with equal values sample the same: the prompt, and what is particular about the row's constraint."""
+        return tuple(self.prompts[row]), "" if self.row_keys is None else self.row_keys[row]
+
+    def groups(self) -> list[list[int]]:
+        """The rows, grouped by target, in order of their first."""
+        found: dict[Any, list[int]] = {}
+        for row in range(len(self.prompts)):
+            found.setdefault(self.target(row), []).append(row)
+        return list(found.values())
+
+    @property
+    def words(self) -> int:
+        """Words of a row of bitmasks."""
+        return bitmask_words(self.size)
+
+    def eos_mask(self) -> np.ndarray:
+        """uint32[words]: nothing but the ids that end an output."""
+        row = np.zeros(self.words, np.uint32)
+        for token in self.eos_ids:
+            row[token // 32] |= np.uint32(1 << token % 32)
+        return row

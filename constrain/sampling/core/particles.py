@@ -1,0 +1,364 @@
+"""Sequences that grow together: one session of the model, one matcher, one sample and one stream of draws for each.
+
+The idea: what methods share is the bookkeeping of a batch — who is alive, whose logits stand where, what was appended
+but not yet read, what a fork copies — so it is kept here, and a method only says how tokens are chosen.
+
+    particles = Particles(job, [Particle(job, row) for row in ...])
+    particles.start()                                       # reads the prompts, equal ones once
+    while particles.live:
+        particles.take(particles.step(particles.masks()))   # one token for each, by masked decoding
+        particles.forward()
+
+Cost: one forward for every token that is not forced, plus none for a run of forced tokens: the run is appended to the
+token before it and read in the same forward, which also gives the logits that score it. Sequences that end leave the
+batch. Those that still say the same, as many do at first, and forks until they part, are one row of the session. A fork
+copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
+Limit: forced runs are read in one go only where the model can grow ragged (`LanguageModel.ragged`), or for one row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from constrain.errors import ConstrainError
+from constrain.sampling.core.job import Job, Sample, TokenMatcher, TokenRecord
+from constrain.sampling.core.model import Session
+from constrain.sampling.core.step import Step, score, step
+
+Events = list[tuple[int, list[int]]]  # (row of the job, tokens that are final now)
+
+
+class Particle:
+    """One sequence.
+
+    row: of the job. stream: where it draws from. budget: tokens that it may have.
+    matcher: its own; None without a constraint
+    unread: tokens that the model has not read yet: at first the prompt
+    unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens
+    logits: float[1, W] for the next token
+    place: its row of the session; others that have read the same may have the same
+    note: whatever a method wants to keep here; forks share it
+    """
+
+    def __init__(self, job: Job, row: int, stream: int | None = None, note: Any = None) -> None:
+        """A sequence at the prompt of a row, with a fork of the row's matcher."""
+        prompt = job.prompts[row]
+        self.row = row
+        self.stream = job.streams[row] if stream is None else stream
+        self.matcher: TokenMatcher | None = job.matchers[row].fork() if job.matchers is not None else None
+        self.budget = budget_of(job, row)
+        self.sample = Sample()
+        self.ended = self.budget <= 0
+        self.unread = list(prompt)
+        self.unscored: list[int] = []
+        self.logits: torch.Tensor | None = None
+        self.place = 0
+        self.note = note
+
+    @property
+    def keep(self) -> int:
+        """Positions whose logits the next forward must give: one for each unscored token, one for the next draw."""
+        return len(self.unscored) + (not self.ended)
+
+    @property
+    def left(self) -> int:
+        """Tokens that it may still append."""
+        return self.budget - len(self.sample.tokens)
+
+    def fork(self, stream: int) -> Particle:
+        """The same sequence, drawing from another stream."""
+        twin = Particle.__new__(Particle)
+        twin.__dict__.update(self.__dict__)
+        twin.stream = stream
+        twin.matcher = None if self.matcher is None else self.matcher.fork()
+        twin.sample = replace(self.sample, tokens=list(self.sample.tokens), trace=list(self.sample.trace))
+        twin.unread, twin.unscored = list(self.unread), list(self.unscored)
+        return twin
+
+    def append(self, token: int, eos: bool) -> None:
+        """Add a token, which its matcher has read; EOS and the budget end the sequence."""
+        self.sample.tokens.append(token)
+        if eos:
+            self.ended, self.sample.finish_reason = True, "stop"
+        elif self.left <= 0:
+            self.ended = True  # "length"
+        if not self.ended:
+            self.unread.append(token)
+
+    def dead_end(self) -> None:
+        """End without weight."""
+        self.ended, self.sample.finish_reason, self.sample.log_weight = True, "dead_end", -math.inf
+
+    def record(self, record: TokenRecord, log_weight: float) -> None:
+        """Keep the numbers of a token."""
+        self.sample.trace.append(record)
+        self.sample.log_prob += record.log_prob_raw
+        self.sample.log_weight += log_weight
+
+
+class Particles:
+    """Sequences in one session. `live` are those that go on; the session holds what they have read, `held` rows."""
+
+    def __init__(self, job: Job, particles: Sequence[Particle], *, forced: bool = True) -> None:
+        """forced: append forced tokens without a draw, and read them in one forward."""
+        self.job = job
+        self.forced = forced and job.matchers is not None
+        self.eos = frozenset(job.eos_ids)
+        self.only_eos = next(iter(self.eos)) if len(self.eos) == 1 else None
+        self.all = list(particles)
+        self.live: list[Particle] = []
+        self.session: Session | None = None
+        self.held = 0
+
+    @property
+    def logits(self) -> torch.Tensor:
+        """float[B, W]: of the next token of every live sequence."""
+        return torch.cat([particle.logits for particle in self.live if particle.logits is not None])
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """(row of the job, position in the output) of every live sequence, for messages."""
+        return [(particle.row, len(particle.sample.tokens)) for particle in self.live]
+
+    def start(self) -> Events:
+        """Read the prompts, with the tokens that are forced from the beginning; equal ones once."""
+        with self.job.clock.stage("mask"):
+            for particle in self.all:
+                if not particle.ended:
+                    self._force(particle)
+        self.live = [particle for particle in self.all if particle.keep]
+        if not self.live:
+            return []
+        distinct = self._join()
+        with self.job.clock.stage("model"):
+            prompts, keep = [list(unread) for _, unread, _ in distinct], [kept for *_, kept in distinct]
+            self.session, logits = self.job.model.start(prompts, keep)
+        return self._read(logits)
+
+    def start_from(self, stems: Stems) -> None:
+        """Begin at prompts that were read before. Nothing is forced until the first token is chosen."""
+        self.live = [particle for particle in self.all if not particle.ended]
+        if self.live:
+            stem_of = [stems.of_row[particle.row] for particle in self.live]
+            first = {stem: place for place, stem in enumerate(dict.fromkeys(stem_of))}
+            with self.job.clock.stage("model"):
+                self.session, logits = stems.fork(list(first))
+            self.held = len(first)
+            for particle, stem in zip(self.live, stem_of, strict=True):
+                particle.place = first[stem]
+                particle.unread, particle.logits = [], logits[particle.place]
+
+    def masks(self) -> np.ndarray | None:
+        """uint32[B, words] of what every live sequence may go on with; None without a constraint."""
+        if self.job.matchers is None:
+            return None
+        with self.job.clock.stage("mask"):
+            bitmask = np.zeros((len(self.live), self.job.words), dtype=np.uint32)
+            self.job.fill_masks([particle.matcher for particle in self.live], bitmask)
+        for particle in self.live:
+            particle.sample.masks += 1
+        return bitmask
+
+    def member_masks(self) -> np.ndarray:
+        """`masks`, but at the last place of a budget only EOS: what may still lead to a member that fits."""
+        bitmask = self.masks()
+        if bitmask is None:
+            bitmask = np.full((len(self.live), self.job.words), np.uint32(0xFFFFFFFF), dtype=np.uint32)
+        last = [i for i, particle in enumerate(self.live) if particle.left == 1]
+        if last:
+            bitmask[last] &= self.job.eos_mask()
+        return bitmask
+
+    def step(self, bitmask: np.ndarray | None) -> Step:
+        """Draw a token for every live sequence, as the job's settings say."""
+        with self.job.clock.stage("sample"):
+            return step(
+                self.logits,
+                bitmask,
+                settings=self.job.settings,
+                draw=self.job.draw,
+                streams=[particle.stream for particle in self.live],
+                size=self.job.size,
+                places=self.places,
+            )
+
+    def take(self, chosen: Step) -> Events:
+        """Append a chosen token to every live sequence, and what it forces; -1 is a dead end."""
+        events: Events = []
+        greedy = self.job.settings.temperature == 0
+        fields = (chosen.token, chosen.log_prob_raw, chosen.log_prob_sampled, chosen.log_z)
+        columns = zip(*(field.tolist() for field in fields), strict=True)
+        with self.job.clock.stage("mask"):
+            for particle, (token, raw, sampled, log_z) in zip(self.live, columns, strict=True):
+                if token < 0:
+                    particle.dead_end()
+                    continue
+                particle.record(TokenRecord(token, raw, sampled, log_z), log_z if greedy else raw - sampled)
+                self._advance(particle, token)
+                particle.append(token, token in self.eos)
+                events.append((particle.row, [token]))
+                if not particle.ended:
+                    self._force(particle)
+        return events
+
+    def forward(self) -> Events:
+        """Read what was appended, and score what was forced."""
+        self._drop_ended()
+        if not self.live or self.session is None:
+            return []
+        held = self.held
+        distinct = self._join()
+        with self.job.clock.stage("model"):
+            if (rows := [place for place, _, _ in distinct]) != list(range(held)):
+                self.session.select(rows)
+            logits = self.session.feed([list(unread) for _, unread, _ in distinct], [kept for *_, kept in distinct])
+        return self._read(logits)
+
+    def _join(self) -> list[tuple[int, tuple[int, ...], int]]:
+        """Make live sequences that say the same one row of the session: what it reads next for each of its rows.
+
+        returns: (row of the session until now, tokens to read, positions wanted)
+        """
+        rows: dict[tuple[int, tuple[int, ...], int], int] = {}
+        for each in self.live:
+            each.place = rows.setdefault((each.place, tuple(each.unread), each.keep), len(rows))
+        self.held = len(rows)
+        return list(rows)
+
+    def select(self, ancestors: Sequence[Particle], streams: Sequence[int]) -> None:
+        """Go on with these sequences, ended ones among them; what is named twice is forked.
+
+        Sequence i draws from streams[i] from now on. Call it when all logits are read: after `start` or `forward`.
+        """
+        used: set[int] = set()
+        chosen: list[Particle] = []
+        for ancestor, stream in zip(ancestors, streams, strict=True):
+            if id(ancestor) in used:
+                chosen.append(ancestor.fork(stream))
+            else:
+                used.add(id(ancestor))
+                chosen.append(ancestor)
+        for particle, stream in zip(chosen, streams, strict=True):
+            particle.stream = stream
+        self.all = chosen
+        self.live = [particle for particle in chosen if not particle.ended]
+
+    def branch(self, parents: Sequence[int]) -> Particles:
+        """A batch of its own that goes on from these live sequences, by their places; this one stays as it is."""
+        branches = [self.live[place].fork(self.live[place].stream) for place in parents]
+        for branch in branches:
+            branch.logits = None
+        twin = Particles(self.job, branches, forced=self.forced)
+        twin.live = list(twin.all)
+        if self.session is not None:
+            with self.job.clock.stage("model"):
+                twin.session = self.session.fork([branch.place for branch in branches])
+            twin.held = len(branches)
+            for place, branch in enumerate(branches):
+                branch.place = place
+        return twin
+
+    def _force(self, particle: Particle) -> None:
+        """Append the tokens that the constraint leaves no choice about; EOS among them, if there is only one."""
+        if not self.forced or particle.matcher is None or not (self.job.model.ragged or len(self.live) <= 1):
+            return
+        forced = list(particle.matcher.forced_tokens())
+        start = len(particle.sample.tokens)
+        for token in forced:
+            if particle.ended:
+                break
+            self._advance(particle, token)
+            particle.append(token, token in self.eos)
+        if not particle.ended and self.only_eos is not None and particle.matcher.is_finished():
+            self._advance(particle, self.only_eos)
+            particle.append(self.only_eos, True)
+        particle.unscored = particle.sample.tokens[start:]
+
+    def _advance(self, particle: Particle, token: int) -> None:
+        if particle.matcher is not None and not particle.matcher.advance(token):
+            raise ConstrainError(
+                f"the matcher refused token {token}, which its own mask allowed",
+                place=f"output {particle.row}, token {len(particle.sample.tokens)}",
+                fix="this is a fault of the constraint engine: please report it with the constraint",
+            )
+
+    def _read(self, logits: list[torch.Tensor]) -> Events:
+        """Hand out the logits of a forward, float[keep, W] for each row; forced tokens are final once scored."""
+        events: Events = []
+        with self.job.clock.stage("sample"):
+            forced = self._scores({each.place: each for each in self.live if each.unscored}, logits)
+        for particle in self.live:
+            particle.sample.forwards += 1
+            particle.unread = []
+            if particle.unscored:
+                events.append((particle.row, self._settle(particle, forced[particle.place])))
+            particle.logits = logits[particle.place][-1:]
+        self._drop_ended()
+        return events
+
+    def _scores(self, forced: Mapping[int, Particle], logits: list[torch.Tensor]) -> dict[int, list[float]]:
+        """log p_raw of forced tokens, by row of the session. forced: a sequence of each row that has some."""
+        if not forced:
+            return {}
+        rows = torch.cat([logits[place][: len(each.unscored)] for place, each in forced.items()])
+        tokens = [token for each in forced.values() for token in each.unscored]
+        places = [
+            (each.row, len(each.sample.tokens) - len(each.unscored) + i)
+            for each in forced.values()
+            for i in range(len(each.unscored))
+        ]
+        probs = iter(score(rows, tokens, self.job.settings.temperature, places))
+        return {place: [next(probs) for _ in each.unscored] for place, each in forced.items()}
+
+    def _score(self, particle: Particle, logits: torch.Tensor) -> list[int]:
+        """Record the forced tokens of one sequence, from float[>= keep, W]; see `_settle`."""
+        return self._settle(particle, self._scores({0: particle}, [logits])[0])
+
+    def _settle(self, particle: Particle, probs: Sequence[float]) -> list[int]:
+        """Record the forced tokens, up to one that the model gives no mass at all: that is a dead end."""
+        tokens, particle.unscored = particle.unscored, []
+        start = len(particle.sample.tokens) - len(tokens)
+        for i, (token, raw) in enumerate(zip(tokens, probs, strict=True)):
+            if raw == -math.inf:
+                particle.dead_end()
+                del particle.sample.tokens[start + i :]
+                return tokens[:i]
+            particle.record(TokenRecord(token, raw, 0.0, raw, forced=True), raw)
+        return tokens
+
+    def _drop_ended(self) -> None:
+        """Take the sequences that need no further forward out of the batch."""
+        self.live = [particle for particle in self.live if particle.keep]
+
+
+class Stems:
+    """Prompts that are read once, and begun from any number of times.
+
+    Cost: one forward for all prompts of the job, at the first use; equal prompts are one.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        first: dict[tuple[int, ...], int] = {}
+        self.of_row = [first.setdefault(tuple(prompt), len(first)) for prompt in job.prompts]
+        self.prompts = [list(prompt) for prompt in first]
+        self._session: Session | None = None
+        self._logits: list[torch.Tensor] = []
+
+    def fork(self, places: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
+        """A session at some of the prompts, and the logits float[1, W] of each one's next token."""
+        if self._session is None:
+            self._session, self._logits = self.job.model.start(self.prompts, [1] * len(self.prompts))
+        return self._session.fork(places), [self._logits[place] for place in places]
+
+
+def budget_of(job: Job, row: int) -> int:
+    """Tokens that an output of a row may have, EOS counted."""
+    room = job.settings.max_tokens
+    return room if job.model.context is None else min(room, job.model.context - len(job.prompts[row]))

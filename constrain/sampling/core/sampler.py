@@ -1,0 +1,69 @@
+"""What every method is: an object that says what it samples, and turns a job into one sample a row.
+
+A method with options is a class: `CARS(attempts=500)` can be passed to `generate(method=...)`, as can its name. The
+options are checked when it is made. Cost and limits are those of the methods.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.sampling.core.job import Job, Sample
+
+
+class Sampler:
+    """Base of the methods that return whole samples; `lcd`, which streams, is a plain generator function.
+
+    name: as in `generate(method=...)`. distribution: what its samples are distributed as, in one line.
+    exact: the law of a complete sample is the target itself. random: it draws; another run may give another sample.
+    """
+
+    name: str = ""
+    distribution: str = ""
+    exact: bool = False
+    random: bool = True
+
+    def run(self, job: Job) -> list[Sample]:
+        """One sample for each row of the job."""
+        raise NotImplementedError
+
+    def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
+        """As a method (methods.py): tokens are final only at the end, so nothing is streamed."""
+        return self.run(job)
+        yield  # pragma: no cover (makes this a generator)
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """The value, or ConstrainError naming the option."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConstrainError(f"{name} must be an int of at least {least}, not {value!r}")
+    return value
+
+
+def check_share(name: str, value: Any) -> float:
+    """A number in [0, 1], or ConstrainError naming the option."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ConstrainError(f"{name} must be a number from 0 to 1, not {value!r}")
+    return float(value)
+
+
+def log_add(values: list[float]) -> float:
+    """log Σ exp, as exact as the largest value; -inf for none."""
+    top = max(values, default=-math.inf)
+    if not math.isfinite(top):
+        return top
+    return top + math.log(math.fsum(math.exp(value - top) for value in values))
+
+
+def drive(method: Any, job: Job) -> list[Sample]:
+    """The samples of a method; what it streams is not needed."""
+    steps = method(job)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            samples: list[Sample] = stop.value
+            return samples

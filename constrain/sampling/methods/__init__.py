@@ -1,0 +1,1 @@
+"""Methods, one a file, each naming the distribution that it samples; `table.METHODS` names them."""

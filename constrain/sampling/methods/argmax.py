@@ -1,0 +1,75 @@
+"""`argmax`: the likeliest member of all, proven.
+
+Distribution: none is sampled; see beam.py, of which this is the exact form. The rows of a prompt get the best member,
+the second best, and so on; rows beyond the last member end as "dead_end".
+
+The idea: best-first search. A prefix is at least as likely as whatever follows, so once the best open prefix is no
+likelier than the members found, those are the best there are. Prefixes are opened a batch at a time, by likelihood.
+
+Cost: about as many positions as there are prefixes likelier than the answer. For choices and other small languages:
+all options in a few batched forwards.
+Limit: `limit` prefixes for a prompt; then the best so far is returned, `tv_bound` is None, and rows without a member
+end as "budget".
+"""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+
+from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.particles import Particle, Particles
+from constrain.sampling.core.sampler import Sampler, check_count
+from constrain.sampling.core.step import Step
+from constrain.sampling.methods.beam import Best, best_of_each_prompt
+from constrain.sampling.methods.exact import children
+
+
+class Argmax(Sampler):
+    """Best-first search; see the module. limit: prefixes that are opened. batch: prefixes in one forward."""
+
+    name = "argmax"
+    random = False
+    distribution = "no distribution: the likeliest members, proven"
+
+    def __init__(self, *, limit: int = 10_000, batch: int = 16) -> None:
+        self.limit = check_count("limit", limit)
+        self.batch = check_count("batch", batch)
+
+    def run(self, job: Job) -> list[Sample]:
+        """See `Sampler`."""
+        return best_of_each_prompt(job, self._search)
+
+    def _search(self, job: Job, row: int, best: Best) -> None:
+        numbers = count()  # breaks ties by age
+        queue: list[tuple[float, int, Particles, list[int], Step]] = []
+
+        def open_block(block: Particles) -> None:
+            """Queue the children of a block by likelihood, a batch an entry."""
+            best.offer(block)
+            best.account(block)
+            if not block.live:
+                return
+            places, step = children(block)
+            scores = best.scores(block, places, step.log_prob_raw)
+            kept = (scores > best.threshold).nonzero().squeeze(1)
+            order = kept[scores[kept].sort(descending=True, stable=True).indices]
+            for start in range(0, len(order), self.batch):
+                rows = order[start : start + self.batch]
+                entry = (-float(scores[rows[0]]), next(numbers), block, places[rows].tolist(), step.rows(rows))
+                heapq.heappush(queue, entry)
+
+        first = Particles(job, [Particle(job, row)])
+        first.start()
+        open_block(first)
+        opened = 0
+        while queue and -queue[0][0] > best.threshold:
+            score, _, parent, places, step = heapq.heappop(queue)
+            if opened >= self.limit:
+                best.lost = -score
+                return
+            opened += len(places)
+            block = parent.branch(places)
+            block.take(step)
+            block.forward()
+            open_block(block)

@@ -1,0 +1,143 @@
+"""`faithful`: chooses a method for the problem at hand, and says which.
+
+Distribution: that of the method chosen, which each sample names with the reason (`Sample.method`). In this order:
+
+    no constraint                           lcd     the model itself
+    at most `prefixes` prefixes             exact   counted with the matcher alone, before any forward
+    the language has mass >= `mass`         cars    exact in about 1/mass attempts; the mass is estimated by a pilot
+    otherwise                               sir     near the target; each sample drawn from N masked ones by weight,
+                                                    and weighted itself. N grows with the spread of the pilot's weights
+
+The pilot is `pilot` masked draws for each prompt, whose mean weight estimates the mass; the outputs are drawn anew, so
+that the choice does not bend them. An output whose attempts are used up is drawn by `sir` after all.
+
+Cost: the pilot, then that of the method. Limit: the pilot may be wrong where few draws carry all the weight; that
+changes the method chosen, not what it states. With a `memory`, `cars` gets cheaper from call to call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from constrain.sampling.core.draw import substream
+from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.memory import Memory
+from constrain.sampling.core.particles import budget_of
+from constrain.sampling.core.resampling import effective_size
+from constrain.sampling.core.sampler import Sampler, check_count, check_share, drive, log_add
+from constrain.sampling.core.shape import shaped
+from constrain.sampling.methods.cars import CARS
+from constrain.sampling.methods.exact import Exact
+from constrain.sampling.methods.lcd import lcd
+from constrain.sampling.methods.sir import SIR
+
+WORTH = 8  # effective draws that `sir` should choose from
+MOST = 128  # draws that `sir` chooses from at most
+PILOTS = (1 << 32) - 1  # the substream of a row that pilots draw from; no method counts so far
+
+
+class Faithful(Sampler):
+    """A method chosen for the problem; see the module.
+
+    memory: for `cars`. prefixes, mass: when `exact` and `cars` are chosen. pilot: draws to find out.
+    """
+
+    name = "faithful"
+    distribution = "that of the method chosen, which stats.method names: exact, cars, sir, or lcd without a constraint"
+
+    def __init__(
+        self, *, memory: Memory | None = None, prefixes: int = 500, mass: float = 0.05, pilot: int = 16
+    ) -> None:
+        self.memory = memory
+        self.prefixes = check_count("prefixes", prefixes, 0)
+        self.mass = check_share("mass", mass)
+        self.pilot = check_count("pilot", pilot)
+
+    def run(self, job: Job) -> list[Sample]:
+        """See `Sampler`."""
+        shaped(job)  # refuses temperature 0
+        if job.matchers is None:
+            return _named(drive(lcd, job), "lcd: there is no constraint")
+        outputs: dict[int, Sample] = {}
+        for group in job.groups():
+            outputs.update(zip(group, self._choose(job, group), strict=True))
+        return [outputs[row] for row in range(len(job.prompts))]
+
+    def _choose(self, job: Job, group: list[int]) -> list[Sample]:
+        """Outputs of the rows of one target."""
+        found = count_prefixes(job, group[0], self.prefixes)
+        if found is not None:
+            exact = Exact(limit=max(1, found))
+            return _named(drive(exact, _part(job, group)), f"exact: the language has {found} prefixes")
+        streams = [substream(substream(job.streams[group[0]], PILOTS), i) for i in range(self.pilot)]
+        pilot = drive(lcd, shaped(_part(job, [group[0]] * self.pilot, streams)))
+        logs = [each.log_evidence if each.log_evidence is not None else -math.inf for each in pilot]
+        log_mass = log_add(logs) - math.log(self.pilot)
+        samples = self._outputs(job, group, logs, log_mass)
+        samples[0].forwards += sum(each.forwards for each in pilot)
+        samples[0].masks += sum(each.masks for each in pilot)
+        samples[0].attempts += self.pilot
+        samples[0].accepted += sum(each.accepted for each in pilot)
+        return samples
+
+    def _outputs(self, job: Job, group: list[int], logs: list[float], log_mass: float) -> list[Sample]:
+        shown = f"the language has about {math.exp(log_mass):.2g} of the model's mass"
+        samples: list[Sample | None] = [None] * len(group)
+        if self.mass > 0 and log_mass >= math.log(self.mass):
+            cars = CARS(memory=self.memory, attempts=math.ceil(10 / self.mass))
+            found = _named(drive(cars, _part(job, group)), f"cars: {shown}")
+            samples = [each if each.finish_reason == "stop" else None for each in found]
+        missing = [row for row, sample in zip(group, samples, strict=True) if sample is None]
+        if missing:
+            size = effective_size(logs)
+            count = MOST if size == 0 else min(MOST, max(self.pilot, math.ceil(WORTH * self.pilot / size)))
+            rest = iter(_named(drive(SIR(samples=count), _part(job, missing)), f"sir of {count}: {shown}"))
+            samples = [next(rest) if each is None else each for each in samples]
+        return [each for each in samples if each is not None]
+
+
+def _part(job: Job, rows: Sequence[int], streams: Sequence[int] | None = None) -> Job:
+    """Some rows of a job, as one of its own. Rows may repeat if streams are given."""
+    return replace(
+        job,
+        prompts=[job.prompts[row] for row in rows],
+        matchers=None if job.matchers is None else [job.matchers[row].fork() for row in rows],
+        streams=[job.streams[row] for row in rows] if streams is None else streams,
+        row_keys=None if job.row_keys is None else [job.row_keys[row] for row in rows],
+    )
+
+
+def _named(samples: list[Sample], method: str) -> list[Sample]:
+    for sample in samples:
+        sample.method = method
+    return samples
+
+
+def count_prefixes(job: Job, row: int, limit: int) -> int | None:
+    """Prefixes of the members that fit into a row's budget, EOS counted as a token; None if above `limit`.
+
+    Cost: one mask a prefix; it stops at the first mask that allows too much.
+    """
+    assert job.matchers is not None
+    bits = np.zeros((1, job.words), dtype=np.uint32)
+    stack = [(job.matchers[row].fork(), budget_of(job, row))]
+    count = 1
+    while stack and count <= limit:
+        matcher, left = stack.pop()
+        if left <= 0:
+            continue
+        job.fill_masks([matcher], bits)
+        allowed = np.flatnonzero(np.unpackbits(bits[0].view(np.uint8), bitorder="little")).tolist()
+        count += len(allowed)
+        if count > limit:
+            break
+        for token in allowed:
+            if token not in job.eos_ids:
+                fork = matcher.fork()
+                fork.advance(token)
+                stack.append((fork, left - 1))
+    return count if count <= limit else None

@@ -1,0 +1,1 @@
+"""Values that are there: membership, the check of a finished text, what the guard watches."""

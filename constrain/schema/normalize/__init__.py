@@ -1,0 +1,1 @@
+"""From formulas to normal forms: which sets are empty, why, and what the report says."""

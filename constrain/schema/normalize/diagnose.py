@@ -1,0 +1,92 @@
+"""Why does nothing fulfil a schema? Finds the deepest place and the keywords that conflict there.
+
+The idea: drop one keyword at a time and ask again; the keywords without which something would fulfil the schema are
+the conflict. If a required property or item is the reason, look inside it instead. Only runs when a schema has been
+found empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.schema.normalize.normalizer import Normalizer
+from constrain.schema.read.document import Site
+from constrain.schema.read.keywords import KEYWORDS
+from constrain.schema.read.reader import SchemaReader
+from constrain.schema.sets.algebra import Conj
+
+Probe = Callable[[Any], bool]  # does anything fulfil this schema, put in the place of the root?
+
+PAIRS = [
+    ("minLength", "maxLength", "no string can match"),
+    ("minItems", "maxItems", "no array can match"),
+    ("minContains", "maxContains", "no array can match"),
+    ("minProperties", "maxProperties", "no object can match"),
+    ("minimum", "maximum", "no number can match"),
+]
+
+
+def unsatisfiable(normalizer: Normalizer, reader: SchemaReader, probe: Probe) -> ConstrainError:
+    """The error for an empty root, at the deepest place that explains it. reader: what read its document."""
+    site = reader.document.root_site
+    seen = {id(site.raw)}
+    while (inner := next(_empty_parts(normalizer, reader, site), None)) is not None and id(inner.raw) not in seen:
+        seen.add(id(inner.raw))
+        site = inner
+    raw = site.raw
+    if raw is False:
+        return site.error("the schema false has no instances", "allow some value here", kind=UnsatisfiableError)
+    for low, high, consequence in PAIRS:
+        if _greater(raw.get(low), raw.get(high)):
+            message = f"{low} ({raw[low]}) is greater than {high} ({raw[high]}): {consequence}"
+            return site.error(message, f"lower {low} or raise {high}", low, high, kind=UnsatisfiableError)
+    rules = [keyword for keyword in raw if keyword in KEYWORDS]
+    needed = [keyword for keyword in rules if _helps(site, keyword, probe)] or rules
+    if needed == ["enum"] and raw["enum"] == []:
+        return site.error(
+            "enum is empty: no value can match", "list at least one value", "enum", kind=UnsatisfiableError
+        )
+    if len(needed) > 2 and "type" in needed:  # without a type there is always some other value: that says nothing
+        needed.remove("type")
+    named = " and ".join([", ".join(needed[:-1]), needed[-1]] if len(needed) > 1 else needed)
+    message = f"no value can match: {named} {'contradict each other' if len(needed) > 1 else 'leaves nothing'}"
+    return site.error(message, "relax one of them", *needed, kind=UnsatisfiableError)
+
+
+def _greater(a: Any, b: Any) -> bool:
+    try:
+        return bool(a > b)
+    except TypeError:
+        return False
+
+
+def _helps(site: Site, keyword: str, probe: Probe) -> bool:
+    """Would anything fulfil the subschema without this keyword?"""
+    if keyword == "type" and isinstance(site.raw[keyword], str) and len(site.raw) > 1:
+        return probe({key: value for key, value in site.raw.items() if key != "type"})
+    try:
+        return probe({key: value for key, value in site.raw.items() if key != keyword})
+    except ConstrainError:
+        return False
+
+
+def _empty_parts(normalizer: Normalizer, reader: SchemaReader, site: Site) -> Iterator[Site]:
+    """Required properties and items of a subschema that are themselves empty."""
+    raw = site.raw if isinstance(site.raw, dict) else {}
+    properties = raw.get("properties", {})
+    for name in raw.get("required", []):
+        if name in properties:
+            yield from _if_empty(normalizer, reader, site, properties[name], "properties", name)
+    items = raw.get("items")
+    if isinstance(items, dict) and isinstance(raw.get("minItems"), int) and raw["minItems"] > 0:
+        yield from _if_empty(normalizer, reader, site, items, "items")
+
+
+def _if_empty(normalizer: Normalizer, reader: SchemaReader, site: Site, raw: Any, *steps: str) -> Iterator[Site]:
+    conj: Conj = reader.conj(raw, site, steps)
+    if not normalizer.inhabited(conj):
+        inner = normalizer.document.site_of(conj) if isinstance(raw, dict) else None
+        if inner is not None and inner.raw is not site.raw:
+            yield inner

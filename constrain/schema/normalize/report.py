@@ -1,0 +1,60 @@
+"""What becomes of every keyword: enforced while generating, an annotation, or a residue that is checked on the
+finished text.
+
+Made only when asked for: compiling a schema does not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from constrain.constraints.report import Entry
+from constrain.schema.formats.registry import FORMATS, NARROWED_FORMATS
+from constrain.schema.read.document import Options, Site
+from constrain.schema.read.keywords import KEYWORDS
+from constrain.schema.read.reader import SchemaReader
+
+HELPERS = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}
+NARROWED = {
+    "number": "under bounds an exponent follows one digit before the point; under multipleOf there are no exponents",
+    "integer": "without bounds also 1.0 and 12e3; under bounds or multipleOf decimals only",
+}
+
+
+def make_report(reader: SchemaReader) -> list[Entry]:
+    """Every keyword of every subschema that was reached, then the residuals of JSON itself."""
+    document = reader.document
+    residual = {(id(site), keyword): note for site, keyword, note in document.residuals}
+    entries = [entry for site in document.sites for entry in _entries(site, site, residual, document.options)]
+    for site, serial in reader.duplicates:
+        entries += _entries(site, document.atoms[serial], residual, document.options)
+    entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches those that are not declared"))
+    if document.options.property_order == "schema":
+        entries.append(
+            Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others")
+        )
+    return entries
+
+
+def _entries(site: Site, first: object, residual: dict[tuple[int, str], str], options: Options) -> Iterator[Entry]:
+    """The lines of one subschema; first: the equal subschema that was read."""
+    pointer = site.pointer
+    for keyword, value in site.raw.items():
+        note = residual.get((id(first), keyword))
+        if note is not None:
+            yield Entry(keyword, pointer, "enforced" if keyword == "uniqueItems" else "residual", note)
+        elif keyword == "format" and (value not in FORMATS or options.formats == "annotate"):
+            known = "not asserted on request" if value in FORMATS else f"the format {value!r} is not known"
+            yield Entry(keyword, pointer, "annotation", known)
+        elif keyword in KEYWORDS and keyword not in site.dialect.lacks:
+            yield Entry(keyword, pointer, "enforced", _narrowing(keyword, value))
+        elif keyword in HELPERS:
+            yield Entry(keyword, pointer, "enforced", "")
+        else:
+            yield Entry(keyword, pointer, "annotation", "")
+
+
+def _narrowing(keyword: str, value: object) -> str:
+    if keyword == "type" and value in NARROWED:
+        return NARROWED[str(value)]
+    return NARROWED_FORMATS.get(str(value), "") if keyword == "format" else ""

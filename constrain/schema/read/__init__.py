@@ -1,0 +1,1 @@
+"""Reading a schema: dialects, references, keywords -> a table of formulas."""

@@ -1,0 +1,188 @@
+"""A schema as a table of atoms: every subschema that the root reaches, known by a serial number.
+
+The idea: a container only ever mentions its items and properties by conjunctions of serial numbers (`Conj`), so
+recursion is a number that occurs inside its own definition, and two routes to one subschema are the same number.
+`reader.py` fills the table; complements and constants are added while computing.
+
+Nothing here refers back to the table: a schema that nobody uses any more is freed at once, without a visit of the
+garbage collector (docs/notes/0010).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from constrain.errors import ConstrainError, SchemaError
+from constrain.schema.read.dialect import Dialect
+from constrain.schema.read.dynamic import DynamicScope
+from constrain.schema.read.references import Resource
+from constrain.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
+from constrain.schema.sets.formula import Atoms, Formula, KnownSet, Not
+from constrain.schema.sets.values import Value, formula_of_value, value_key
+
+
+class Options(NamedTuple):
+    """How a schema is read and written: the arguments of `json_schema`."""
+
+    whitespace: str = "bounded"
+    property_order: str = "schema"
+    formats: str = "assert"
+    dialect: str | None = None
+
+
+class Site:
+    """One subschema at one place.
+
+    raw: the schema as given. parent, key: the place, as a step down from another site. resource: against what
+      references resolve. dynamic: what dynamic references resolve to on the way that led here.
+    """
+
+    __slots__ = ("raw", "parent", "steps", "resource", "dialect", "dynamic")
+
+    def __init__(
+        self,
+        raw: Any,
+        parent: Site | None,
+        steps: tuple[str | int, ...],
+        resource: Resource,
+        dialect: Dialect,
+        dynamic: DynamicScope,
+    ) -> None:
+        self.raw = raw
+        self.parent = parent
+        self.steps = steps
+        self.resource = resource
+        self.dialect = dialect
+        self.dynamic = dynamic
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The steps from the root (from the root of another resource: after its URI)."""
+        steps: list[str | int] = []
+        site: Site | None = self
+        while site is not None:
+            steps[:0] = site.steps
+            site = site.parent
+        return tuple(steps)
+
+    @property
+    def pointer(self) -> str:
+        """The place as a path: `$.properties.name`, `$.items[0]`, `$.properties["a b"]`."""
+        path = self.path
+        base = "$"
+        if path and isinstance(path[0], str) and path[0].startswith("\0"):
+            base, path = f"$({path[0][1:]})", path[1:]
+        return base + "".join(draw_step(step) for step in path)
+
+    def error(
+        self, message: str, fix: str | None = None, *keywords: str, kind: type[ConstrainError] = SchemaError
+    ) -> ConstrainError:
+        """A fault at this place, with the keywords in question (and `type`) as a one-line excerpt."""
+        shown = self.raw
+        if keywords and isinstance(shown, dict):
+            shown = {key: shown[key] for key in ("type", *keywords) if key in shown}
+        return kind(message, place=f"{self.pointer}\n{excerpt(shown)}", fix=fix)
+
+
+def draw_step(step: str | int) -> str:
+    """One step of a path, as text."""
+    if isinstance(step, int):
+        return f"[{step}]"
+    return (
+        f".{step}"
+        if step.replace("$", "").replace("-", "").isidentifier()
+        else f"[{json.dumps(step, ensure_ascii=False)}]"
+    )
+
+
+def excerpt(value: Any, width: int = 100) -> str:
+    """A JSON value on one line, cut after `width` characters."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    text = text.encode("utf-8", "backslashreplace").decode()  # half surrogate pairs
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+class Negation(NamedTuple):
+    """The atom of values that do not fulfil a conjunction."""
+
+    conj: Conj
+
+
+Atom = Site | Negation | Value | None
+
+
+class Document:
+    """The atoms of one schema: made while reading it, extended by complements and constants while computing.
+
+    atoms[serial]: what it is (None for 0, the empty set). formulas[serial]: what it says.
+    residuals: what keywords left to the check of the finished text: (site, keyword, note).
+    must_explore: some keyword needs complements or products: compute everything at once, to find faults early.
+    root: the conjunction of the whole schema; root_site: its place.
+    """
+
+    def __init__(self, dialect: Dialect, options: Options, root_site: Site) -> None:
+        self.options = options
+        self.dialect = dialect
+        self.atoms: list[Atom] = [None]
+        self.formulas: list[Formula | None] = [KnownSet(NOTHING)]
+        self.residuals: list[tuple[Site, str, str]] = []
+        self.must_explore = False
+        self.root_site = root_site
+        self.root = TRUE
+        self._values: dict[Any, int] = {}
+        self._negations: dict[Conj, int] = {}
+
+    def add(self, atom: Atom, formula: Formula | None) -> int:
+        """The serial number of a new atom. formula: None if it will be read later."""
+        self.atoms.append(atom)
+        self.formulas.append(formula)
+        return len(self.atoms) - 1
+
+    def constant(self, value: Any) -> Conj:
+        """The conjunction that only this JSON value fulfils."""
+        key = value_key(value)
+        serial = self._values.get(key)
+        if serial is None:
+            serial = self._values[key] = self.add(Value(value), None)
+            self.formulas[serial] = formula_of_value(value, self.constant)
+        return (serial,)
+
+    def negation(self, conj: Conj) -> Conj:
+        """The conjunction of values that do not fulfil `conj`."""
+        if not conj:
+            return FALSE
+        if conj[0] == 0:
+            return TRUE
+        if len(conj) == 1:
+            atom = self.atoms[conj[0]]
+            if isinstance(atom, Negation):
+                return atom.conj
+        serial = self._negations.get(conj)
+        if serial is None:
+            serial = self._negations[conj] = self.add(Negation(conj), Not(Atoms(conj)))
+        return (serial,)
+
+    def site(self, serial: int) -> Site:
+        """The place of an atom that is a subschema."""
+        site = self.atoms[serial]
+        assert isinstance(site, Site)
+        return site
+
+    def site_of(self, conj: Conj) -> Site:
+        """A place to name for a conjunction: its first subschema, else the root."""
+        for serial in conj:
+            atom = self.atoms[serial]
+            if isinstance(atom, Site):
+                return atom
+            if isinstance(atom, Negation):
+                return self.site_of(atom.conj)
+        return self.root_site
+
+    @property
+    def sites(self) -> list[Site]:
+        """Every subschema that was reached, in the order of discovery."""
+        return [atom for atom in self.atoms if isinstance(atom, Site)]

@@ -1,0 +1,110 @@
+"""Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and the signatures of
+callables.
+
+The schema is pydantic's (`TypeAdapter.json_schema`), the way back too (`TypeAdapter.validate_json`), so that what is
+generated is an instance of what was given. A callable gives the object of its arguments, and back come its keyword
+arguments, validated. pydantic is imported when first needed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from constrain.errors import SchemaError
+
+FIX = (
+    "pass a dict, JSON text, a pydantic model, a dataclass, a TypedDict, an Enum, a Literal, a Union, "
+    "or a function with annotations"
+)
+
+
+def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
+    """The schema of a type, and the function that turns a member text into an instance of it. Raises SchemaError."""
+    try:
+        import pydantic
+    except ImportError:
+        raise SchemaError(
+            f"{given!r} is a Python type, which needs the package pydantic", fix="pip install pydantic"
+        ) from None
+    if given is None or isinstance(given, (int, float, list, tuple, set)):
+        raise SchemaError(f"a schema is not a {type(given).__name__}: {given!r}", fix=FIX)
+    if isinstance(given, pydantic.TypeAdapter):
+        adapter: Any = given
+    elif inspect.isroutine(given):
+        return _arguments(given)
+    else:
+        adapter = _adapter(_modern(given), given)
+    return _schema(adapter, given), adapter.validate_json
+
+
+def _modern(given: Any) -> Any:
+    """An annotation with every TypedDict in it as `typing_extensions` has them, which pydantic asks for before 3.12."""
+    import typing_extensions
+
+    if is_typeddict(given):
+        if isinstance(given, typing_extensions._TypedDictMeta):  # type: ignore[attr-defined]
+            return given
+        hints = get_type_hints(given, include_extras=True)
+        fields = {
+            name: _modern(annotation)
+            if name in given.__required_keys__
+            else typing_extensions.NotRequired[_modern(annotation)]
+            for name, annotation in hints.items()
+        }
+        return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
+    origin, parts = get_origin(given), get_args(given)
+    if origin in (typing_extensions.Required, typing_extensions.NotRequired):
+        return _modern(parts[0])
+    if origin is Annotated:
+        return Annotated[(_modern(parts[0]), *parts[1:])]
+    modern = tuple(map(_modern, parts)) if origin not in (None, Literal, Callable) else parts
+    if modern == parts:
+        return given
+    return Union[modern] if origin in (Union, UnionType) else origin[modern]  # noqa: UP007
+
+
+def _adapter(annotation: Any, given: Any) -> Any:
+    import pydantic
+
+    try:
+        return pydantic.TypeAdapter(annotation)
+    except (pydantic.errors.PydanticUserError, TypeError, NameError) as error:
+        raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
+
+
+def _schema(adapter: Any, given: Any) -> Any:
+    import pydantic
+
+    try:
+        return adapter.json_schema()
+    except (pydantic.errors.PydanticUserError, TypeError, ValueError) as error:
+        raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
+
+
+def _arguments(function: Callable[..., Any]) -> tuple[Any, Callable[[str], Any]]:
+    """The object of a function's arguments, as a model made of its signature."""
+    import pydantic
+
+    fields: dict[str, Any] = {}
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise SchemaError(
+            f"the annotations of {function!r} cannot be read: {error}", fix="annotate with known types"
+        ) from error
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise SchemaError(f"{function!r} takes *{name}, which is no named argument", fix="name every argument")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[name] = (hints.get(name, Any), default)
+    model = pydantic.create_model(function.__name__, __config__=pydantic.ConfigDict(extra="forbid"), **fields)
+    adapter = _adapter(model, function)
+
+    def parse(text: str) -> dict[str, Any]:
+        instance = adapter.validate_json(text)
+        return {name: getattr(instance, name) for name in fields}
+
+    return _schema(adapter, function), parse

@@ -1,0 +1,16 @@
+"""Patterns of a schema, parsed once a text: ECMA-262 syntax, found anywhere in a string (Validation 2020-12, section
+6.3.3).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from constrain.automata.parse.ecma import parse_ecma
+from constrain.automata.syntax import Node
+
+
+@lru_cache(maxsize=8192)
+def pattern_node(pattern: str) -> Node:
+    """The texts in which a pattern is found. Raises RegexError."""
+    return parse_ecma(pattern)

@@ -1,0 +1,208 @@
+"""Reading a schema: from the root to every subschema that it reaches, each checked and parsed once.
+
+The idea: subschemas are found through keywords and references (a broken definition that nothing uses is no fault);
+each is checked and turned into a formula by one pass of `keywords.py`. Subschemas of equal content are one atom
+(`twins.py`); one that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE. Small subschemas
+that nearly every schema has (`{"type": "string"}`) have been parsed before.
+
+The reader is gone when the document is read, with all its tables: what is kept afterwards is small. Who asks for the
+report or for the reason of a fault has the schema read again, and keeps the reader.
+
+Cost: linear in the reachable part, some microseconds a subschema.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from functools import lru_cache
+from typing import Any
+
+from constrain.schema.read.dialect import Dialect
+from constrain.schema.read.document import Document, Options, Site, excerpt
+from constrain.schema.read.duplicates import ANNOTATIONS, Contents
+from constrain.schema.read.dynamic import DynamicReference, DynamicScope, dynamic_target, enter_resource
+from constrain.schema.read.keywords import parse
+from constrain.schema.read.limits import Limits
+from constrain.schema.read.references import Resource, Target
+from constrain.schema.sets.algebra import FALSE, TRUE, Conj
+from constrain.schema.sets.formula import Formula, KnownSet, combined
+
+MAX_COMMON = 2048  # subschemas whose formulas are kept, for each draft
+COMMON = frozenset(
+    {"type", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    | {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+)
+
+
+class SchemaReader:
+    """What reading one schema remembers.
+
+    dynamic: references depend on the way that led to them; if one does and this is False, `DynamicReference` is raised.
+    twins: subschemas that are equal to an earlier one, with its serial number; only noted with `noting`.
+    """
+
+    def __init__(
+        self, raw: Any, dialect: Dialect, options: Options, resource: Resource, limits: Limits, dynamic: bool = False,
+        noting: bool = False,
+    ) -> None:  # fmt: skip
+        self.dynamic = dynamic
+        self.duplicates: list[tuple[Site, int]] = []
+        self._noted: set[int] | None = set() if noting else None
+        self._resource = resource
+        self._known: dict[Hashable, Conj] = {}  # by content, or (content, resource, way) where these are not the root's
+        self._aliases: set[int] = set()
+        self._queue: deque[tuple[int, int]] = deque()  # serial number, number of the content
+        self._contents = Contents(raw)
+        self._common = common_formulas(dialect, options.formats)
+        root = Site(raw, None, (), resource, dialect, self._scope_inside((), resource))
+        self.document = document = Document(dialect, options, root)
+        document.root = self._read(root)
+        while self._queue:
+            serial, content = self._queue.popleft()
+            limits.check()
+            document.formulas[serial] = self._parsed(document.site(serial), content)
+        self._refuse_loops()
+        resource.shared.clear()  # it holds the resource itself
+
+    def _parsed(self, site: Site, content: int) -> Formula:
+        """The formula of a subschema; kept for other schemas if it is common and touches nothing but itself."""
+        document = self.document
+        before = len(document.residuals)
+        formula = parse(self, site)
+        if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
+            parts = self._contents.content(content)
+            if COMMON.issuperset(parts[::2]):
+                if len(self._common) >= MAX_COMMON:
+                    self._common.clear()
+                self._common[parts] = formula
+        return formula
+
+    def _refuse_loops(self) -> None:
+        """No subschema may combine itself with itself without passing through a property or an item (Core 2020-12,
+        section 9.4.1).
+        """
+        formulas = self.document.formulas
+        state: dict[int, int] = {}  # 1: on the present path, 2: done
+        for start, first in enumerate(formulas):
+            stack = [start] if type(first) is not KnownSet and start not in state else []
+            while stack:
+                serial = stack[-1]
+                if state.get(serial):
+                    state[stack.pop()] = 2
+                    continue
+                state[serial] = 1
+                formula = formulas[serial]
+                for inner in combined(formula) if formula is not None else ():
+                    if state.get(inner) == 1:
+                        message = "this schema refers to itself without passing through a property or an item"
+                        raise self.document.site_of((inner,)).error(message, "remove the loop")
+                    if inner not in state:
+                        stack.append(inner)
+
+    def conj(self, raw: Any, parent: Site, steps: tuple[str | int, ...]) -> Conj:
+        """The conjunction of a subschema, reached from `parent` by some steps."""
+        if isinstance(raw, dict):
+            if not raw:
+                return TRUE
+            content = self._contents.number(raw)
+            resource, dynamic, dialect = parent.resource, parent.dynamic, parent.dialect
+            key = content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
+            known = self._known.get(key)
+            if known is not None and self._noted is None:
+                return known
+            if "$ref" not in raw and dialect.id not in raw:
+                return self._atom(Site(raw, parent, steps, resource, dialect, dynamic), content, key)
+        return self._read(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic))
+
+    def _read(self, site: Site) -> Conj:
+        """The conjunction of whatever stands at a place."""
+        raw = site.raw
+        if raw is True or raw is False:
+            return TRUE if raw else FALSE
+        if not isinstance(raw, dict):
+            raise site.error(f"a schema is an object or a boolean, not {excerpt(raw)}", "write a schema here")
+        dialect = site.dialect
+        if dialect.id in raw:
+            self._enter(site)
+        content = self._contents.number(raw)
+        resource, dynamic = site.resource, site.dynamic
+        key = content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
+        if "$ref" not in raw or not (dialect.ref_alone or all(name == "$ref" or name in ANNOTATIONS for name in raw)):
+            return self._atom(site, content, key)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._alias(site)
+        return known
+
+    def _atom(self, site: Site, content: int, key: Hashable) -> Conj:
+        """The conjunction of a subschema that is an atom of its own, or equal to one."""
+        known = self._known.get(key)
+        if known is None:
+            document = self.document
+            common = self._common.get(self._contents.content(content)) if site.dialect is document.dialect else None
+            known = self._known[key] = (document.add(site, common),)
+            if common is None:
+                self._queue.append((known[0], content))
+        elif self._noted is not None and id(site.raw) not in self._noted:
+            self.duplicates.append((site, known[0]))
+        if self._noted is not None:
+            self._noted.add(id(site.raw))
+        return known
+
+    def _enter(self, site: Site) -> None:
+        """A subschema with a name of its own opens a resource."""
+        raw, dialect = site.raw, site.dialect
+        name = raw[dialect.id]
+        if isinstance(name, str) and site.parent is not None and not (dialect.ref_alone and "$ref" in raw):
+            site.resource = site.resource.embedded(raw, name)
+            site.dynamic = self._scope_inside(site.dynamic, site.resource)
+
+    def _alias(self, site: Site) -> Conj:
+        """A subschema that only refers is its target."""
+        if id(site.raw) in self._aliases:
+            raise site.error(
+                "this $ref leads back to itself without passing through a property or an item",
+                "remove the loop",
+                "$ref",
+            )
+        self._aliases.add(id(site.raw))
+        try:
+            return self.refer(site, site.raw["$ref"])
+        finally:
+            self._aliases.discard(id(site.raw))
+
+    def refer(self, site: Site, ref: Any) -> Conj:
+        """The conjunction of the target of a reference."""
+        return self._target(site, site.resource.resolve(site, ref))
+
+    def _target(self, site: Site, found: Target) -> Conj:
+        raw, resource, dialect, steps, local = found
+        target = Site(
+            raw,
+            self.document.root_site if local else None,
+            steps,
+            resource,
+            dialect,
+            self._scope_inside(site.dynamic, resource),
+        )
+        if not isinstance(raw, (dict, bool)):
+            raise site.error(f"$ref leads to {excerpt(raw, 40)}, which is not a schema", "point it at a schema", "$ref")
+        return self._read(target)
+
+    def follow(self, site: Site, keyword: str, ref: Any) -> Conj:
+        """The conjunction of the target of `$ref`, `$dynamicRef` or `$recursiveRef` (see `dynamic.py`)."""
+        if keyword == "$ref":
+            return self.refer(site, ref)
+        if not self.dynamic:
+            raise DynamicReference
+        return self._target(site, dynamic_target(site, ref, keyword))
+
+    def _scope_inside(self, dynamic: DynamicScope, resource: Resource) -> DynamicScope:
+        return enter_resource(dynamic, resource) if self.dynamic else ()
+
+
+@lru_cache(maxsize=16)
+def common_formulas(dialect: Dialect, formats: str) -> dict[Hashable, Formula]:
+    """The formulas of common subschemas that were read so far, by content (`twins.Contents.key`)."""
+    return {}

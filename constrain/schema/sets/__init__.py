@@ -1,0 +1,1 @@
+"""Sets of JSON values: the normal form and its algebra."""

@@ -1,0 +1,233 @@
+"""The normal form: a set of JSON values, one part per JSON type, closed under intersection and union.
+
+The idea: JSON types are disjoint, so a set of values is six independent sets. Numbers, arrays and objects are unions of
+simple *boxes*; strings are one regular language of decoded texts. What stands inside a container is not expanded: it
+is a `Conj`, the conjunction of *atoms* (subschemas known by serial number, `document.py`), so that intersecting two
+objects only merges tuples of integers, recursion needs no unfolding, and there are finitely many conjunctions.
+
+    Conj    (3, 7)   values that fulfil atom 3 and atom 7;  TRUE = () everything;  FALSE = (0,) nothing
+
+Cost: intersecting unions multiplies their boxes; over `MAX_BOXES` a `LimitError` is raised. Emptiness of boxes is not
+decided here (`satisfiable.py`), save what is visible at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+from constrain.automata.syntax import ANY_TEXT, EMPTY, Node, alternate
+from constrain.errors import LimitError
+from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
+from constrain.schema.sets.strings import is_void, matches, meet_strings
+
+Conj = tuple[int, ...]
+TRUE: Conj = ()
+FALSE: Conj = (0,)
+Box = TypeVar("Box", bound=tuple[Any, ...])
+MAX_BOXES = 100_000
+
+
+def both(a: Conj, b: Conj) -> Conj:
+    """The conjunction of two conjunctions."""
+    if not a or a == b:
+        return b
+    if not b:
+        return a
+    if a[0] == 0 or b[0] == 0:
+        return FALSE
+    return tuple(sorted({*a, *b}))
+
+
+class Count(NamedTuple):
+    """Of the items from index `start` on, between `least` and `most` fulfil conj (None: no limit)."""
+
+    start: int
+    conj: Conj
+    least: int = 1
+    most: int | None = None
+
+
+class ArrayBox(NamedTuple):
+    """Arrays: item i fulfils prefix[i], later ones `rest`; between `low` and `high` items.
+
+    counts: how many items fulfil some conjunction. unique: no two items are equal; repeats: some two are. (Remembered
+    values are no context-free matter: exact for items with few values, else watched by `guards`.)
+    """
+
+    prefix: tuple[Conj, ...] = ()
+    rest: Conj = TRUE
+    low: int = 0
+    high: int | None = None
+    counts: tuple[Count, ...] = ()
+    unique: bool = False
+    repeats: bool = False
+
+
+class ObjectBox(NamedTuple):
+    """Objects: a named property fulfils its conj, any other key belongs to exactly one class, which gives its conj.
+
+    named: (name, conj) in declared order; FALSE forbids the name. required: names that must be present.
+    classes: disjoint key languages that together hold every text; named keys are outside all of them.
+    names: what every key fulfils as a string. low, high: number of properties.
+    needs: pairs (key language, conj) — some property with such a key has such a value.
+    """
+
+    named: tuple[tuple[str, Conj], ...] = ()
+    required: tuple[str, ...] = ()
+    classes: tuple[tuple[Node, Conj], ...] = ((ANY_TEXT, TRUE),)
+    names: Conj = TRUE
+    low: int = 0
+    high: int | None = None
+    needs: tuple[tuple[Node, Conj], ...] = ()
+
+
+class NormalForm(NamedTuple):
+    """A set of JSON values: the union of its parts."""
+
+    null: bool
+    booleans: frozenset[bool]
+    numbers: tuple[NumberBox, ...]
+    strings: Node
+    arrays: tuple[ArrayBox, ...]
+    objects: tuple[ObjectBox, ...]
+
+
+ANY_ARRAY, ANY_OBJECT = ArrayBox(), ObjectBox()
+BOTH_BOOLEANS = frozenset((False, True))
+EVERYTHING = NormalForm(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
+NOTHING = NormalForm(False, frozenset(), (), EMPTY, (), ())
+
+
+def intersection(a: NormalForm, b: NormalForm) -> NormalForm:
+    """The values in both sets."""
+    if a is EVERYTHING or a is b:
+        return b
+    if b is EVERYTHING:
+        return a
+    return NormalForm(
+        a.null and b.null,
+        a.booleans & b.booleans,
+        _products(a.numbers, b.numbers, meet_numbers, ANY_NUMBER),
+        meet_strings(a.strings, b.strings),
+        _products(a.arrays, b.arrays, meet_arrays, ANY_ARRAY),
+        _products(a.objects, b.objects, meet_objects, ANY_OBJECT),
+    )
+
+
+def union(sets: Iterable[NormalForm]) -> NormalForm:
+    """The values in any of the sets."""
+    parts = list(sets)
+    if len(parts) == 1:
+        return parts[0]
+    return NormalForm(
+        any(part.null for part in parts),
+        frozenset().union(*(part.booleans for part in parts)),
+        _merged((part.numbers for part in parts), ANY_NUMBER),
+        alternate(*(part.strings for part in parts)),
+        _merged((part.arrays for part in parts), ANY_ARRAY),
+        _merged((part.objects for part in parts), ANY_OBJECT),
+    )
+
+
+def _merged(unions: Iterable[tuple[Box, ...]], whole: Box) -> tuple[Box, ...]:
+    """One tuple of the boxes of all unions, without repetition; `whole` swallows the others."""
+    boxes = dict.fromkeys(box for boxes in unions for box in boxes)
+    return (whole,) if whole in boxes else tuple(boxes)
+
+
+def _products(
+    left: tuple[Box, ...], right: tuple[Box, ...], meet: Callable[[Box, Box], Box | None], whole: Box
+) -> tuple[Box, ...]:
+    """Pairwise intersections of two unions of boxes; `whole` is neutral, `meet` gives None for the empty set."""
+    if left == (whole,) or not right:
+        return right
+    if right == (whole,) or not left:
+        return left
+    if len(left) * len(right) > MAX_BOXES:
+        raise LimitError(
+            f"an intersection of two unions has {len(left)} x {len(right)} alternatives, more than {MAX_BOXES}",
+            fix="write fewer alternatives under allOf, or factor out what they share",
+        )
+    return tuple(dict.fromkeys(box for a in left for b in right if (box := meet(a, b)) is not None))
+
+
+def _least(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else min(a, b)
+
+
+def meet_arrays(a: ArrayBox, b: ArrayBox) -> ArrayBox | None:
+    """Arrays in both boxes."""
+    low, high = max(a.low, b.low), _least(a.high, b.high)
+    if (high is not None and low > high) or (a.unique and b.repeats) or (a.repeats and b.unique):
+        return None
+    length = max(len(a.prefix), len(b.prefix))
+    a_items = a.prefix + (a.rest,) * (length - len(a.prefix))
+    b_items = b.prefix + (b.rest,) * (length - len(b.prefix))
+    prefix = tuple(both(x, y) for x, y in zip(a_items, b_items, strict=True))
+    counts = tuple(dict.fromkeys(a.counts + b.counts))
+    return ArrayBox(prefix, both(a.rest, b.rest), low, high, counts, a.unique or b.unique, a.repeats or b.repeats)
+
+
+def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
+    """Objects in both boxes."""
+    low, high = max(a.low, b.low), _least(a.high, b.high)
+    if high is not None and low > high:
+        return None
+    a_named, b_named = dict(a.named), dict(b.named)
+    required = a.required if not b.required else _joined(a.required, b.required)
+    for name in required:  # PERF: before anything is made; FALSE and anything is FALSE
+        if a_named.get(name) == FALSE or b_named.get(name) == FALSE:
+            return None
+    named = []
+    a_open, b_open = (box.classes[0][1] if len(box.classes) == 1 else None for box in (a, b))
+    for pair in a.named:
+        name, left = pair
+        right = b_named.get(name, b_open)
+        if right is None:
+            right = class_of(b, name)
+        named.append((name, both(left, right)) if right and right != left else pair)
+    for pair in b.named:
+        name, right = pair
+        if name not in a_named:
+            left = class_of(a, name) if a_open is None else a_open
+            named.append((name, both(left, right)) if left and left != right else pair)
+    forbidden = {name for name, conj in named if conj == FALSE}
+    if forbidden and not forbidden.isdisjoint(required):
+        return None
+    classes = meet_classes(a.classes, b.classes)
+    needs = a.needs if not b.needs else _joined(a.needs, b.needs)
+    return ObjectBox(tuple(named), required, classes, both(a.names, b.names), low, high, needs)
+
+
+def _joined(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both, without repetition."""
+    return tuple(dict.fromkeys(a + b)) if a and a != b else b
+
+
+def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], ...]) -> tuple[tuple[Node, Conj], ...]:
+    """The common refinement of two partitions of the keys."""
+    if len(a) == len(b) == 1:
+        return a if a[0][1] == b[0][1] else ((ANY_TEXT, both(a[0][1], b[0][1])),)
+    merged: dict[Conj, list[Node]] = {}
+    for left, left_conj in a:
+        for right, right_conj in b:
+            language = meet_strings(left, right)
+            if not is_void(language):
+                merged.setdefault(both(left_conj, right_conj), []).append(language)
+    return tuple((alternate(*languages), conj) for conj, languages in merged.items())
+
+
+def value_of(box: ObjectBox, name: str) -> Conj:
+    """What the value of a key must fulfil."""
+    for named, conj in box.named:
+        if named == name:
+            return conj
+    return class_of(box, name)
+
+
+def class_of(box: ObjectBox, name: str) -> Conj:
+    """What an unnamed key must fulfil."""
+    if len(box.classes) == 1:
+        return box.classes[0][1]
+    return next((conj for language, conj in box.classes if matches(language, name)), FALSE)

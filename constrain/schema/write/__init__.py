@@ -1,0 +1,1 @@
+"""From normal forms to the rules of a lazy grammar."""

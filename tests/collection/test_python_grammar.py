@@ -1,0 +1,119 @@
+"""grammars/python on syntax that this interpreter may not know, and on the standard library."""
+
+from __future__ import annotations
+
+import ast
+import random
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import constrain
+
+BYTES = constrain.Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256])
+NEWER = [
+    "try:\n    a\nexcept* b as c:\n    d\nexcept *(e, f): g\nelse: h\n",  # 3.11
+    "a[*b]\na[*b, c:d]\ndef f(*args: *Ts): pass\nfor x in *a, b: pass\n",
+    "type A[T] = list[T]\ntype B[T: int, *Ts, **P] = c\ntype = type(type)\ntype[0]: int\n",  # 3.12
+    "def f[T](a: T) -> T: ...\nclass C[T: (int, str)](D[T]): pass\nasync def g[*T](): pass\n",
+    'f"{f"{f"{a}"}"}"\n',
+    "f'{a['b']} {c:{'>'}{d}}'\n",
+    "f'{\n a # a comment\n + b\n}'\n",
+    "f'{'\\n'.join(a)}'\n",
+    "type A[T = int, *Ts = *tuple[int], **P = [int]] = T\nclass C[T = D]: pass\n",  # 3.13
+    "try: a\nexcept b, c: d\nexcept e,: f\n",  # 3.14
+    't"{a} {b!r:>{c}}" T\'\' rt"\\d{e=}"\n',
+]
+NEVER = [
+    "type A[T]\n",
+    "type A[] = b\n",
+    "def f[](): pass\n",
+    "class C[T:]: pass\n",
+    "try: a\nexcept* b: c\nexcept d: e\n",
+    "try: a\nexcept*: b\n",
+    "try: a\nexcept b, c as d: e\n",
+    "f'{a'\n",
+    "f'{a}}'\n",
+    "f'{a\n",
+    "f'{a:{b}'\n",
+    "f'{}'\n",
+    "f'\n{a}'\n",
+    "f'''{a''\n",
+    "match a:\n    case b as c.d: e\n",
+    "match a:\n    case {**b, 'c': d}: e\n",
+    "match a:\n    case f(b=c, d): e\n",
+    "match a:\n    case 1 + 2: e\n",
+    "match a:\nb\n",
+    "match a, *b:\n    pass\n",
+    "case a: b\n",
+    'x = """a"\n',
+    'x = """a" "b"\n',
+    "x = b'''a'\n",
+    "'a' r'''b'",
+]
+
+
+@pytest.fixture(scope="module")
+def python():
+    return constrain.compile(constrain.collection.load("python"), BYTES)
+
+
+def allowed(matcher, text: bytes) -> int:
+    """How many bytes of the text are read, one by one."""
+    return next((i for i in range(len(text)) if not matcher.advance_bytes(text[i : i + 1])), len(text))
+
+
+@pytest.mark.parametrize("text", NEWER)
+def test_newer_syntax(python, text):
+    matcher = python.matcher()
+    assert allowed(matcher, text.encode()) == len(text.encode())
+    assert matcher.is_accepting()
+
+
+@pytest.mark.parametrize("text", NEVER)
+def test_no_version_reads(python, text):
+    matcher = python.matcher()
+    assert not (matcher.advance_bytes(text.encode()) and matcher.is_accepting())
+
+
+def test_files_of_the_standard_library(python):
+    """Each of them, and the beginnings of one at every byte."""
+    root = Path(sysconfig.get_path("stdlib"))
+    paths = random.Random(4).sample(sorted(root.glob("*.py")), 12)
+    for path in paths:
+        text = path.read_bytes()
+        ast.parse(text)
+        matcher = python.matcher()
+        assert allowed(matcher, text) == len(text), path
+        assert matcher.is_accepting(), path
+
+
+def test_names_of_characters(python):
+    matcher = python.matcher()
+    assert matcher.advance_bytes(b'"\\N{SNOWMAN}" f"\\N{EM DASH}{a}"')
+    assert matcher.is_accepting()
+    assert not python.matcher().advance_bytes(b'"\\N{"')
+
+
+def test_soft_keywords_are_names_and_statements(python):
+    """Both readings go on side by side until the text decides."""
+    matcher = python.matcher()
+    assert matcher.advance_bytes(b"match (x)")
+    assert matcher.is_accepting()
+    block = matcher.fork()
+    assert block.advance_bytes(b":\n  case _")
+    assert not block.is_accepting()
+    assert block.advance_bytes(b": pass")
+    assert block.is_accepting()
+    assert matcher.advance_bytes(b".y = 1")
+    assert matcher.is_accepting()
+
+
+def test_words_are_whole(python):
+    for text in (b"x = notx\n", b"from a import b\n", b"x = 1if a else 2\n"):
+        matcher = python.matcher()
+        assert matcher.advance_bytes(text)
+        assert matcher.is_accepting()
+    for text in (b"from a importb", b"for x iny", b"x iny", b"x = a if b elsec", b"class C: defx():"):
+        assert not python.matcher().advance_bytes(text)

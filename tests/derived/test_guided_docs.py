@@ -1,0 +1,28 @@
+"""The examples of docs/howto/guided.md run, in order, and give what their comments say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from constrain.derived.members import is_member
+
+
+def test_the_examples(repository: Path) -> None:
+    text = (repository / "docs" / "howto" / "guided.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    seen = []
+    for block in blocks:
+        exec(block, names)
+        seen.append(dict(names))
+    assert len(blocks) == 8
+    assert is_member(seen[1]["numbers"], "[[1, 2" + seen[1]["g"].text + "7]]")
+    assert len(seen[2]["g"].value) >= 2
+    assert json.loads("[1" + seen[2]["g"].text + "9]") == seen[2]["g"].value
+    assert seen[3]["constraint"].parse('Let me see. <tool>{"city": "Bern"}</tool> It rains.') == [{"city": "Bern"}]
+    assert seen[4]["answer"].parse("Well ... </think>yes") == "yes"
+    assert seen[5]["g"].finish_reason == "length" or seen[5]["g"].stats.stop in (" ", "e")
+    assert seen[6]["g"].finish_reason == "stop"
+    assert is_member(seen[7]["short"], "[[1],[2,3]]") and not is_member(seen[7]["short"], "[1, 2]")
