@@ -63,7 +63,7 @@ def write_masks(A, records, places, rows, counter):
     return add(counter, WRITTEN, 0)
 
 
-@kernel("i(ids)", entry=True)
+@kernel("i(ids)", entry=True, brief=True)
 def written(counter):
     """How many rows are written; what other threads wrote can be read then."""
     return add(counter, WRITTEN, 0)

@@ -83,7 +83,7 @@ class Unexpanded(Exception):
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 
-@kernel("i(arena, i, i, i)", entry=True)
+@kernel("i(arena, i, i, i)", entry=True, brief=True)
 def nonterminal(A, number, right_recursive, is_watched):
     """A new nonterminal without alternatives. number: for its owner (`anatomy`)."""
     r = region(A, KEY + 1)
@@ -104,7 +104,7 @@ def mark_watched(A, suffix):
         A[suffix + HOLDS_WATCHED] = 1
 
 
-@kernel("i(arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, i, i)", entry=True, brief=True)
 def suffix_of(A, H, symbol, following):
     """The SUFFIX of a symbol and what follows it."""
     suffix = intern2(A, H, SUFFIX, symbol, following)

@@ -98,7 +98,7 @@ def reserve(A, n):
     return top
 
 
-@kernel("i(arena, i)", entry=True)
+@kernel("i(arena, i)", entry=True, brief=True)
 def region(A, n):
     """n fresh zero words."""
     top = reserve(A, n)
