@@ -47,6 +47,7 @@ test test-all: $(VENV)/.test $(VENV)/.suite
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+	$(BIN)/python scripts/check_kernels.py
 
 versions: | $(BIN)/python
 	$(PIP) uv

@@ -24,8 +24,8 @@ from numba.core.registry import cpu_target
 
 from constrain.kernels.compiler import linking, pipeline
 
-linking.SMALL = -1  # no kernel is copied into its callers by numba: the optimiser does that
-import constrain.kernels  # noqa: E402  (declares kernels, which asks for SMALL)
+linking.never_copied = True
+import constrain.kernels  # noqa: E402  (declares kernels, which looks at `never_copied`)
 from constrain.kernels.compiler import jit  # noqa: E402
 
 Error = tuple[type[BaseException], tuple[Any, ...]]  # what is raised: a class and its arguments
@@ -50,7 +50,10 @@ def lower() -> Lowered:
     for kernel in jit.declared:
         library, name = _lower(kernel, context)
         module = library._final_module
-        module.get_function(name).name = symbol_of(kernel)
+        function = module.get_function(name)
+        function.name = symbol_of(kernel)
+        if kernel.is_inline:
+            function.add_function_attribute("alwaysinline")
         whole.link_in(module)
         _link_helpers(whole, library, helpers)
     return Lowered(whole, list(jit.declared), context.errors)
@@ -58,8 +61,8 @@ def lower() -> Lowered:
 
 def symbol_of(kernel: jit.Kernel) -> str:
     """The name of a kernel's function. Others call it by its module and name, unless several have that name."""
-    alike = [k for k in jit.declared if linking.name_of(k.dispatcher) == linking.name_of(kernel.dispatcher)]
-    return linking.name_of(kernel.dispatcher) if len(alike) == 1 else kernel.name
+    alike = [k for k in jit.declared if linking.symbol_name(k.dispatcher) == linking.symbol_name(kernel.dispatcher)]
+    return linking.symbol_name(kernel.dispatcher) if len(alike) == 1 else kernel.name
 
 
 def _lower(kernel: jit.Kernel, context: _Context) -> tuple[Any, str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no warning when a test starts a process
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # models of tests are tiny: threads that wait for each other only cost
-if sys.version_info < (3, 11):  # tables of tests are read with tomllib
-    import tomli
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # tables of tests are read with tomllib
+    import tomli as tomllib
 
-    sys.modules.setdefault("tomllib", tomli)
+    sys.modules.setdefault("tomllib", tomllib)
 
 
 # The same examples every time, so that a run says something of the change and not of luck; HYPOTHESIS_PROFILE=explore
@@ -30,6 +34,23 @@ if sys.version_info < (3, 11):  # tables of tests are read with tomllib
 settings.register_profile("repeat", derandomize=True, deadline=None)  # a machine may be busy
 settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+TIERS = tomllib.loads((REPOSITORY / "tests" / "data" / "tiers.toml").read_text(encoding="utf-8"))
+
+
+def move_to_slow(items: Iterable[Any], tiers: dict[str, Any]) -> None:
+    """Mark as slow what the table says: whole tests, and all but every so many-th case of others."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if name in tiers["slow"] or seen[name] % tiers["every"].get(name, 1):
+            item.add_marker(pytest.mark.slow)
+        seen[name] += 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    move_to_slow(items, TIERS)
 
 
 def data_roots() -> list[Path]:

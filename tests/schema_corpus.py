@@ -16,9 +16,8 @@ import pytest
 from conftest import data_path
 
 OURS = Path(__file__).parent / "data" / "schemas.jsonl"
-CORPORA = ["ours", "maskbench"]
 
-corpora = pytest.mark.parametrize("corpus", CORPORA)
+corpora = pytest.mark.parametrize("corpus", ["ours", pytest.param("maskbench", marks=pytest.mark.slow)])
 
 
 class Entry(NamedTuple):

@@ -20,7 +20,7 @@ def missing(name: str) -> str | None:
     try:
         version(name)
     except PackageNotFoundError:
-        return f"the package {name} is not installed\n  fix: pip install -e '.[bench]'"
+        return f"the package {name} is not installed\n  fix: pip install 'constrain-lm[bench]'"
     return None
 
 

@@ -25,8 +25,9 @@ from constrain.automata.syntax import (
     Remainder,
     Repeat,
 )
-from constrain.kernels.lexer import expressions
-from constrain.kernels.records import arena
+from constrain.kernels.lexer import derivatives
+from constrain.kernels.records import arena, view
+from constrain.kernels.records.expressions import EXPRESSION
 
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it
 
@@ -118,13 +119,11 @@ def shortest(node: Node) -> str | None:
 def _successors(store: Store, state: int) -> list[tuple[int, int]]:
     """(least byte, successor) for each class of bytes that keeps the state alive."""
     store.call(_prepare, state)
-    part = int(store.A[state + expressions.PART])
-    first = int(store.A[part + expressions.REPRESENTATIVES])
-    least = store.A[first : first + int(store.A[part + expressions.CLASSES])].tolist()
-    pairs = [(byte, store.run(state, bytes([byte]))) for byte in sorted(least)]
+    least = sorted(view.least_bytes(store.A, state).tolist())
+    pairs = [(byte, store.run(state, bytes([byte]))) for byte in least]
     return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
 
 
 def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
-    expressions.prepare(A, H, S, e, expressions.ROW)
+    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
     return e

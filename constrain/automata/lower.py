@@ -35,8 +35,10 @@ from constrain.automata.syntax import (
     Remainder,
     Repeat,
 )
-from constrain.kernels.lexer import expressions
+from constrain.automata.unicode import intervals
 from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
@@ -70,9 +72,9 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
 def _chars(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Chars)
     e = spell(store, node.ranges)
-    flags = expressions.CHARACTER | (expressions.ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
+    flags = CHARACTER | (ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
     if e != arena.NONE:
-        store.A[e + expressions.FLAGS] |= flags | store.covered_slices(node.ranges)
+        store.A[e + EXPRESSION.FLAGS] |= flags | store.covered_slices(node.ranges)
     return e
 
 
@@ -133,7 +135,7 @@ def _repeat(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Repeat)
     e = store.repeat(_lower(store, node.node, spell), node.low, node.high)
     if node == syntax.ANY_TEXT:
-        store.A[e + expressions.FLAGS] |= expressions.UNIVERSAL
+        store.A[e + EXPRESSION.FLAGS] |= UNIVERSAL
     return e
 
 
@@ -154,7 +156,7 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     if _is_fixed(part):  # one flat chain, whose ends are the states of its reading
         known = store.characters[json]
         return store.concat([quote, *[known.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
-    if type(part) is Literals and store.A[arena.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
+    if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts)
     return store.concat([quote, _lower(store, part, json), quote])
 
@@ -198,7 +200,7 @@ def utf8(store: Store, ranges: Ranges) -> int:
 
 def json(store: Store, ranges: Ranges) -> int:
     """One character of a set in every spelling of a JSON string."""
-    raw = utf8(store, subtract(ranges, MUST_ESCAPE))
+    raw = utf8(store, intervals.subtract(ranges, MUST_ESCAPE))
     short = [s for c, s in SHORT_ESCAPES.items() if _contains(ranges, c)]
     after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
     u = _character(store, "u", utf8)
@@ -348,10 +350,3 @@ def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequenc
 
 def _contains(ranges: Ranges, c: int) -> bool:
     return any(low <= c <= high for low, high in ranges)
-
-
-def subtract(ranges: Ranges, other: Ranges) -> Ranges:
-    out = list(ranges)
-    for low, high in other:
-        out = [piece for a, b in out for piece in ((a, min(b, low - 1)), (max(a, high + 1), b)) if piece[0] <= piece[1]]
-    return tuple(out)

@@ -22,18 +22,21 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
-from constrain.kernels.lexer import expressions, spelling
+from constrain.kernels.lexer import derivatives, expressions, spelling
 from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
-from constrain.kernels.parser import earley, object_rules  # noqa: F401  (all are declared for `load`)
-from constrain.kernels.records import arena
+from constrain.kernels.parser import items, object_rules  # noqa: F401  (all are declared for `load`)
+from constrain.kernels.records import arena, stack, view
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.expressions import ALT, AND, init, is_nullable
+from constrain.kernels.records.stack import STACK
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
 MAX_LOWERED = 4096  # syntax trees that are remembered: records are found again without, and trees cost the collector
 
 
-STOPS = (arena.ArenaFull, arena.HashFull, arena.ScratchFull, earley.Unexpanded, expressions.SearchLimit)
-BOTTOM = 8  # of the scratch stack; S[0] has to be this when a kernel is called
+STOPS = (arena.ArenaFull, arena.HashFull, stack.ScratchFull, items.Unexpanded, derivatives.SearchLimit)
+BOTTOM = STACK.WORDS  # of the scratch stack; its top when a kernel is called
 
 
 class Flush(Exception):
@@ -80,9 +83,9 @@ class Store:
         self.lowered: dict[Hashable, int] = {}
         self.spellings: dict[Hashable, int] = {}  # parts of sets of characters (lower.py)
         self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # by spelling (lower.py)
-        arena.init(self.A, self.H)
+        init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
-        self.A[arena.UNEXPANDED] = arena.region(self.A, earley.MAX_UNEXPANDED)
+        self.A[HEADER.UNEXPANDED] = arena.region(self.A, items.MAX_UNEXPANDED)
 
     def call(self, function: Callable[..., int], *args: Any) -> int:
         """Run a kernel (A, H, S, *args), making room and calling again as often as it asks. The caller holds the lock.
@@ -90,7 +93,7 @@ class Store:
         Raises Flush, LimitError.
         """
         while True:
-            self.S[0] = BOTTOM
+            self.S[STACK.TOP] = BOTTOM
             try:
                 return function(self.A, self.H, self.S, *args)
             except STOPS as stop:
@@ -108,19 +111,19 @@ class Store:
                 larger = np.zeros(self.H.size * 2, np.int32)
                 arena.move_hash(self.A, self.H, larger)
                 self.H = larger
-            case arena.ScratchFull():
+            case stack.ScratchFull():
                 self.S = np.zeros(self.S.size * 2, np.int32)
-            case earley.Unexpanded():
+            case items.Unexpanded():
                 self.expand()
             case _:
-                limit = int(self.A[arena.SEARCH_LIMIT])
+                limit = int(self.A[HEADER.SEARCH_LIMIT])
                 raise LimitError(
                     f"deciding whether an intersection or complement is empty needs more than {limit} states",
                     fix="simplify the pattern, or lower its counted repetitions",
                 ) from None
 
     def _grow(self) -> None:
-        need = int(self.A[arena.TOP]) + int(self.A[arena.NEED])
+        need = int(self.A[HEADER.TOP]) + int(self.A[HEADER.NEED])
         words = min(max(self.A.size * 2, need + need // 4), MAX_WORDS)
         if words > self.budget_words and not self.may_exceed:
             words = self.budget_words
@@ -129,20 +132,19 @@ class Store:
                 raise Flush
             raise LimitError(f"the automaton needs more than {MAX_WORDS * 4 >> 30} GiB")
         larger = pages(words)
-        top = int(self.A[arena.TOP])
+        top = int(self.A[HEADER.TOP])
         larger[:top] = self.A[:top]
         self.A = larger
 
     def expand(self) -> None:
-        """Give the nonterminals in A[UNEXPANDED] their alternatives; the engine overrides this."""
+        """Give the nonterminals that wait for them their alternatives; the engine overrides this."""
         raise NotImplementedError
 
     def pending(self) -> list[int]:
         """The nonterminals that wait for `expand`; clears the list."""
-        n = int(self.A[arena.N_UNEXPANDED])
-        self.A[arena.N_UNEXPANDED] = 0
-        start = int(self.A[arena.UNEXPANDED])
-        return sorted(set(self.A[start : start + n].tolist()))
+        waiting = sorted(set(view.unexpanded(self.A).tolist()))
+        self.A[HEADER.N_UNEXPANDED] = 0
+        return waiting
 
     def covered_slices(self, ranges: Ranges) -> int:
         """The FLAGS that say which slices of a vocabulary are made of characters of these ranges only."""
@@ -151,13 +153,14 @@ class Store:
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def _with_stack(self, words: list[int] | Int32, function: Callable[..., int], *args: Any) -> int:
-        """Call a kernel that takes its operands from the scratch stack, S[8 : 8 + len(words)]."""
+        """Call a kernel that takes its operands from the scratch stack, from BOTTOM on."""
 
         def place(A: Int32, H: Int32, S: Int32, *rest: Any) -> int:
-            if 8 + len(words) > S.size - (S.size >> 2):
-                raise arena.ScratchFull
-            S[8 : 8 + len(words)] = words
-            S[0] = 8 + len(words)
+            end = BOTTOM + len(words)
+            if end > stack.stack_end(S):
+                raise stack.ScratchFull
+            S[BOTTOM:end] = words
+            S[STACK.TOP] = end
             return function(A, H, S, *rest)
 
         return self.call(place, *args)
@@ -170,17 +173,16 @@ class Store:
         return self.call(_concat, np.array(parts, np.int32))
 
     def union(self, parts: list[int]) -> int:
-        return self._with_stack(self._flat(parts, arena.ALT), expressions.alt, 8)
+        return self._with_stack(self._flat(parts, ALT.KIND), expressions.alt, BOTTOM)
 
     def intersection(self, parts: list[int]) -> int:
-        return self._with_stack(self._flat(parts, arena.AND), expressions.both, 8)
+        return self._with_stack(self._flat(parts, AND.KIND), expressions.both, BOTTOM)
 
     def _flat(self, parts: list[int], what: int) -> list[int]:
         flat: list[int] = []
         for e in parts:
-            if self.A[e] & arena.KIND_MASK == what:
-                start = e + arena.KEY
-                flat += self.A[start : start + (int(self.A[e]) >> arena.KIND_BITS)].tolist()
+            if arena.kind(self.A, e) == what:
+                flat += view.key_words(self.A, e).tolist()
             else:
                 flat.append(e)
         return flat
@@ -194,12 +196,12 @@ class Store:
     def trie(self, characters: list[int], starts: list[int]) -> int:
         """The union of distinct literals, sorted; literal i is the run characters[starts[i] : starts[i + 1]] of
         expressions."""
-        table = 8 + len(characters)
-        words = characters + [8 + start for start in starts]
+        table = BOTTOM + len(characters)
+        words = characters + [BOTTOM + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
     def strings(self, texts: Sequence[str]) -> int:
-        """The JSON strings of ASCII texts, at least two, distinct and sorted. A[SPELLED] is there."""
+        """The JSON strings of ASCII texts, at least two, distinct and sorted, once the header has SPELLED."""
         return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts)))
 
     def region(self, words: Sequence[int] | Int32) -> int:
@@ -214,14 +216,14 @@ class Store:
 
     def prune(self, e: int) -> int:
         """The same language with every empty part removed; arena.NONE if it is empty. Raises LimitError."""
-        return self.call(expressions.prune, e, 1)
+        return self.call(derivatives.prune, e, 1)
 
     def run(self, e: int, text: bytes) -> int:
         """The state after a text; arena.NONE when no member begins so. e must be pruned."""
-        return self.call(expressions.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
+        return self.call(derivatives.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
 
     def is_nullable(self, e: int) -> bool:
-        return bool(self.A[e + expressions.FLAGS] & expressions.NULLABLE)
+        return bool(is_nullable(self.A, e))
 
 
 def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
@@ -233,7 +235,7 @@ def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
 
 
 def packed(words: list[int], text: str) -> Int32:
-    """Words and then the characters of a text, as kernels/lexer/spelling.py reads them."""
+    """Words and then the characters of a text, as messages to kernels have them."""
     found = array("i", words)
     found.frombytes(text.encode("utf-32-le"))
     return np.frombuffer(found, np.int32)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import TokenAutomaton
-from constrain.kernels.parser import configurations
+from constrain.kernels.parser import advance
 from constrain.kernels.records import arena
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
@@ -123,8 +123,8 @@ class TrieLevelWalk:
     def _learn(self, number: int, byte: int) -> None:
         """Find out where a byte leads, and with it those that lead there too."""
         automaton, configuration = self.automaton, self.configurations[number]
-        after = automaton.call(configurations.advance_bytes, configuration, BYTES[byte])
-        after = self._number(after & (configurations.WATCH - 1))
+        after = automaton.call(advance.advance_bytes, configuration, BYTES[byte])
+        after = self._number(after & (advance.WATCH - 1))
         self._table[number, anatomy.alike(automaton, configuration, byte)] = after
 
     def _number(self, configuration: int) -> int:

@@ -33,9 +33,11 @@ from constrain.cfg.transform.walk import Alternatives, nearest
 from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.errors import LimitError
-from constrain.kernels.lexer import expressions
+from constrain.kernels.lexer import derivatives
 from constrain.kernels.parser import configurations
-from constrain.kernels.records import arena
+from constrain.kernels.records import arena, view
+from constrain.kernels.records.expressions import EXPRESSION
+from constrain.kernels.records.grammars import TERMINAL, terminal_excluded, terminal_expression
 
 ENOUGH = 5_000
 LIMIT = 50_000  # nonterminals
@@ -166,14 +168,14 @@ class Shortest:
         """(record, tag) of the terminals that a lexeme may be that begins in a parser state."""
         if parser not in self._terminals:
             A = self.automaton.A
-            found = [each for each in self.waiters.symbols(parser) if A[each] & arena.KIND_MASK == arena.TERMINAL]
-            self._terminals[parser] = [(each, int(A[each + arena.KEY])) for each in found]
+            found = [each for each in self.waiters.symbols(parser) if arena.kind(A, each) == TERMINAL.KIND]
+            self._terminals[parser] = [(each, terminal_expression(A, each)) for each in found]
         return self._terminals[parser]
 
     def alive(self, lexer: int) -> frozenset[int]:
         """The tags of the terminals that a lexeme in this state of the lexer may still be."""
         if lexer not in self._alive:
-            self._alive[lexer] = _tags(self.automaton, lexer, ended=False)
+            self._alive[lexer] = view.terminals_within(self.automaton.A, lexer)
         return self._alive[lexer]
 
     def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
@@ -237,7 +239,7 @@ class _Ways:
             after = None if end is None else self._behind(parser, terminal)
             best = _least(best, end + after if end is not None and after is not None else None)
         for blank in anatomy.ignored(automaton, parser):
-            end = self._end(lexer, blank) if int(automaton.A[blank + arena.KEY]) in alive else None
+            end = self._end(lexer, blank) if terminal_expression(automaton.A, blank) in alive else None
             after = b"" if anatomy.is_final(automaton, parser) else self._between(parser)
             best = _least(best, end + after if end is not None and after is not None else None)
         self._left[parser, lexer] = best
@@ -285,11 +287,10 @@ class _Ways:
 
     def _search_end(self, lexer: int, terminal: int) -> Text:
         A = self.owner.automaton.A
-        tag, excluded = int(A[terminal + arena.KEY]), int(A[terminal + arena.KEY + 1])
+        tag, excluded = terminal_expression(A, terminal), terminal_excluded(A, terminal)
         others: frozenset[int] = frozenset()
         if excluded:
-            size = int(A[excluded]) >> arena.KIND_BITS
-            others = frozenset(A[excluded + arena.KEY : excluded + arena.KEY + size].tolist())
+            others = frozenset(view.key_words(A, excluded).tolist())
         for text, tags in self.owner.ends(lexer):
             if tag in tags and not tags & others:
                 return text + self.glue
@@ -374,7 +375,7 @@ class _Search:
                         seen.add(successor)
                         longer = text + bytes([byte])
                         following.append((longer, successor))
-                        tags = _tags(self.automaton, successor)
+                        tags = view.terminals_within(self.automaton.A, successor, ended=True)
                         if tags and tags not in seen_ends:
                             seen_ends.add(tags)
                             yield longer, tags
@@ -384,32 +385,11 @@ class _Search:
         """(least byte, state) for every class of bytes that goes on, by byte."""
         automaton = self.automaton
         automaton.call(_prepare, state)
-        part = int(automaton.A[state + expressions.PART])
-        first = int(automaton.A[part + expressions.REPRESENTATIVES])
-        least = automaton.A[first : first + int(automaton.A[part + expressions.CLASSES])].tolist()
-        pairs = [(byte, automaton.call(expressions.run, np.array([byte], np.int32), state)) for byte in sorted(least)]
+        least = sorted(view.least_bytes(automaton.A, state).tolist())
+        pairs = [(byte, automaton.call(derivatives.run, np.array([byte], np.int32), state)) for byte in least]
         return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
 
 
-def _tags(automaton: TokenAutomaton, expression: int, ended: bool = True) -> frozenset[int]:
-    """The terminals (their expressions) that a lexeme ends as in a state of the lexer, see expressions.push_tags;
-    ended=False: also those that it may be later."""
-    A = automaton.A
-    found, stack = set(), [expression]
-    while stack:
-        e = stack.pop()
-        if ended and not A[e + expressions.FLAGS] & expressions.NULLABLE:
-            continue
-        kind = A[e] & arena.KIND_MASK
-        if kind == arena.TAG:
-            found.add(int(A[e + arena.KEY]))
-        elif kind == arena.CAT:
-            stack.append(int(A[e + arena.KEY + 1]))
-        elif kind == arena.ALT:
-            stack += A[e + arena.KEY : e + arena.KEY + (int(A[e]) >> arena.KIND_BITS)].tolist()
-    return frozenset(found)
-
-
 def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
-    expressions.prepare(A, H, S, e, expressions.ROW)
+    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
     return e

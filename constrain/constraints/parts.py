@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from constrain.automata import syntax
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.cfg.rules import Nonterminal, Terminal
-from constrain.cfg.transform.regular import spaced_out
+from constrain.cfg.transform.regular import inline_ignored
 from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.guards.prefixed import Prefixed
 
@@ -59,7 +59,7 @@ def start_of(constraint: Constraint) -> Nonterminal:
             "the longest lexeme would be sought among the parts of both",
             fix="use lexer='dynamic', or write both as one grammar",
         )
-    start = spaced_out(grammar).start
+    start = inline_ignored(grammar).start
     check = constraint.check if (constraint.residual or constraint.guarded) and not constraint.composite else None
     return Nonterminal(start.name, lambda: [[start]], key=("part", start, constraint if check else None), check=check)
 

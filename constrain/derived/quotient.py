@@ -32,14 +32,15 @@ from constrain.automata import quotient
 from constrain.automata.decide import is_empty
 from constrain.automata.syntax import Node, alternate, complement, intersect
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.cfg.transform.backwards import Backwards
-from constrain.cfg.transform.regular import spaced_out
+from constrain.cfg.transform.regular import inline_ignored
+from constrain.cfg.transform.reversal import ReversedGrammar
 from constrain.derived.members import byte_automaton
 from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules
 from constrain.engine.inspect import Item
 from constrain.errors import GrammarError, UnsatisfiableError, span
 from constrain.kernels.records import arena
+from constrain.kernels.records.parser_states import parser_lexer
 
 Follow = tuple[int, int]  # (rule, the parser state where it was begun)
 Tail = tuple[tuple[Symbol, ...], Follow | None]  # symbols to come, then what follows; None: the end of the text
@@ -83,12 +84,12 @@ def _plain(grammar: Grammar) -> Grammar:
             "a grammar with a layout of lines and columns cannot be cut: its rules depend on the text before",
             fix="constrain the whole text, or use a grammar without a layout for the piece",
         )
-    return spaced_out(Grammar(grammar.start, grammar.ignore))
+    return inline_ignored(Grammar(grammar.start, grammar.ignore))
 
 
 @lru_cache(maxsize=16)
-def _backwards(grammar: Grammar) -> Backwards:
-    return Backwards(grammar)
+def _backwards(grammar: Grammar) -> ReversedGrammar:
+    return ReversedGrammar(grammar)
 
 
 @dataclass
@@ -144,7 +145,7 @@ class _Reading:
     def _begun(self, parser: int, lexer: int) -> str:
         """What was read of a lexeme in progress that began in this parser state; of several, any that the lexer does
         not tell apart."""
-        begin = int(self.automaton.A[parser + anatomy.LEXER])
+        begin = parser_lexer(self.automaton.A, parser)
         for i in range(len(self.text) - 1, -1, -1):
             if any(each.parser == parser and each.fresh for each in anatomy.lexemes(self.automaton, self.states[i])):
                 if self.automaton.run(begin, self.text[i:].encode()) == lexer:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Node, complement, concat, intersect, literal, literals
 from constrain.cfg.ebnf import counted
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.cfg.transform.regular import spaced_out
+from constrain.cfg.transform.regular import inline_ignored
 from constrain.constraints.base import Constraint
 from constrain.constraints.regular import Regular
 from constrain.constraints.report import Entry
@@ -160,7 +160,7 @@ def triggered(
     Raises ConstrainError for a start that is empty or holds another one, GrammarError for an inner grammar with
     lexer="greedy".
 
-    >>> from constrain.constraints.base import regex
+    >>> from constrain.constraints.regular import regex
     >>> triggered("<n>", regex("[0-9]+"), "</n>").parse("one <n>1</n>, two <n>22</n>.")
     ['1', '22']
     """
@@ -186,7 +186,7 @@ def triggered(
 def after(trigger: str, constraint: Constraint) -> Constraint:
     """Any text up to the first `trigger`, and then a text of the constraint: an answer after thoughts.
 
-    >>> from constrain.constraints.base import choices
+    >>> from constrain.constraints.regular import choices
     >>> after("</think>", choices(["yes", "no"])).parse("<think>well...</think>yes")
     'yes'
     """
@@ -237,7 +237,7 @@ def start_of(constraint: Constraint) -> Symbol:
             "the longest lexeme would be sought in the free text too",
             fix="use lexer='dynamic'",
         )
-    return spaced_out(grammar).start
+    return inline_ignored(grammar).start
 
 
 def _copies(one: Nonterminal, least: int, most: int | None) -> list[Symbol]:

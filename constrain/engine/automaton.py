@@ -21,17 +21,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata.lower import lower, spelled
-from constrain.automata.store import MAX_WORDS, Flush, Int32, Store
+from constrain.automata.store import BOTTOM, MAX_WORDS, Flush, Int32, Store
 from constrain.automata.syntax import Ranges
-from constrain.cfg.rules import Grammar, Nonterminal, Punctuation, Symbol, Terminal
+from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
+from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.constraints.base import Constraint
 from constrain.engine.arena_image import arena_image, whole_class
-from constrain.engine.chains import make_places
+from constrain.engine.bulk_rules import make_bulk_rules
 from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
-from constrain.kernels.lexer import expressions
-from constrain.kernels.parser import configurations, earley, object_rules
+from constrain.kernels.parser import advance, configurations
+from constrain.kernels.parser import rules as rules_of
 from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.configurations import CONFIG, config_pair, pair_parser
+from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
+from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
+from constrain.kernels.records.messages import nonterminal_at
+from constrain.kernels.records.parser_states import PARSER
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
@@ -74,8 +81,8 @@ class TokenAutomaton(Store):
         slots = 1 << (budget // 4 // 16).bit_length() - 1
         super().__init__(words=budget // 4, slots=slots, budget=budget, at_once=min(budget // 4, size + size // 2))
         # PERF: without a look at the types of its arguments, which are always the same: 0.1 µs a token
-        self.step = _compiled(configurations.advance)
-        self.known_step = _compiled(configurations.known_step)
+        self.step = _compiled(advance.advance)
+        self.known_step = _compiled(advance.known_step)
 
     def reset(self) -> None:
         super().reset()
@@ -85,7 +92,7 @@ class TokenAutomaton(Store):
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
         self._names: list[str] = []  # of nonterminals, by the number in their records
         self._owners: list[weakref.ref[CompiledRules]] = []  # likewise
-        self.punctuation: dict[Punctuation, list[int]] = {}  # words, as those of chains begin (chains.py)
+        self.punctuation: dict[ObjectPunctuation, list[int]] = {}  # its words in messages (bulk_rules.py)
         self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
         self.shared = CompiledRules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
@@ -98,16 +105,16 @@ class TokenAutomaton(Store):
             self.A[word] = base + offset
         for word in self._layout.pointers:
             self.A[base + word] += base
-        self.A[arena.N_NODES], self.A[arena.DEPTH] = self._layout.nodes, self._layout.depth
-        self.A[arena.N_TOKENS], self.A[arena.N_EOS] = self.size, len(self.eos_ids)
-        self.A[arena.N_SLICES] = len(self._slices)
-        self.A[arena.SPELLED] = self.region(spelled(self))
+        self.A[HEADER.N_NODES], self.A[HEADER.DEPTH] = self._layout.nodes, self._layout.depth
+        self.A[HEADER.N_TOKENS], self.A[HEADER.N_EOS] = self.size, len(self.eos_ids)
+        self.A[HEADER.N_SLICES] = len(self._slices)
+        self.A[HEADER.SPELLED] = self.region(spelled(self))
 
     def covered_slices(self, ranges: Ranges) -> int:
         flags = 0
         for j, characters in enumerate(self._slices):
             if all(any(a <= low and high <= b for a, b in ranges) for low, high in characters):
-                flags |= 1 << (expressions.FIRST_SLICE + j)
+                flags |= 1 << (FIRST_SLICE + j)
         return flags
 
     def flush(self) -> None:
@@ -182,8 +189,8 @@ class TokenAutomaton(Store):
         suffix = self.call(_suffix_of, start, 0)
         first = self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
         if rules.grammar.watched:  # and with the parser state that the whole text begins in, all that come after it
-            self.A[first + configurations.WATCHING] = 2
-            self.A[(self.A[first + arena.KEY + 1] >> 1) + earley.WATCHED] = 2
+            self.A[first + CONFIG.WATCHED] = 2
+            self.A[pair_parser(self.A, config_pair(first, 0)) + PARSER.WATCHED] = 2
         return first
 
     def _grammar(self, grammar: Grammar) -> int:
@@ -191,11 +198,11 @@ class TokenAutomaton(Store):
         key = (grammar.ignore, grammar.lexer, grammar.closing)
         known = self._settings.get(key)
         if known is None:
-            known = self.call(_intern1, arena.GRAMMAR, len(self._settings))
+            known = self.call(_intern1, GRAMMAR.KIND, len(self._settings))
             ignored = [self._terminal(t) for t in grammar.ignore]
-            self.A[known + earley.IGNORED] = self._list([t for t in ignored if t])
-            self.A[known + earley.GREEDY] = grammar.lexer == "greedy"
-            self.A[known + earley.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
+            self.A[known + GRAMMAR.IGNORED] = self._list([t for t in ignored if t])
+            self.A[known + GRAMMAR.GREEDY] = grammar.lexer == "greedy"
+            self.A[known + GRAMMAR.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
             self._settings[key] = known
         return known
 
@@ -241,15 +248,15 @@ class TokenAutomaton(Store):
         excluded = 0
         if terminal.excluding:
             excluded = self._with_stack(
-                sorted({lower(self, t.node) for t in terminal.excluding}), _intern_list, arena.TAGSET, 8
+                sorted({lower(self, t.node) for t in terminal.excluding}), _intern_list, TAGSET.KIND, BOTTOM
             )
         if not -MAX_RANK < terminal.priority < MAX_RANK:
             raise LimitError(f"terminal {terminal.name}: the priority {terminal.priority} is not within ±{MAX_RANK}")
         after = 0
-        if terminal.after is not None:
-            after = self._grammar(Grammar(_WHOLE, terminal.after, "greedy"))
+        if terminal.ignored_after is not None:
+            after = self._grammar(Grammar(_WHOLE, terminal.ignored_after, "greedy"))
         rank = 2 * terminal.priority + terminal.literal
-        return self.call(_intern4, arena.TERMINAL, expression, excluded, rank, after)
+        return self.call(_intern4, TERMINAL.KIND, expression, excluded, rank, after)
 
     def nonterminal(self, nonterminal: Nonterminal, rules: CompiledRules) -> int:
         """The record of a nonterminal."""
@@ -257,8 +264,8 @@ class TokenAutomaton(Store):
             rules = self.shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
         known = rules.records.get(identity)
-        if known is None and nonterminal.chained:
-            known = rules.place(nonterminal)
+        if known is None and isinstance(nonterminal, BulkNonterminal):
+            known = rules.bulk_record(nonterminal)
         if known is None:
             known = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
             rules.records[identity] = known
@@ -297,16 +304,16 @@ class TokenAutomaton(Store):
     def _expand(self, record: int, beyond: list[int], tails: list[int]) -> list[int]:
         """Give a nonterminal its alternatives. Gives those without that it begins with; adds to `beyond` those that its
         first lexemes lead to, to `tails` those that its alternatives end with."""
-        rules = self._owners[self.A[record + arena.KEY]]()
+        rules = self._owners[self.A[record + NONTERMINAL.NUMBER]]()
         if rules is None:  # nobody can follow it any more; what is there begins again
             raise Flush
         nonterminal = rules.waiting.get(record)
         if nonterminal is None:
             return []
-        if nonterminal.chained:
-            chain = nonterminal.chain()
-            if chain is not None:
-                begins = make_places(self, record, chain, rules)
+        if isinstance(nonterminal, BulkNonterminal):
+            bulk = nonterminal.bulk_rules()
+            if bulk is not None:
+                begins = make_bulk_rules(self, record, bulk, rules)
                 del rules.waiting[record]
                 return begins
         words: list[int] = []
@@ -357,11 +364,11 @@ class CompiledRules:
     """A grammar with the records of its nonterminals, as far as a text has reached them.
 
     records: by key, or by themselves where they have none. waiting: those whose alternatives were not asked for yet.
-    chains: the first record of each chain, by key. All go with the grammar, so that what nobody compiles any more is
-    freed; the arena keeps its records till the next flush.
+    bulk: the first record of all bulk rules, by their key. All go with the grammar, so that what nobody compiles any
+    more is freed; the arena keeps its records till the next flush.
     """
 
-    __slots__ = ("__weakref__", "chains", "epoch", "grammar", "records", "reference", "waiting")
+    __slots__ = ("__weakref__", "bulk", "epoch", "grammar", "records", "reference", "waiting")
 
     def __init__(self, grammar: Grammar, epoch: int) -> None:
         self.grammar = grammar
@@ -369,18 +376,18 @@ class CompiledRules:
         self.epoch = epoch
         self.records: dict[Hashable, int] = {}
         self.waiting: dict[int, Nonterminal] = {}
-        self.chains: dict[Hashable, int] = {}
+        self.bulk: dict[Hashable, int] = {}
 
-    def place(self, nonterminal: Nonterminal) -> int | None:
-        """The record of a nonterminal that was made as a place of a chain, if it was."""
-        place = nonterminal.place
-        first = self.chains.get(place[0]) if place else None
-        return first + place[1] * object_rules.PLACE if first and place else None
+    def bulk_record(self, nonterminal: BulkNonterminal) -> int | None:
+        """The record of a nonterminal that was made in bulk; None if it was not."""
+        position = nonterminal.bulk_position
+        first = self.bulk.get(position[0]) if position else None
+        return nonterminal_at(first, position[1]) if first and position else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they are those of another epoch."""
         if self.epoch != epoch:
-            self.records, self.waiting, self.chains, self.epoch = {}, {}, {}, epoch
+            self.records, self.waiting, self.bulk, self.epoch = {}, {}, {}, epoch
 
 
 _WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol
@@ -407,12 +414,12 @@ def _intern4(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int, c: int, d:
 
 
 def _new_nonterminal(A: Int32, H: Int32, S: Int32, number: int, right_recursive: bool, watched: bool) -> int:
-    return earley.nonterminal(A, number, right_recursive, watched)
+    return rules_of.nonterminal(A, number, right_recursive, watched)
 
 
 def _suffix_of(A: Int32, H: Int32, S: Int32, symbol: int, following: int) -> int:
-    return earley.suffix_of(A, H, symbol, following)
+    return rules_of.suffix_of(A, H, symbol, following)
 
 
 def _set_alternatives(A: Int32, H: Int32, S: Int32, symbol: int, words: Int32) -> int:
-    return earley.set_alternatives(A, H, symbol, words)
+    return rules_of.set_alternatives(A, H, symbol, words)

@@ -20,7 +20,8 @@ from constrain.engine import inspect as anatomy
 from constrain.engine.automaton import CompiledRules, TokenAutomaton
 from constrain.engine.inspect import Item
 from constrain.engine.matcher import Matcher
-from constrain.kernels.records import arena
+from constrain.kernels.records import view
+from constrain.kernels.records.grammars import terminal_expression
 
 DEEPEST = 3  # groups within groups that are written out
 
@@ -60,9 +61,9 @@ class _Look:
         rules: dict[str, None] = {}
         around: dict[str, None] = {}
         for lexeme in anatomy.lexemes(self.automaton, configuration):
-            live = tags_within(self.automaton, lexeme.lexer)
+            live = view.terminals_within(self.automaton.A, lexeme.lexer)
             for item in anatomy.scanning(self.automaton, lexeme.parser):
-                if int(self.automaton.A[item.rest[0] + arena.KEY]) in live:
+                if terminal_expression(self.automaton.A, item.rest[0]) in live:
                     (begin if lexeme.fresh else go_on)[shown(self.names[item.rest[0]])] = None
                     if not lexeme.fresh:
                         rules[self.dotted(item)] = None
@@ -110,22 +111,6 @@ class _Look:
                 break
             item = min(waiting, key=lambda each: each.origin)
         return found
-
-
-def tags_within(automaton: TokenAutomaton, expression: int) -> set[int]:
-    """The terminals (their expressions) that a lexeme may still end as, in a state of the lexer."""
-    A = automaton.A
-    found, stack = set(), [expression]
-    while stack:
-        e = stack.pop()
-        kind = A[e] & arena.KIND_MASK
-        if kind == arena.TAG:
-            found.add(int(A[e + arena.KEY]))
-        elif kind == arena.CAT:
-            stack.append(int(A[e + arena.KEY + 1]))
-        elif kind == arena.ALT:
-            stack += A[e + arena.KEY : e + arena.KEY + (int(A[e]) >> arena.KIND_BITS)].tolist()
-    return found
 
 
 # --- symbols as a person wrote them -----------------------------------------------------------------------------------

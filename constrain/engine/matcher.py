@@ -20,14 +20,15 @@ from constrain.automata.store import BOTTOM, STOPS
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
 from constrain.kernels.masks.fill import fill_mask, known_mask
-from constrain.kernels.parser import configurations
+from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
+from constrain.kernels.records.configurations import is_watched
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
     from constrain.engine.compiled import CompiledConstraint
 
-WATCH = configurations.WATCH
+WATCH = advance.WATCH
 _STATE = WATCH - 1
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` give at most
 Row = NDArray[np.uint32]
@@ -82,7 +83,7 @@ class Matcher:
                             state = automaton.step(automaton.A, automaton.H, automaton.S, self._states[-1], token)
                         except STOPS as stop:
                             automaton.satisfy(stop)
-            state = state or self._ask(configurations.advance, token)
+            state = state or self._ask(advance.advance, token)
             if state >= WATCH:
                 if not self._is_clear(token, keep=True):
                     return False
@@ -99,7 +100,7 @@ class Matcher:
             raise ConstrainError(f"advance_bytes() takes bytes, not {type(text).__name__}", fix="text.encode()")
         if self._finished:
             return False
-        state = self._ask(configurations.advance_bytes, _words(text))
+        state = self._ask(advance.advance_bytes, _words(text))
         if state == arena.NONE or (state >= WATCH and not self._is_clear(bytes(text), keep=True)):
             return False
         self._states.append(state & _STATE)
@@ -187,7 +188,7 @@ class Matcher:
             here = self._states[-1]
             words = find(here)
             row[: len(words)] = words
-            found = fill.IS_WATCHED if automaton.A[here + configurations.WATCHING] == 2 else 0
+            found = fill.IS_WATCHED if is_watched(automaton.A, here) else 0
             return found + (fill.IS_ACCEPTING if automaton.call(configurations.accepts, here) else 0)
 
         found = automaton.attempt(operation)
@@ -225,7 +226,7 @@ class Matcher:
             return False
         if token in self._automaton.eos_ids:
             return self.is_accepting()
-        state = self._ask(configurations.advance, token)
+        state = self._ask(advance.advance, token)
         return state != arena.NONE and (state < WATCH or self._is_clear(token))
 
     def is_accepting(self) -> bool:
@@ -258,7 +259,7 @@ class Matcher:
         forced = bytearray()
         fork = self.fork()
         while len(forced) < MAX_FORCED:
-            byte = fork._ask(configurations.forced_byte)
+            byte = fork._ask(advance.forced_byte)
             if byte < 0:
                 break
             if not fork.advance_bytes(bytes([byte])):
@@ -276,7 +277,7 @@ class Matcher:
         def operation() -> int:
             self._follow()
             c = self._states[-1]
-            if self.compiled.guard is not None and automaton.A[c + configurations.WATCHING] == 2:
+            if self.compiled.guard is not None and is_watched(automaton.A, c):
                 return self._epoch << 32 | automaton.watched_state(c, self._guard_state())
             return self._epoch << 32 | c
 
@@ -382,11 +383,11 @@ class Matcher:
         states = [self.compiled.start()]
         for step in self._steps:
             if isinstance(step, bytes):
-                states.append(automaton.call(configurations.advance_bytes, states[-1], _words(step)) & _STATE)
+                states.append(automaton.call(advance.advance_bytes, states[-1], _words(step)) & _STATE)
             elif step in automaton.eos_ids:
                 states.append(states[-1])
             else:
-                states.append(automaton.call(configurations.advance, states[-1], step) & _STATE)
+                states.append(automaton.call(advance.advance, states[-1], step) & _STATE)
         self._states = states
         self._epoch = automaton.epoch
 

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from constrain.engine.matcher import Matcher
-from constrain.kernels.records import arena
+from constrain.kernels.records import view
+from constrain.kernels.records.grammars import NONTERMINAL
 
 Result = TypeVar("Result")
 
@@ -39,23 +40,20 @@ def open_rules(matcher: Matcher) -> frozenset[str]:
         seen = set(pending)
         while pending:
             state = pending.pop()
-            stop = state + arena.KEY + (int(automaton.A[state]) >> arena.KIND_BITS)
-            items = automaton.A[state + arena.KEY + 2 : stop].tolist()
-            found.update(items[0::3])
-            fresh = {origin for origin in items[2::3] if origin} - seen
+            items = view.items(automaton.A, state).tolist()
+            found.update(lhs for lhs, _, _ in items)
+            fresh = {origin for _, _, origin in items if origin} - seen
             seen |= fresh
             pending.extend(fresh)
-        return frozenset(automaton._names[int(automaton.A[lhs + arena.KEY])] for lhs in found)
+        return frozenset(automaton._names[int(automaton.A[lhs + NONTERMINAL.NUMBER])] for lhs in found)
 
     return _under_lock(matcher, names)
 
 
 def _pairs(matcher: Matcher) -> list[int]:
     """2 · parser state + fresh, of every pair of the configuration."""
-    words, at = matcher._automaton.A, matcher._states[-1]
-    stop = at + arena.KEY + (int(words[at]) >> arena.KIND_BITS)
-    pairs: list[int] = words[at + arena.KEY + 1 : stop : 2].tolist()
-    return pairs
+    begun: list[int] = view.pairs(matcher._automaton.A, matcher._states[-1])[:, 0].tolist()
+    return begun
 
 
 def _under_lock(matcher: Matcher, operation: Callable[[], Result]) -> Result:

@@ -65,7 +65,7 @@ def as_written(constraint: GrammarText) -> Nonterminal:
     """The start symbol of the rules as they are in the text: the engine's own lean to the left (`left_associative`)."""
     reading = constraint.reading
     table = analysis.without_unproductive(to_table(reading.rules))
-    if constraint.layout is not None or any(terminal.beside for terminal in analysis.terminals(table)):
+    if constraint.layout is not None or any(terminal.contexts for terminal in analysis.terminals(table)):
         return reading.grammar.start
     return to_nonterminals(table, reading.start, analysis.right_recursive_rules(table))
 

@@ -19,7 +19,7 @@ from constrain.cfg.readers.ebnf_reader import read_ebnf
 from constrain.cfg.readers.gbnf import read_gbnf
 from constrain.cfg.readers.lark_reader import read_lark
 from constrain.cfg.rules import Lexer
-from constrain.cfg.transform.regular import as_node
+from constrain.cfg.transform.regular import regular_language
 from constrain.constraints.composite import Composite
 from constrain.errors import GrammarError
 from constrain.grammar_text.embedded import READERS
@@ -62,7 +62,7 @@ class GrammarText(Composite):
     @lazily
     def node(self) -> Node | None:
         """The language as one regular language, if no rule of it is recursive and it is not too large."""
-        return as_node(self.reading)
+        return regular_language(self.reading)
 
     def __repr__(self) -> str:
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")

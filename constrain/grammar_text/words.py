@@ -30,7 +30,7 @@ from constrain.automata.syntax import Node
 from constrain.automata.unicode import intervals
 from constrain.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.analysis import empty_node, first_characters
-from constrain.cfg.transform.beside import eliminate_context, representatives, terminals_of
+from constrain.cfg.transform.contexts import eliminate_context, representatives, terminals_of
 from constrain.constraints.base import Constraint
 from constrain.errors import GrammarError, LimitError
 from constrain.grammar_text.text import GrammarText
@@ -132,7 +132,7 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
 
     And an ignored lexeme that any character makes longer is the last. It has all texts of the greedy grammar with whole
     words, whose lexemes are such. What the last character was and what the next one may be are states of the rules
-    (`beside.py`). Nothing is ignored in it. Raises LimitError.
+    (`contexts.py`). Nothing is ignored in it. Raises LimitError.
     """
     others = intervals.negate(_ranges(characters))
     begins = [first_characters(each.node) for each in (*terminals_of(grammar.start), *grammar.ignore)]
@@ -142,17 +142,17 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
         node = syntax.difference(old.node, endless) if old in grammar.ignore else old.node
         words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
         if empty_node(words):
-            return replace(old, node=node, after=None)
+            return replace(old, node=node, ignored_after=None)
         rows = [Context(intervals.ANY, True, others, True, words)]
         rest = syntax.difference(node, words)
         if not empty_node(rest):
             rows.append(Context(intervals.ANY, True, intervals.ANY, True, rest))
-        return replace(old, node=node, after=None, beside=tuple(rows))
+        return replace(old, node=node, ignored_after=None, contexts=tuple(rows))
 
     changed = _with_terminals(replace(grammar, lexer="dynamic"), terminal, None)
     whole = changed.start
     if not empty_node(endless):
-        last = Terminal(endless, "ignored to the end", beside=(Context(intervals.ANY, True, (), True, endless),))
+        last = Terminal(endless, "ignored to the end", contexts=(Context(intervals.ANY, True, (), True, endless),))
         whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
     return eliminate_context(replace(changed, start=whole))
 
@@ -167,7 +167,9 @@ def _endless(node: Node, begins: syntax.Ranges) -> Node:
 
 def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:
     """Whether a word may follow the terminal directly."""
-    return terminal.name in before_words or terminal.after == ()  # nothing is ignored after it: it stands at words
+    return (
+        terminal.name in before_words or terminal.ignored_after == ()
+    )  # nothing is ignored after it: it stands at words
 
 
 def _with_terminals(grammar: Grammar, change: Callable[[Terminal], Terminal], name: Hashable) -> Grammar:

@@ -70,7 +70,7 @@ def branched(cache: Any, rows: torch.Tensor) -> Any:
 
 def is_plain(cache: Any) -> bool:
     """Whether `branched` knows all layers of a cache: keys and values of every token, or of a window's."""
-    layers = getattr(cache, "layers", None)
+    layers = getattr(cache, "layers", [])
     return type(cache) is DynamicCache and bool(layers) and all(type(layer) in PLAIN for layer in layers)
 
 

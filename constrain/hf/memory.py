@@ -69,7 +69,7 @@ def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Any]]:
     if id(value) in seen:
         return
     seen.add(id(value))
-    if isinstance(value, torch.Tensor) or isinstance(value, (torch.nn.Module, type)) or hasattr(value, "to_diff_dict"):
+    if isinstance(value, (torch.Tensor, torch.nn.Module, type)) or hasattr(value, "to_diff_dict"):
         yield path, value
     elif isinstance(value, Mapping):
         for key, part in value.items():

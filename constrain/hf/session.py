@@ -220,6 +220,6 @@ def open_session(
     """A session for rows whose first chunks have these lengths."""
     if reading.argument is None:
         return RereadSession(handle, len(lengths))
-    if len(lengths) == 1 or (reading.batched and (reading.padded or len(set(lengths)) == 1)):
+    if reading.batched and (reading.padded or len(set(lengths)) == 1):
         return HFSession(handle, len(lengths), reading)
     return GroupedSession(handle, lengths, reading)

@@ -3,10 +3,15 @@
 takes: three int32 arrays — A the arena (every record), H its hash table, S scratch — and integers
 gives: integers, and rows of token masks
 used by: automata (expressions), engine (parser states, configurations, masks)
-start reading at: records/ (what the arena holds), then in the order of calls lexer/ (expressions, spelling, counters),
-parser/ (earley, object_rules, configurations), masks/common (slices), masks/dynamic (walks, differences, tables,
-dependent), masks/greedy (blocks, lexer_lists, following, greedy_mask), masks/ (fill, batch, logits). compiler/ says how
-kernels are compiled.
+start reading at: records/ (what the arena holds, and the words for it), then in the order of calls
+    lexer/           expressions, derivatives, states, spelling, counters
+    parser/          rules, object_rules, items, predictions, closure, earley, configurations, advance
+    masks/common     tokens, slices
+    masks/dynamic    walks, differences, tables, dependent
+    masks/greedy     blocks, lexer_lists, following, greedy_mask
+    masks/           fill, batch, logits
+compiler/ says how kernels are compiled, linked with each other and kept in a cache. `python scripts/check_kernels.py`
+holds the rules of this folder.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A cache may be lost, stale, damaged or unwritable without anybody noticing: whatever cannot be read is built again,
 whatever cannot be written is left unwritten. Files appear complete or not at all (written aside, then renamed).
 
-The folder is `$CONSTRAIN_CACHE` (empty: no cache), else `$XDG_CACHE_HOME/constrain`, else `~/.cache/constrain`.
+The folder is `$CONSTRAIN_CACHE` (empty: no cache), else the system's for caches: on Linux `$XDG_CACHE_HOME/constrain`
+or `~/.cache/constrain`, elsewhere what `platformdirs` says.
 Cost: about 19 MB and 0.03 s for a vocabulary of 131,000 tokens. Limit: nothing is ever evicted; delete the folder at
 will.
 """
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import platformdirs
 from numpy.typing import NDArray
 
 from constrain.vocab.slices import CLASSES, MAX_LENGTH, Slice
@@ -40,12 +42,8 @@ def folder() -> Path | None:
     named = os.environ.get("CONSTRAIN_CACHE")
     if named is not None:
         return Path(named).expanduser() if named else None
-    if above := os.environ.get("XDG_CACHE_HOME"):
-        return Path(above) / "constrain"
-    try:
-        return Path.home() / ".cache" / "constrain"
-    except RuntimeError:  # no home
-        return None
+    found = platformdirs.user_cache_path("constrain", appauthor=False)
+    return found if found.is_absolute() else None  # "~/.cache" where nobody knows a home
 
 
 def fetch(key: str, size: int, build: Callable[[], Derived]) -> Derived:

@@ -108,7 +108,7 @@ def test_diagrams_need_their_package(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "railroad", None)
     code, output = run("diagram", LIST, "-o", str(tmp_path / "list.svg"))
     assert code == 2
-    assert "pip install railroad-diagrams" in output
+    assert "pip install 'constrain-lm[diagrams]'" in output
 
 
 def test_generate_shapes_its_output():

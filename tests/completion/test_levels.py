@@ -14,7 +14,7 @@ from constrain.completion.length_budget import LengthBudget
 from constrain.completion.levels import Levels, TrieLevelWalk
 from constrain.engine import TokenAutomaton
 from constrain.engine import compile as compile_source
-from constrain.kernels.parser import configurations
+from constrain.kernels.parser import advance
 from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 from small_grammars import JSON, STATEMENTS
@@ -34,8 +34,8 @@ def one_by_one(compiled, configuration: int) -> list[int]:
     found = []
     for token in vocabulary.tokens:
         words = np.frombuffer(token or b"", np.uint8).astype(np.int32)
-        after = automaton.call(configurations.advance_bytes, configuration, words) if token else arena.NONE
-        found.append(after & (configurations.WATCH - 1))
+        after = automaton.call(advance.advance_bytes, configuration, words) if token else arena.NONE
+        found.append(after & (advance.WATCH - 1))
     return found
 
 

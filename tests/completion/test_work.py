@@ -13,7 +13,7 @@ from constrain.derived.members import is_member
 from constrain.engine import TokenAutomaton
 from constrain.engine import compile as compile_source
 from constrain.engine import inspect as anatomy
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 
 PREFIX = "CREATE VIEW accounts AS\n  SELECT rolname AS usename,\n    a.oid AS usesysid,\n    rolcreatedb"
 MIDDLE = " AS usecreatedb,\n rolsuper "
@@ -61,7 +61,7 @@ def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
         "nonterminals": len(rules),
         "alternatives": sum(map(len, rules.values())),
         "items at the start": sum(len(waiters.of(start, symbol)) for symbol in waiters.symbols(start)),
-        "steps": int(automaton.A[arena.N_STEPS]),
+        "steps": int(automaton.A[HEADER.STEPS_MADE]),
         "configurations": len(closing.horizon.walk.configurations),
         "completions": len(closing.horizon._needs),
     }

@@ -6,7 +6,7 @@ that the machine code depends on: the sources, numba and LLVM, the interpreter, 
 A cache may be lost, damaged or unwritable: then kernels are compiled again.
 
 The folder is `$NUMBA_CACHE_DIR` or `$CONSTRAIN_CACHE` (empty: none), else `$XDG_CACHE_HOME/constrain`, else
-`~/.cache/constrain`. Limit: the last `KEPT` versions stay, some 7 MB each.
+`~/.cache/constrain`. Limit: the last `VERSIONS` versions stay, some 7 MB each.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ except ImportError:  # Windows: processes that start at once all compile
 
 Blobs = dict[str, bytes]  # of each kernel by its name, as numba writes it
 
-KEPT = 4
+VERSIONS = 4
 DIGEST = 32  # bytes of a checksum
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def folder() -> Path | None:
@@ -62,7 +62,7 @@ def read(path: Path | None) -> Blobs:
     except OSError:
         return {}
     if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
-        log.warning("the kernels in %s are damaged, and compiled again", path)
+        _log.warning("the kernels in %s are damaged, and compiled again", path)
         return {}
     return pickle.loads(content[DIGEST:])
 
@@ -79,10 +79,10 @@ def write(path: Path | None, blobs: Blobs) -> None:
             aside = Path(file.name)
             file.write(hashlib.sha256(content).digest() + content)
         os.replace(aside, path)
-        for old in sorted(path.parent.glob("kernels-*.bin"), key=_age)[KEPT:]:
+        for old in sorted(path.parent.glob("kernels-*.bin"), key=_age)[VERSIONS:]:
             old.unlink(missing_ok=True)
     except OSError as error:
-        log.warning("the compiled kernels cannot be kept (%s); CONSTRAIN_CACHE names a folder for them", error)
+        _log.warning("the compiled kernels cannot be kept (%s); CONSTRAIN_CACHE names a folder for them", error)
         if aside is not None:
             with contextlib.suppress(OSError):
                 aside.unlink()

@@ -1,17 +1,8 @@
-"""`@kernel` declares a kernel. How it runs is decided when the package is imported, and is the same for all:
-
-    native   machine code that was made when the package was built (native.py); numba is not imported
-    numba    compiled on this machine when first needed, and kept in a cache (jit.py): a checkout, an edited kernel
-    python   as the Python that it is written in: slow, for tests and debuggers
-
-The choice: `python` with `NUMBA_DISABLE_JIT=1`, else what `CONSTRAIN_KERNELS` names, else `native` if the built library
-is there and fits the sources, and `NUMBA_BOUNDSCHECK` is not set, else `numba`.
-"""
+"""`@kernel` declares a kernel, in one of three modes (mode.py); `load` makes all ready."""
 
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -19,31 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from constrain.kernels.compiler import native
+from constrain.kernels.compiler.mode import MODE
 
 __all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-MODES = ("native", "numba", "python")
-
-
-def _mode() -> str:
-    if _is_set("NUMBA_DISABLE_JIT"):
-        return "python"
-    asked = os.environ.get("CONSTRAIN_KERNELS", "")
-    if asked:
-        if asked not in MODES:
-            raise ImportError(f"CONSTRAIN_KERNELS is one of {', '.join(MODES)}, not {asked!r}")
-        if asked == "native" and native.LIBRARY is None:
-            raise ImportError(f"CONSTRAIN_KERNELS=native, but {native.REASON}")
-        return asked
-    return "numba" if native.LIBRARY is None or _is_set("NUMBA_BOUNDSCHECK") else "native"
-
-
-def _is_set(name: str) -> bool:
-    return os.environ.get(name, "0") not in ("", "0")
-
-
-MODE = _mode()
 if MODE == "numba":
     try:
         from constrain.kernels.compiler import jit
@@ -54,19 +25,22 @@ if MODE == "numba":
         raise ModuleNotFoundError(message, name=error.name) from None
 
 
-def kernel(signature: str, *, entry: bool = False, brief: bool = False) -> Callable[[Function], Function]:
+def kernel(
+    signature: str, *, entry: bool = False, brief: bool = False, inline: bool = False
+) -> Callable[[Function], Function]:
     """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64; see
-    `expand` for all.
+    `expand_signature` for all.
 
     entry: Python calls it, not only other kernels.
     brief: it takes less than a microsecond, so that native code keeps the interpreter's lock.
+    inline: numba copies it into its callers, although it is not small.
     """
 
     def declare(function: Function) -> Any:
         if MODE == "numba":
-            return jit.declare(function, expand(signature), entry, brief)
+            return jit.compiled(function, expand_signature(signature), entry, brief, inline)
         if MODE == "native" and entry:
-            return native.find(function, expand(signature))
+            return native.find(function, expand_signature(signature))
         return _plain(function)
 
     return declare
@@ -83,7 +57,7 @@ def _plain(function: Function) -> Any:
     return call
 
 
-def expand(signature: str) -> str:
+def expand_signature(signature: str) -> str:
     """The signature in numba's words."""
     names = {"arena": "int32[::1]", "row": "uint32[::1]", "rows": "uint32[:, ::1]", "i": "int64", "ids": "int64[::1]"}
     names["halves"] = "int16[::1]"
@@ -98,13 +72,13 @@ def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Cal
     itself: gives the kernel, where it runs as Python.
     """
     if MODE == "numba":
-        return jit.linking.recursion(n_arguments)
+        return jit.linking.self_call(n_arguments)
     return lambda *arguments: itself()(*arguments)
 
 
 def atomic_add() -> Callable[..., int]:
     """What a kernel calls to add to a word that threads share: add(counter, word, amount) is what it was before."""
-    return jit.linking.atomic_add if MODE == "numba" else _add_plainly
+    return jit.linking.add_atomically if MODE == "numba" else _add_plainly
 
 
 _one_at_a_time = threading.Lock()
@@ -123,9 +97,9 @@ def load(progress: Callable[[int, int], None] | None = None) -> None:
     progress: called with (kernels done, kernels in all); by default compiling writes a line to standard error.
     """
     if MODE == "numba":
-        jit.load(progress)
+        jit.make_ready(progress)
 
 
 def is_ready() -> bool:
     """Whether `load` has nothing to compile."""
-    return MODE != "numba" or jit.is_ready()
+    return MODE != "numba" or jit.is_kept()

@@ -6,7 +6,7 @@ the file, the small ones that only kernels call are not read from it: their code
 file (numba issue 1833), and stops at what it cannot read or write.
 
 Compiling runs in a thread of its own, which a signal to the process cannot stop in the middle: an interrupt leaves
-either a whole kernel or none, and the next `load` goes on from there.
+either a whole kernel or none, and the next `make_ready` goes on from there.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ Progress = Callable[[int, int], None]
 
 PATIENCE = 0.5  # seconds until the first line of progress
 INTERVAL = 10.0  # seconds between lines where there is no terminal
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Kernel(NamedTuple):
-    """A declared kernel. is_entry, is_brief: as in `declare.kernel`."""
+    """A declared kernel. is_entry, is_brief, is_inline: as in `declare.kernel`."""
 
     name: str
     dispatcher: Any
     signature: str
     is_entry: bool
     is_brief: bool
+    is_inline: bool
 
 
 declared: list[Kernel] = []
@@ -52,7 +53,7 @@ _lock = threading.Lock()
 _job: _Job | None = None
 
 
-def declare(function: Any, signature: str, is_entry: bool, is_brief: bool) -> Any:
+def compiled(function: Any, signature: str, is_entry: bool, is_brief: bool, is_inline: bool) -> Any:
     """The kernel as a function that numba compiles."""
     # PERF: without numba's runtime, arrays are passed without counting references. Two locked instructions an array
     # and call were 38 % of all CPU time of MaskBench (perf record; note 0005). So kernels cannot make arrays.
@@ -61,8 +62,8 @@ def declare(function: Any, signature: str, is_entry: bool, is_brief: bool) -> An
     )
     name = native.name_of(function, signature)
     dispatcher._cache = _Memory(name)
-    linking.declare(dispatcher, signature)
-    declared.append(Kernel(name, dispatcher, signature, is_entry, is_brief))
+    linking.declare(dispatcher, signature, is_inline)
+    declared.append(Kernel(name, dispatcher, signature, is_entry, is_brief, is_inline))
     return dispatcher
 
 
@@ -117,7 +118,7 @@ class _Job(threading.Thread):
         try:
             self._make([k for k in declared if k.is_entry or linking.is_symbol(k.dispatcher)])
         except Exception as error:  # whatever numba says to data that it did not write
-            log.warning("the kernels in %s cannot be read, and are compiled again: %r", _path(), error)
+            _log.warning("the kernels in %s cannot be read, and are compiled again: %r", _path(), error)
             _blobs.clear()
             return False
         _blobs.clear()
@@ -152,7 +153,7 @@ class _Job(threading.Thread):
             raise _Stopped
 
 
-def load(progress: Progress | None = None) -> None:
+def make_ready(progress: Progress | None = None) -> None:
     """Make the kernels ready: read from the file what is called, or compile all; quick when done already.
 
     progress: called with (kernels done, kernels in all); by default a line on standard error while compiling.
@@ -161,7 +162,7 @@ def load(progress: Progress | None = None) -> None:
     if _is_loaded():
         return
     with _lock:
-        if _job is not None:  # of a `load` that was interrupted
+        if _job is not None:  # of a call that was interrupted
             _job.join()
         if _is_loaded():
             return
@@ -181,8 +182,8 @@ def _is_loaded() -> bool:
     return all(k.name in _ready for k in declared if k.is_entry)
 
 
-def is_ready() -> bool:
-    """Whether `load` has only to read the file."""
+def is_kept() -> bool:
+    """Whether `make_ready` has only to read the file."""
     return _is_loaded() or cache.read(_path()).keys() >= {kernel.name for kernel in declared}
 
 

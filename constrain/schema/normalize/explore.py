@@ -1,6 +1,6 @@
-"""Compute everything that a generation could reach, so that faults and limits show before the first token.
+"""Compute every conjunction that a text can reach, so that errors and limits show before the first token.
 
-Only for schemas with keywords whose algebra can fail (`Document.must_explore`); cost: one normal form per reachable
+Only for schemas with keywords whose algebra can fail (`Document.must_explore`). Cost: one normal form for each
 conjunction.
 """
 
@@ -15,7 +15,7 @@ from constrain.schema.sets.algebra import FALSE, TRUE, Conj, NormalForm
 from constrain.schema.sets.digits import number_node
 
 MAX_CONJUNCTIONS = 20_000
-MAX_ALTERNATIVES = 5_000  # of one value: each becomes rules when a text reaches it, a millisecond each
+MAX_ALTERNATIVES = 5_000  # boxes of one value; making the rules of a box takes a millisecond
 
 
 def explore(normalizer: Normalizer) -> None:
@@ -29,10 +29,10 @@ def explore(normalizer: Normalizer) -> None:
             continue
         with normalizer.located(conj):
             parts = list(_parts(normalizer, normalizer.normal(conj)))
-        for each in parts:
-            if each not in seen:
-                seen.add(each)
-                queue.append(each)
+        for part in parts:
+            if part not in seen:
+                seen.add(part)
+                queue.append(part)
         if len(seen) > MAX_CONJUNCTIONS:
             raise LimitError(
                 f"the schema has more than {MAX_CONJUNCTIONS} combinations of subschemas",
@@ -41,7 +41,7 @@ def explore(normalizer: Normalizer) -> None:
 
 
 def _parts(normalizer: Normalizer, normal: NormalForm) -> Iterator[Conj]:
-    """What the values inside a set must fulfil."""
+    """Yield the conjunctions of the items and properties in a set; computes the automata of its numbers."""
     if len(normal.objects) > MAX_ALTERNATIVES:
         raise LimitError(
             f"a value has {len(normal.objects)} overlapping alternatives, more than {MAX_ALTERNATIVES}",
@@ -56,7 +56,7 @@ def _parts(normalizer: Normalizer, normal: NormalForm) -> Iterator[Conj]:
         elif (shape := normalizer.array_shape(array)) is not None:
             yield from shape.parts()
     for box in normal.objects:
-        if not box.needs and box.names == TRUE and len(box.classes) == 1:  # what it leads to is what is written
+        if not box.needs and box.names == TRUE and len(box.classes) == 1:  # its shape has no other conjunctions
             if normalizer.has_objects(box):
                 yield from (conj for _, conj in box.named)
                 yield box.classes[0][1]

@@ -1,4 +1,4 @@
-"""Random networks of every family of causal language models that the installed transformers has, tiny.
+"""Tiny random networks of the families of causal language models in transformers, and how each is read.
 
 A row of `FAMILIES` is the type of a configuration and what is said to it beside `SHAPE`.
 """
@@ -70,6 +70,10 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "diffllama": {},
     "xglm": {"d_model": 32, "ffn_dim": 48, "num_layers": 2, "attention_heads": 4, "init_std": 0.2},
     "jetmoe": {**EXPERTS, "kv_channels": 8, "num_key_value_heads": 2, "num_attention_heads": 4},
+    # decoders made of encoders
+    "bert": {"is_decoder": True},
+    "roberta": {"is_decoder": True, "pad_token_id": 1},
+    "bart": {"d_model": 32, "decoder_layers": 2, "decoder_attention_heads": 4, "decoder_ffn_dim": 48, "init_std": 0.2},
     # windows
     "mistral": {"sliding_window": 4},
     "gemma2": {"head_dim": 8, **WINDOW},
@@ -84,7 +88,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
                     "layer_types": ["chunked_attention", "full_attention"], "moe_layers": [1]},
     "gpt_neo": {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]],
                 "window_size": 4},
-    "modernbert-decoder": {"pad_token_id": 0, "bos_token_id": 1, "local_attention": 4, "global_attn_every_n_layers": 2, **WINDOW},
+    "modernbert-decoder": {"pad_token_id": 0, "bos_token_id": 1, "local_attention": 4, **WINDOW},
     # recurrent states
     "mamba": {"state_size": 8},
     "falcon_mamba": {"state_size": 8},
@@ -117,6 +121,14 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "ctrl": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256, "dff": 48},
 }  # fmt: skip
 
+OFTEN = {  # those that differ most; the others are tested with the slow tests
+    "llama", "qwen3", "qwen3_moe", "mixtral", "gemma", "phi", "gpt2", "gpt_neox", "gptj", "opt", "bloom", "falcon",
+    "mpt", "stablelm", "cohere", "starcoder2", "gpt_bigcode", "deepseek_v3", "mistral", "gemma2", "gemma3_text",
+    "gpt_oss", "llama4_text", "gpt_neo", "bert", "bart", "mamba", "mamba2", "rwkv", "xlstm", "recurrent_gemma",
+    "jamba", "bamba", "zamba2", "falcon_h1", "lfm2", "qwen3_next", "minimax", "openai-gpt",
+}  # fmt: skip
+
+
 def build(name: str, width: int, end: int, seed: int = 0) -> Any:
     """A random network of a family; width: of the vocabulary. end: the id of the end of a text."""
     import transformers
@@ -133,7 +145,27 @@ def build(name: str, width: int, end: int, seed: int = 0) -> Any:
 
 
 def missing(name: str) -> str | None:
-    """Why a family is not there: the installed transformers does not have it."""
+    """Why a family is not there."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    return None if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES else "not in this transformers"
+    return None if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES else "the installed transformers does not have it"
+
+
+def row_of(handle: Any) -> str:
+    """The row of docs/models.md: what the model remembers, how a batch is read, how drafts are."""
+    reading = handle.reading
+    if reading.argument is None:
+        memory = "nothing"
+    elif reading.axes:
+        memory = "states"
+    else:
+        memory = "keys and values" if handle.may_be_ragged else "keys and values, of a window in some layers"
+    if not reading.batched:
+        batch = "each row alone"
+    elif not reading.padded or reading.argument is None:
+        batch = "rows of one length together"
+    else:
+        batch = "of any lengths" if reading.ragged else "padded"
+    drafts = "trees" if handle.branching else "chains"
+    steps = "" if reading.chunks else ", token by token"
+    return f"| {type(handle.model).__name__} | {memory} | {batch} | {drafts}{steps} |"

@@ -1,14 +1,14 @@
-"""Grammars read from the end: every rule and every lexeme backwards.
+"""The reversal of a grammar: every rule and every lexeme read from the end.
 
-    start: "a" rest      backwards      start: rest "a"
+    start: "a" rest      reversed       start: rest "a"
     rest: "bc"                          rest: "cb"
 
-The idea: a text is derived by the backward grammar if and only if the text written backwards is derived by the
-grammar. So what may stand before a given ending is what may follow it, read backwards (`derived/quotient.py`).
+The idea: the reversed grammar derives a text if and only if the grammar derives the mirrored text. So the texts that
+may precede a given suffix are, mirrored, the texts that may follow the mirrored suffix (derived/quotient.py).
 
-Exact for `lexer="dynamic"` with nothing ignored (`regular.spaced_out`). Under maximal munch the direction matters.
-Cost: rules are reversed when they are reached. To flag tail calls, all rules are looked at once, up to `LIMIT` of
-them; beyond that every rule counts as right-recursive, which is right but slower.
+Exact for `lexer="dynamic"` without ignored terminals (`inline_ignored`). Under maximal munch the direction matters.
+Cost: rules are reversed when they are reached. To flag right-recursive rules, up to `LIMIT` rules are visited at once;
+in a larger grammar every rule is flagged, which is correct but slower.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from constrain.cfg.transform.walk import alternatives_of, left_recursive, reacha
 LIMIT = 10_000
 
 
-class Backwards:
-    """A grammar read backwards.
+class ReversedGrammar:
+    """The reversal of a grammar for `lexer="dynamic"` without ignored terminals.
 
-    grammar: its start derives the texts, backwards.
+    Attributes:
+        grammar: Derives the mirrored texts.
     """
 
     def __init__(self, grammar: Grammar) -> None:
@@ -41,29 +42,29 @@ class Backwards:
         self.grammar = Grammar(start)
 
     def symbol(self, symbol: Symbol) -> Symbol:
-        """The symbol backwards."""
-        made = self._made.get(symbol)
-        if made is None:
-            made = self._made[symbol] = self._reverse(symbol)
-            self._original[made] = symbol
-        return made
+        """The reversal of a symbol."""
+        reversed_symbol = self._made.get(symbol)
+        if reversed_symbol is None:
+            reversed_symbol = self._made[symbol] = self._reverse(symbol)
+            self._original[reversed_symbol] = symbol
+        return reversed_symbol
 
     def original(self, symbol: Symbol) -> Symbol:
-        """What a symbol of the backward grammar was made from."""
+        """The symbol whose reversal a symbol is."""
         if symbol in self._original:
             return self._original[symbol]
-        links = counted_of(symbol)
-        assert links is not None  # a later link of a chain
-        item, low, high = links
+        counts = counted_of(symbol)
+        assert counts is not None  # only the tails of `counted` are made outside of this class
+        item, low, high = counts
         return counted(self.original(item), low, high)
 
     def _reverse(self, symbol: Symbol) -> Symbol:
         if isinstance(symbol, Terminal):
             excluding = frozenset(Terminal(reverse(each.node), each.name) for each in symbol.excluding)
             return Terminal(reverse(symbol.node), symbol.name, symbol.priority, symbol.literal, excluding)
-        links = counted_of(symbol)
-        if links is not None:  # the links of the chain must come one by one, from whichever end
-            item, low, high = links
+        counts = counted_of(symbol)
+        if counts is not None:  # copies of one item: their order does not matter
+            item, low, high = counts
             return counted(self.symbol(item), low, high)
 
         def expand() -> Sequence[Sequence[Symbol]]:
@@ -73,7 +74,7 @@ class Backwards:
 
 
 def counted_of(symbol: Symbol) -> tuple[Symbol, int, int] | None:
-    """(symbol, least, most copies) of what `ebnf.counted` made."""
+    """(item, low, high) of a nonterminal that `ebnf.counted` made; None for any other symbol."""
     if isinstance(symbol, Nonterminal) and isinstance(symbol.key, tuple) and symbol.key[:1] == ("counted",):
         _, item, low, high = symbol.key
         return item, low, high

@@ -121,7 +121,7 @@ def test_what_is_not_read_is_an_error_with_its_place(text: str, options: dict, m
     assert caught.value.place and "line 2" in caught.value.place
 
 
-def test_lint_looks_beside_too() -> None:
+def test_lint_sees_contexts() -> None:
     """One reading: what could be A is B where a b follows."""
     constraint = constrain.grammar('start: (A | B) "b"\nA: /a(?!b)/\nB: /a(?=b)/')
     assert [finding for finding in lint(constraint) if finding.kind == "ambiguous"] == []
