@@ -48,6 +48,7 @@ lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 	$(BIN)/python scripts/check_kernels.py
+	$(BIN)/python scripts/check_docstrings.py
 
 versions: | $(BIN)/python
 	$(PIP) uv
@@ -57,7 +58,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/maskbench.py $(BENCH)
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m mkdocs build --quiet --strict
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

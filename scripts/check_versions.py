@@ -72,10 +72,10 @@ def check(environment: Environment, folder: Path, keep: bool) -> list[str]:
     uv = [shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}") or "uv"]
     resolution = "lowest-direct" if environment.edge == "lowest" else "highest"
     paths = dict.fromkeys(path for some in SMOKE.values() for path in some)
-    install = [*uv, "pip", "install", "--quiet", "--python", python, "--resolution", resolution]
+    install = [*uv, "pip", "install", "--quiet"]
     commands = [
         [*uv, "venv", "--quiet", "--python", environment.python, str(home / "venv")],
-        [*install, "--editable", ".[hf,cli,jit]", *TOOLS],
+        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli,jit]", *TOOLS],
         [python, "-m", "pytest", "-m", "not slow", "-rs", "-p", "no:cacheprovider", *paths],
     ]
     caches = {"UV_CACHE_DIR": folder / "uv", "NUMBA_CACHE_DIR": home / "numba", "CONSTRAIN_CACHE": home / "tables"}

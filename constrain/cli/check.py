@@ -41,10 +41,10 @@ def command(
 def verdict(constraint: Any, data: bytes) -> list[str]:
     """No lines for a member; else lines that say where it fails: place, the text with a caret, what is expected."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+    from constrain.cli.expected import expectation, in_words
     from constrain.errors import span
 
-    compiled = constrain.compile(constraint, byte_vocabulary())
+    compiled = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
     matcher = compiled.matcher()
     good = advance_far(matcher, data)
     if good == len(data) and matcher.is_accepting():

@@ -112,6 +112,7 @@ def source_of(row: dict[str, Any]) -> Constraint:
 
 def maskbench_cases() -> list[Case]:
     """The MaskBench files that tests/data/mask_sample.toml names; two valid instances of each."""
+    data_path("tokenizers")  # Llama 3 itself, no stand-in: digests are of its tokens
     folder = data_path("maskbench-dev")
     with (DATA / "mask_sample.toml").open("rb") as file:
         names = tomllib.load(file)["maskbench"]

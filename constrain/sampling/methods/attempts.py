@@ -25,8 +25,9 @@ import torch
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.draw import NO_TOKEN
 from constrain.sampling.core.job import Job
+from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particle, Particles, Stems
-from constrain.sampling.core.step import CACHED, Step, log_total_of
+from constrain.sampling.core.step import CACHED, Step
 from constrain.sampling.core.trie import ROOT, UNTRACKED, PrefixTrie
 
 

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.sampler import check_count
-from constrain.sampling.core.step import scaled
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, Growth, TreePlace, likeliest_paths
 from constrain.speculative.tree import EMPTY, DraftTree

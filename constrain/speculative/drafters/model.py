@@ -21,9 +21,10 @@ import numpy as np
 import torch
 
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel, Session
 from constrain.sampling.core.sampler import check_count
-from constrain.sampling.core.step import scaled, truncated
+from constrain.sampling.core.step import truncated
 from constrain.speculative.drafter import Context, DraftBudget, Drafter
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 

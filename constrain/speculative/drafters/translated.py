@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
+from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel
-from constrain.sampling.core.step import scaled
 from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.drafters.forced import longest_match
 from constrain.speculative.drafters.model import Model
