@@ -75,7 +75,7 @@ def check(environment: Environment, folder: Path, keep: bool) -> list[str]:
     install = [*uv, "pip", "install", "--quiet"]
     commands = [
         [*uv, "venv", "--quiet", "--python", environment.python, str(home / "venv")],
-        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli]", *TOOLS],
+        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli,jit]", *TOOLS],
         [python, "-m", "pytest", "-m", "not slow", "-rs", "-p", "no:cacheprovider", *paths],
     ]
     caches = {"UV_CACHE_DIR": folder / "uv", "NUMBA_CACHE_DIR": home / "numba", "CONSTRAIN_CACHE": home / "tables"}
