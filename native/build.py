@@ -23,7 +23,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "_native.abi3.so"
 HOME = "constrain/kernels/compiler"  # where the library belongs
-TESTED = ((0, 60), (0, 68))  # numba's versions, from and up to
 
 
 def build(out: Path, machine: str) -> Path:

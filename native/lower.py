@@ -7,7 +7,7 @@ kernel that raises returns a number instead of the address of a Python object.
     int32 kernel(result *, arguments...)    0, or 1 + the place of the exception in `Lowered.errors`
     an array is its words: meminfo, parent (both null), items, bytes an item, data, shape..., strides...
 
-Private parts of numba are used; `native/build.py` says with which versions this was tested. Lowering changes numba for
+Private parts of numba are used: pyproject.toml pins the versions with which a wheel is built. Lowering changes numba for
 the whole process, which does nothing else.
 """
 
