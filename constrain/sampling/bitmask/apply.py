@@ -6,7 +6,7 @@ ids beyond it stand for nothing: they are never allowed.
 
 Cost: on a CPU some µs a row (kernels/masks); what that kernel does not read (float64, columns that are not side by
 side, logits that need gradients) takes unpacked bits and a masked fill. On a GPU the words travel (V / 8 bytes a row;
-mask_buffer.py), and one Triton kernel writes (triton_bitmask.py); without Triton, bits are unpacked there. Where few
+buffer.py), and one Triton kernel writes (triton_kernel.py); without Triton, bits are unpacked there. Where few
 tokens are allowed — most states of a schema or a grammar — samplers take only their columns.
 """
 
