@@ -47,6 +47,7 @@ test test-all: $(VENV)/.test $(VENV)/.suite
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+	$(BIN)/python scripts/check_kernels.py
 	$(BIN)/python scripts/check_docstrings.py
 
 versions: | $(BIN)/python
@@ -57,7 +58,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/maskbench.py $(BENCH)
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m mkdocs build --quiet --strict
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -72,7 +73,7 @@ $(VENV)/.torch: | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.torch
-	$(PIP) --editable .
+	$(PIP) --editable '.[hf,cli,jit]'
 	touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.installed

@@ -31,6 +31,7 @@ from masks.engines import ENGINE_NAMES
 from masks.options import add_files, add_records, chosen_engines, chosen_files
 from masks.records import Record, machine, open_folder, write_settings
 from masks.runner import run
+from masks.usage import refuse
 from masks.workers import Worker, WorkerError, claim_stdout, serve
 
 HERE = Path(__file__).resolve().parent
@@ -130,7 +131,7 @@ def main() -> int:
             paired=options.paired,
         )
     except WorkerError as error:
-        sys.exit(f"jsonschemabench: {error}")
+        refuse(f"jsonschemabench: {error}")
     settings["versions"] = ", ".join(f"{name} {meta['version']}" for name, meta in metas.items())
     text = report(results, settings)
     if options.out:

@@ -31,6 +31,7 @@ from masks.options import chosen_engines
 from masks.records import Record, data_folder, machine, open_folder, write_settings
 from masks.runner import run
 from masks.suite import DRAFTS, Group, groups
+from masks.usage import refuse
 from masks.workers import Worker, WorkerError, claim_stdout, serve
 
 HERE = Path(__file__).resolve().parent
@@ -144,7 +145,7 @@ def main() -> int:
         return 0
     drafts = options.drafts.split(",")
     if unknown := set(drafts) - set(DRAFTS):
-        sys.exit(f"keywords: no draft {', '.join(sorted(unknown))}; there are {', '.join(DRAFTS)}")
+        refuse(f"keywords: no draft {', '.join(sorted(unknown))}; there are {', '.join(DRAFTS)}")
     names = chosen_engines(options.engines, "keywords")
     suite = data_folder(options.data, "json-schema-test-suite")
     wanted = [g for draft in drafts for g in groups(suite, draft) if options.only in (None, g.keyword)]
@@ -165,7 +166,7 @@ def main() -> int:
             folder=out,
         )
     except WorkerError as error:
-        sys.exit(f"keywords: {error}")
+        refuse(f"keywords: {error}")
     text = page(results, metas, settings)
     if out is not None:
         write_settings(out, settings, metas)

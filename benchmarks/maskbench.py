@@ -31,10 +31,12 @@ from masks.measure import CLOCKS, empty_record, measure
 from masks.options import add_files, add_records, chosen_engines, chosen_files
 from masks.records import Record, data_folder, machine, open_folder, write_settings
 from masks.runner import run
+from masks.usage import refuse
 from masks.vocabularies import VOCABULARIES
 from masks.workers import Worker, WorkerError, claim_stdout, serve
 
 HERE = Path(__file__).resolve().parent
+BASELINE = "baseline"  # the name of another checkout among the engines
 WARM_UP_TEXT = '{"a": "b", "b": [1, 2.5]}'
 
 
@@ -47,6 +49,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--engines", default="constrain,llguidance", help=f"some of {','.join(ENGINE_NAMES)}")
     parser.add_argument("--vocab", default="llama3", help=f"some of {','.join(VOCABULARIES)} (default: llama3)")
     parser.add_argument("--paired", action="store_true", help="alternate between the engines file by file")
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FOLDER", help="another checkout of this library, as an engine"
+    )
     parser.add_argument("--any-order", action="store_true", help="properties in any order, where an engine offers it")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for one file (default: 60)")
     parser.add_argument("--memory-limit", type=float, default=12.0, help="GB of address space for an engine")
@@ -60,7 +65,7 @@ def chosen_vocabularies(text: str) -> list[str]:
     """The vocabularies of a list with commas, or an end with a message."""
     chosen = text.split(",")
     if unknown := [name for name in chosen if name not in VOCABULARIES]:
-        sys.exit(f"maskbench: no vocabulary {', '.join(unknown)}; there are {', '.join(VOCABULARIES)}")
+        refuse(f"maskbench: no vocabulary {', '.join(unknown)}; there are {', '.join(VOCABULARIES)}")
     return chosen
 
 
@@ -89,7 +94,9 @@ def worker_command(name: str, vocab: str, options: argparse.Namespace) -> list[s
     """The command line of a worker."""
     given = ["--worker", name, "--vocab", vocab, "--clock", options.clock, *["--any-order"] * options.any_order]
     limits = ["--time-limit", str(options.time_limit), "--memory-limit", str(options.memory_limit)]
-    return [sys.executable, HERE / "maskbench.py", *given, *limits, "--data", data_folder(options.data)]
+    home = HERE if name != BASELINE else options.baseline.resolve() / "benchmarks"
+    given[1] = name if name != BASELINE else "constrain"
+    return [sys.executable, home / "maskbench.py", *given, *limits, "--data", data_folder(options.data)]
 
 
 def ask(worker: Worker, path: Path, limit: float) -> Record:
@@ -105,6 +112,7 @@ def settings(options: argparse.Namespace, vocab: str, n_files: int) -> dict[str,
     command = f"maskbench.py --engines {options.engines} --vocab {vocab} --seed {options.seed}"
     command += f" --limit {options.limit}" if options.limit else ""
     command += f" --only {options.only}" if options.only else ""
+    command += " --baseline FOLDER" if options.baseline else ""
     command += " --paired" * options.paired + " --any-order" * options.any_order
     command += f" --clock {options.clock} --time-limit {options.time_limit:g}"
     return {**machine(), "command": command, "files": n_files}
@@ -125,14 +133,16 @@ def measure_vocabulary(
             files,
             key=lambda path: path.name,
             key_name="file",
-            start=lambda name: Worker(name, worker_command(name, vocab, options)),
+            start=lambda name: Worker(
+                name, worker_command(name, vocab, options), options.baseline if name == BASELINE else None
+            ),
             ask=lambda worker, path: ask(worker, path, options.time_limit),
             folder=folder,
             paired=options.paired,
             label=f"{vocab}: ",
         )
     except WorkerError as error:
-        sys.exit(f"maskbench: {error}")
+        refuse(f"maskbench: {error}")
     described |= {"machine": machine()["machine"]}  # the load at the end
     text = report(results, metas, described) + "\n" + ratio_page(vocab, results, metas) + "\n"
     if folder is not None:
@@ -155,6 +165,7 @@ def main() -> int:
 
     names, vocabularies = chosen_engines(options.engines, "maskbench"), chosen_vocabularies(options.vocab)
     files = chosen_files(options, "maskbench")
+    names = [*names, *[BASELINE] * (options.baseline is not None)]
     pages, wrong = [], False
     for vocab in vocabularies:
         folder = options.out / vocab if options.out and len(vocabularies) > 1 else options.out

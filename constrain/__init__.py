@@ -15,6 +15,7 @@ them.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         ConstrainError,
         GrammarError,
         LimitError,
+        MissingExtraError,
         RegexError,
         SchemaError,
         UnsatisfiableError,
@@ -49,6 +51,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+if (Path(__file__).parent / "api" / "verification_library.py").exists():
+    raise ImportError(
+        "another project's package `constrain` (building controls) lies in the same folder as constrain-lm: "
+        f"{Path(__file__).parent}\n  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"
+    )
+
 __all__ = [
     "CompiledConstraint",
     "ConstrainError",
@@ -60,6 +68,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "Matcher",
+    "MissingExtraError",
     "RegexError",
     "SchemaError",
     "Stats",
@@ -100,6 +109,7 @@ _HOMES = {
     "LimitError": "constrain.errors",
     "Limits": "constrain.schema",
     "Matcher": "constrain.engine",
+    "MissingExtraError": "constrain.errors",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
     "Stats": "constrain.generation",

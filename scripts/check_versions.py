@@ -30,8 +30,8 @@ LIBRARIES = ["numba", "lark", "pydantic", "transformers", "torch", "typer"]
 TOOLS = ["pytest>=8", "hypothesis>=6.100", "jsonschema[format-nongpl]>=4.20", "tomli>=2; python_version < '3.11'"]
 SMOKE = {  # what each library carries
     "numba": ["tests/kernels/test_modes.py", "tests/kernels/test_cache.py", "tests/engine/test_exact.py"],
-    "lark": ["tests/grammar/test_lark_files.py", "tests/grammar/test_grammar_errors.py",
-             "tests/grammar/test_grammar_languages.py", "tests/grammar/test_lark_differential.py"],
+    "lark": ["tests/cfg/test_lark_files.py", "tests/cfg/test_grammar_errors.py",
+             "tests/cfg/test_grammar_languages.py", "tests/cfg/test_lark_differential.py"],
     "pydantic": ["tests/schema/test_schema_inputs.py", "tests/generation/test_values.py"],
     "transformers": ["tests/hf/test_processor.py", "tests/hf/test_model.py", "tests/vocab/test_huggingface.py"],
     "torch": ["tests/sampling/test_step.py", "tests/generation/test_generate.py", "tests/test_readme.py"],
@@ -72,9 +72,10 @@ def check(environment: Environment, folder: Path, keep: bool) -> list[str]:
     uv = [shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}") or "uv"]
     resolution = "lowest-direct" if environment.edge == "lowest" else "highest"
     paths = dict.fromkeys(path for some in SMOKE.values() for path in some)
+    install = [*uv, "pip", "install", "--quiet"]
     commands = [
         [*uv, "venv", "--quiet", "--python", environment.python, str(home / "venv")],
-        [*uv, "pip", "install", "--quiet", "--python", python, "--resolution", resolution, "--editable", ".", *TOOLS],
+        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli,jit]", *TOOLS],
         [python, "-m", "pytest", "-m", "not slow", "-rs", "-p", "no:cacheprovider", *paths],
     ]
     caches = {"UV_CACHE_DIR": folder / "uv", "NUMBA_CACHE_DIR": home / "numba", "CONSTRAIN_CACHE": home / "tables"}

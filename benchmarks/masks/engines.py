@@ -20,7 +20,7 @@ def missing(name: str) -> str | None:
     try:
         version(name)
     except PackageNotFoundError:
-        return f"the package {name} is not installed\n  fix: pip install -e '.[bench]'"
+        return f"the package {name} is not installed\n  fix: pip install 'constrain-lm[bench]'"
     return None
 
 
@@ -53,7 +53,7 @@ class Constrain:
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         import constrain
 
-        self.version = version("constrain")
+        self.version = version("constrain-lm")
         self.constrain = constrain
         self.settings = settings
         self.vocabulary = constrain.Vocabulary(vocabulary.tokens, eos_ids=[vocabulary.eos_id])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 from pathlib import Path
 
 from masks.engines import ENGINE_NAMES, missing
 from masks.records import data_folder
+from masks.usage import refuse
 
 
 def add_files(parser: argparse.ArgumentParser, limit: int | None) -> None:
@@ -35,7 +35,7 @@ def chosen_files(options: argparse.Namespace, program: str) -> list[Path]:
     random.Random(options.seed).shuffle(files)
     if not files:
         named = f" with {options.only!r} in their name" if options.only else ""
-        sys.exit(f"{program}: no files in {folder}{named}")
+        refuse(f"{program}: no files in {folder}{named}")
     return files[: options.limit]
 
 
@@ -44,8 +44,8 @@ def chosen_engines(names: str, program: str, extra: tuple[str, ...] = ()) -> lis
     chosen = names.split(",")
     known = (*ENGINE_NAMES, *extra)
     if unknown := [name for name in chosen if name not in known]:
-        sys.exit(f"{program}: no engine {', '.join(unknown)}; there are {', '.join(known)}")
+        refuse(f"{program}: no engine {', '.join(unknown)}; there are {', '.join(known)}")
     for name in chosen:
         if name not in extra and (fault := missing(name)):
-            sys.exit(f"{program}: {fault}")
+            refuse(f"{program}: {fault}")
     return chosen

@@ -44,7 +44,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        print("no plots: matplotlib is not installed\n  fix: pip install -e '.[bench]'", file=sys.stderr)
+        print("no plots: matplotlib is not installed\n  fix: pip install 'constrain-lm[bench]'", file=sys.stderr)
         return None
     matplotlib.use("Agg")
     from matplotlib import pyplot

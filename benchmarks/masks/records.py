@@ -10,13 +10,14 @@ import gzip
 import json
 import os
 import platform
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from masks.usage import refuse
 
 Record = dict[str, Any]
 SMALL = 200_000  # bytes of records that are kept as they are
@@ -75,10 +76,10 @@ def open_folder(folder: Path | None, settings: dict[str, Any], resume: bool) -> 
     command = settings["command"]
     if path.exists():
         if not resume:
-            sys.exit(f"{folder} already holds a run\n  fix: --resume goes on with it; or name another folder")
+            refuse(f"{folder} already holds a run\n  fix: --resume goes on with it; or name another folder")
         before = json.loads(path.read_text(encoding="utf-8"))["run"]["command"]
         if before != command:
-            sys.exit(f"{folder} holds another run\n  there: {before}\n  now:   {command}\n  fix: name another folder")
+            refuse(f"{folder} holds another run\n  there: {before}\n  now:   {command}\n  fix: name another folder")
     write_settings(folder, settings, {})
 
 
@@ -118,5 +119,5 @@ def data_folder(given: Path | None, *parts: str) -> Path:
     root = given or Path(os.environ.get("CONSTRAIN_DATA") or beside)
     folder = root.joinpath(*parts)
     if not folder.is_dir():
-        sys.exit(f"no data: {folder} is no folder\n  fix: name the folder of data with --data, or set CONSTRAIN_DATA")
+        refuse(f"no data: {folder} is no folder\n  fix: name the folder of data with --data, or set CONSTRAIN_DATA")
     return folder

@@ -59,8 +59,10 @@ def last_words(printed: str) -> str:
 class Worker:
     """A process that answers; `meta` is what it said of itself when it was ready."""
 
-    def __init__(self, name: str, command: Sequence[str | Path]) -> None:
+    def __init__(self, name: str, command: Sequence[str | Path], home: Path | None = None) -> None:
+        """home: the checkout whose package the process imports; None: this one's."""
         self.name = name
+        self.environment = None if home is None else {**os.environ, "PYTHONPATH": str(home)}
         self.command = [str(part) for part in command]
         self.process: subprocess.Popen[str] | None = None
         self.printed = tempfile.TemporaryFile()  # noqa: SIM115  (for as long as the worker lives)
@@ -74,6 +76,7 @@ class Worker:
             stderr=self.printed,
             text=True,
             encoding="utf-8",
+            env=self.environment,
         )
         line = self._line(START_LIMIT)
         if not line:

@@ -1,12 +1,11 @@
-"""Syntax trees over characters -> expressions over bytes.
+"""Lowers syntax trees over characters to expressions over bytes.
 
-A character is spelled either as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way RFC 8259 section 7
-allows: itself (if it needs no escape), a short escape, `\\uXXXX` with either case of hex digits, or a surrogate pair
-of those. Spellings of different characters are different and none is a beginning of another, so concatenation, union,
-repetition and intersection of languages carry over to their spellings; a complement is taken among all well-spelled
-texts.
+A character is spelled as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way that RFC 8259 section 7
+allows: itself (if it needs no escape), a short escape, `\\uXXXX` with hex digits of either case, or a surrogate pair of
+those. The spellings form a prefix code, so concatenation, union, repetition and intersection of languages carry over to
+their spellings; a complement is taken among all well-spelled texts.
 
-Cost: one kernel call a node, remembered in the store; a set of characters once per distinct set.
+Cost: one kernel call for each node, cached in the store; character sets are cached too.
 """
 
 from __future__ import annotations
@@ -35,25 +34,27 @@ from constrain.automata.syntax import (
     Remainder,
     Repeat,
 )
-from constrain.kernels.lexer import expressions
+from constrain.automata.unicode import intervals
 from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
 
-Sequence = tuple[tuple[int, int], ...]  # byte ranges, one after the other
+Sequence = tuple[tuple[int, int], ...]  # a concatenation of byte ranges
 
 
 def lower(store: Store, node: Node) -> int:
     """The pruned expression of a tree; `arena.NONE` if its language is empty. Raises LimitError."""
-    known = store.lowered.get(node)
-    if known is None:
-        if type(node) is JsonString and type(node.args[0]) is Literals:  # nothing of it is empty
-            known = _json_string(store, node, utf8)
+    expression = store.lowered.get(node)
+    if expression is None:
+        if type(node) is JsonString and type(node.args[0]) is Literals:  # it has no empty parts to prune
+            expression = _json_string(store, node, utf8)
         else:
-            known = store.prune(_lower(store, node, utf8))
-        keep(store.lowered, node, known)
-    return known
+            expression = store.prune(_lower(store, node, utf8))
+        keep(store.lowered, node, expression)
+    return expression
 
 
 Spelling = Callable[[Store, Ranges], int]
@@ -61,18 +62,18 @@ Spelling = Callable[[Store, Ranges], int]
 
 def _lower(store: Store, node: Node, spell: Spelling) -> int:
     key = (node, spell)
-    known = store.lowered.get(key)
-    if known is None:
-        known = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
-    return known
+    expression = store.lowered.get(key)
+    if expression is None:
+        expression = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
+    return expression
 
 
 def _chars(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Chars)
     e = spell(store, node.ranges)
-    flags = expressions.CHARACTER | (expressions.ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
+    flags = CHARACTER | (ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
     if e != arena.NONE:
-        store.A[e + expressions.FLAGS] |= flags | store.covered_slices(node.ranges)
+        store.A[e + EXPRESSION.FLAGS] |= flags | store.covered_slices(node.ranges)
     return e
 
 
@@ -95,19 +96,19 @@ def _literals(store: Store, node: Node, spell: Spelling) -> int:
 
 
 def _character(store: Store, c: str, spell: Spelling) -> int:
-    known = store.characters[spell].get(c)
-    if known is None:
-        known = store.characters[spell][c] = spell(store, ((ord(c), ord(c)),))
-    return known
+    expression = store.characters[spell].get(c)
+    if expression is None:
+        expression = store.characters[spell][c] = spell(store, ((ord(c), ord(c)),))
+    return expression
 
 
 def spelled(store: Store) -> list[int]:
-    """The expressions of ASCII characters inside a JSON string, and a quote around one (lexer/spelling.py)."""
+    """The expressions of the ASCII characters inside a JSON string, then of the quote (kernels/lexer/spelling.py)."""
     return [*(_character(store, chr(c), json) for c in range(128)), _character(store, '"', utf8)]
 
 
 def _acyclic(store: Store, node: Node, spell: Spelling) -> int:
-    """From the last state back: a state is a trie of its edges' characters, each label followed by its target."""
+    """Built from the last state backwards: a state is a trie of its labels, each followed by its target."""
     assert isinstance(node, Acyclic)
     labels = [[_character(store, c, spell) for c in label] for label in node.labels]
     states = [arena.NONE] * len(node.edges)
@@ -133,12 +134,12 @@ def _repeat(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Repeat)
     e = store.repeat(_lower(store, node.node, spell), node.low, node.high)
     if node == syntax.ANY_TEXT:
-        store.A[e + expressions.FLAGS] |= expressions.UNIVERSAL
+        store.A[e + EXPRESSION.FLAGS] |= UNIVERSAL
     return e
 
 
 def _intersect(store: Store, node: Node, spell: Spelling) -> int:
-    """A complement among positive parts needs no restriction to well-spelled texts: the others see to it."""
+    """With a positive part, complements need no restriction to well-spelled texts: the positive part implies it."""
     positive = [_lower(store, part, spell) for part in node.args if not isinstance(part, Complement)]
     negative = [store.complement(_lower(store, p.args[0], spell)) for p in node.args if isinstance(p, Complement)]
     return store.intersection((positive or [_lower(store, syntax.ANY_TEXT, spell)]) + negative)
@@ -151,26 +152,26 @@ def _complement(store: Store, node: Node, spell: Spelling) -> int:
 def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     quote = _character(store, '"', utf8)
     part = node.args[0]
-    if _is_fixed(part):  # one flat chain, whose ends are the states of its reading
-        known = store.characters[json]
-        return store.concat([quote, *[known.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
-    if type(part) is Literals and store.A[arena.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
+    if _is_fixed(part):  # one flat concatenation, whose suffixes are the states after each character
+        characters = store.characters[json]
+        return store.concat([quote, *[characters.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
+    if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts)
     return store.concat([quote, _lower(store, part, json), quote])
 
 
 def _is_fixed(node: Node) -> bool:
-    """Whether a language has one text, and is written so."""
+    """Whether a tree is a single text."""
     return type(node) is Literals and len(node.texts) == 1
 
 
 def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Remainder)
-    known = store.lowered.get("digits")
-    if known is None:
+    digits = store.lowered.get("digits")
+    if digits is None:
         sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
-        known = keep(store.lowered, "digits", store.region(sets))
-    return store.remainder(node.args[0], known)
+        digits = keep(store.lowered, "digits", store.region(sets))
+    return store.remainder(node.args[0], digits)
 
 
 _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
@@ -192,13 +193,13 @@ _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
 
 
 def utf8(store: Store, ranges: Ranges) -> int:
-    """One character of a set as UTF-8."""
+    """The expression of one character of a set, in UTF-8."""
     return _sequences(store, tuple(s for low, high in ranges for s in utf8_sequences(low, high)))
 
 
 def json(store: Store, ranges: Ranges) -> int:
-    """One character of a set in every spelling of a JSON string."""
-    raw = utf8(store, subtract(ranges, MUST_ESCAPE))
+    """The expression of one character of a set, in every spelling of a JSON string."""
+    raw = utf8(store, intervals.subtract(ranges, MUST_ESCAPE))
     short = [s for c, s in SHORT_ESCAPES.items() if _contains(ranges, c)]
     after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
     u = _character(store, "u", utf8)
@@ -215,7 +216,7 @@ def _surrogate_pairs(store: Store, ranges: Ranges) -> int:
     for low, high in ranges:
         for first, second in pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000):
             seconds.setdefault(first, []).append(second)
-    firsts: dict[Ranges, list[tuple[int, int]]] = {}  # those that the same low surrogates follow
+    firsts: dict[Ranges, list[tuple[int, int]]] = {}  # low surrogates -> high surrogates before them
     for first, following in seconds.items():
         firsts.setdefault(tuple(following), []).append(first)
     u, backslash = _character(store, "u", utf8), _character(store, "\\", utf8)
@@ -230,7 +231,7 @@ def pair_ranges(low: int, high: int) -> list[Sequence]:
     out: list[Sequence] = []
     while low <= high:
         top = low >> 10
-        if low & 0x3FF == 0 and high >> 10 > top:  # as many full rows as there are
+        if low & 0x3FF == 0 and high >> 10 > top:  # all complete rows at once
             last = (high + 1 >> 10) - 1
             out.append(((0xD800 + top, 0xD800 + last), (0xDC00, 0xDFFF)))
             low = (last + 1) << 10
@@ -242,7 +243,7 @@ def pair_ranges(low: int, high: int) -> list[Sequence]:
 
 
 def _hex(store: Store, ranges: Ranges) -> int:
-    """Four hex digits, either case, of a number in the ranges (cut at 0xFFFF)."""
+    """Four hex digits, in either case, of a number up to 0xFFFF in the ranges."""
     sequences = [s for low, high in ranges for s in digit_sequences(low, min(high, 0xFFFF), 4, 16)]
     return _sequences(store, tuple(sequences), _hex_members)
 
@@ -251,15 +252,15 @@ Members = Callable[[Ranges], NDArray[np.bool_]]
 
 
 def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members | None = None) -> int:
-    """The union of sequences of ranges; sequences that agree from some place on share it."""
+    """The union of sequences of ranges; sequences with equal tails share them."""
     members = members or _members
     if not sequences:
         return arena.NONE
     if sequences == ((),):
         return arena.EPS
-    known = store.spellings.get((sequences, members))
-    if known is not None:
-        return known
+    expression = store.spellings.get((sequences, members))
+    if expression is not None:
+        return expression
     by_first: dict[tuple[int, int], list[Sequence]] = {}
     for sequence in sequences:
         by_first.setdefault(sequence[0], []).append(sequence[1:])
@@ -274,10 +275,10 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
 
 
 def _byte_set(store: Store, ranges: Ranges, members: Members) -> int:
-    known = store.spellings.get((ranges, members))
-    if known is None:
-        known = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
-    return known
+    expression = store.spellings.get((ranges, members))
+    if expression is None:
+        expression = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
+    return expression
 
 
 def _members(ranges: Ranges) -> NDArray[np.bool_]:
@@ -312,14 +313,14 @@ def utf8_sequences(low: int, high: int) -> tuple[Sequence, ...]:
 
 
 def beginning(sequence: Sequence) -> Sequence:
-    """The byte ranges of a product of characters, without the last ones that hold every byte that can stand there."""
+    """A sequence of byte ranges without its last ranges that contain every possible byte at their place."""
     kept = len(sequence)
     while kept > 1 and sequence[kept - 1] == (_SECOND.get(sequence[0], (0x80, 0xBF)) if kept == 2 else (0x80, 0xBF)):
         kept -= 1
     return sequence[:kept]
 
 
-_SECOND = {  # second bytes after these first ones: RFC 3629, section 4
+_SECOND = {  # the possible second bytes after some first bytes: RFC 3629, section 4
     (0xE0, 0xE0): (0xA0, 0xBF),
     (0xED, 0xED): (0x80, 0x9F),
     (0xF0, 0xF0): (0x90, 0xBF),
@@ -335,7 +336,7 @@ def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequenc
     out: list[Sequence] = []
     while low <= high:
         top = low // unit
-        if low % unit == 0 and low + unit - 1 <= high:  # as many full blocks as there are
+        if low % unit == 0 and low + unit - 1 <= high:  # all complete blocks at once
             last = (high + 1) // unit - 1
             out.append(((top, last), *(((0, base - 1),) * (digits - 1))))
             low = (last + 1) * unit
@@ -348,10 +349,3 @@ def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequenc
 
 def _contains(ranges: Ranges, c: int) -> bool:
     return any(low <= c <= high for low, high in ranges)
-
-
-def subtract(ranges: Ranges, other: Ranges) -> Ranges:
-    out = list(ranges)
-    for low, high in other:
-        out = [piece for a, b in out for piece in ((a, min(b, low - 1)), (max(a, high + 1), b)) if piece[0] <= piece[1]]
-    return tuple(out)

@@ -1,23 +1,23 @@
-r"""Languages read from either end: the reverse of a language, and what is left of it once a text was taken off.
+r"""Quotients and the reversal of regular languages, as rewritings of syntax trees.
 
     left_quotient(L, v)  = {w : v w in L}          right_quotient(L, v) = {w : w v in L}
 
-The idea: Brzozowski's derivative ("Derivatives of regular expressions", JACM 1964) is a rewriting of syntax trees, and
-the reverse of a tree is a tree; a right quotient is a left one, read backwards. No automaton is built.
-`JsonString(n)` is first written out (`spelled`): the characters of `n` with all their spellings (RFC 8259, section 7).
-Spelling is a code in which no word begins another, so concatenation and repetition carry over, and so do
-intersection and complement among the well-spelled texts.
+The idea: Brzozowski's derivative ("Derivatives of regular expressions", JACM 1964) rewrites a syntax tree, and so does
+reversal; a right quotient is the reversal of a left one. No automaton is built. `JsonString(n)` is first written out
+(`spelled`): the characters of `n` in all their spellings (RFC 8259, section 7). The spellings form a prefix code, so
+concatenation and repetition carry over, and so do intersection and complement among well-spelled texts.
 
-Cost: a derivative a character, each remembered; trees are normalised by `syntax`, so few are distinct.
-Limit: LimitError for `Remainder`, whose tree has no place for a remainder other than 0.
+Cost: one derivative for each character, cached. The functions of syntax.py normalise trees, so few are distinct.
+Limit: LimitError for `Remainder`, whose tree cannot represent a remainder other than 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from constrain.automata import syntax
-from constrain.automata.lower import MUST_ESCAPE, SHORT_ESCAPES, digit_sequences, pair_ranges, subtract
+from constrain.automata.lower import MUST_ESCAPE, SHORT_ESCAPES, digit_sequences, pair_ranges
 from constrain.automata.shape import mirror, nullable
 from constrain.automata.syntax import (
     Alternate,
@@ -33,13 +33,14 @@ from constrain.automata.syntax import (
     Remainder,
     Repeat,
 )
+from constrain.automata.unicode import intervals
 from constrain.errors import LimitError
 
 REMEMBERED = 1 << 16
 
 
 def left_quotient(node: Node, text: str) -> Node:
-    """What may follow the text: {w : text w in node}. Raises LimitError."""
+    """The texts that may follow the text: {w : text w in node}. Raises LimitError."""
     for character in text:
         if node == syntax.EMPTY:
             break
@@ -48,13 +49,13 @@ def left_quotient(node: Node, text: str) -> Node:
 
 
 def right_quotient(node: Node, text: str) -> Node:
-    """What may come before the text: {w : w text in node}. Raises LimitError."""
+    """The texts that may precede the text: {w : w text in node}. Raises LimitError."""
     return reverse(left_quotient(reverse(node), text[::-1])) if text else node
 
 
 @lru_cache(maxsize=REMEMBERED)
 def reverse(node: Node) -> Node:
-    """The texts of the language, written backwards, character by character. Raises LimitError."""
+    """The reversal of the language, character by character. Raises LimitError."""
     plain = spelled(node)
     if _divides(plain):
         raise _cannot_cut()
@@ -63,6 +64,7 @@ def reverse(node: Node) -> Node:
 
 @lru_cache(maxsize=REMEMBERED)
 def _divides(node: Node) -> bool:
+    """Whether a tree contains a `Remainder`."""
     return isinstance(node, Remainder) or any(_divides(part) for part in node.args if isinstance(part, Node))
 
 
@@ -89,8 +91,8 @@ def _after(node: Node, c: int) -> Node:
     return _rebuilt(node, lambda part: _after(part, c))
 
 
-def _rebuilt(node: Node, change) -> Node:  # type: ignore[no-untyped-def]
-    """The node with its parts changed; for what distributes over boolean operations and repetition."""
+def _rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node with a function applied to its parts. The function must distribute over boolean operations."""
     if isinstance(node, Chars):
         return node
     if isinstance(node, Repeat):
@@ -114,7 +116,7 @@ def _cannot_cut() -> LimitError:
 
 @lru_cache(maxsize=REMEMBERED)
 def spelled(node: Node) -> Node:
-    """The same language without `JsonString`: every spelling of every character is written out."""
+    """An equal language without `JsonString`: every spelling of every character is written out."""
     if isinstance(node, JsonString):
         quote = syntax.literal('"')
         return syntax.concat(quote, _body(node.args[0]), quote)
@@ -122,7 +124,7 @@ def spelled(node: Node) -> Node:
         return syntax.concat(*map(spelled, node.args))
     if isinstance(node, Chars | Literals | Remainder):
         return node
-    if isinstance(node, Begun):  # no text of characters
+    if isinstance(node, Begun):  # a language of bytes: no text of characters is in it
         return syntax.EMPTY
     return _rebuilt(node, spelled)
 
@@ -146,8 +148,8 @@ def _body(node: Node) -> Node:
 
 @lru_cache(maxsize=4096)
 def _spellings(ranges: Ranges) -> Node:
-    """One character of a set: itself, a short escape, four hex digits, or a surrogate pair of those."""
-    plain = Chars(subtract(ranges, MUST_ESCAPE))
+    """The spellings of one character of a set: itself, a short escape, four hex digits, or a surrogate pair."""
+    plain = Chars(intervals.subtract(ranges, MUST_ESCAPE))
     short = [s for c, s in SHORT_ESCAPES.items() if any(low <= c <= high for low, high in ranges)]
     basic = [_hex4(low, min(high, 0xFFFF)) for low, high in ranges if low <= 0xFFFF]
     pairs = [
@@ -163,7 +165,7 @@ def _spellings(ranges: Ranges) -> Node:
 
 @lru_cache(maxsize=4096)
 def _hex4(low: int, high: int) -> Node:
-    """Four hex digits, either case, of a number in a range."""
+    """Four hex digits, in either case, of a number in a range."""
     digits = "0123456789abcdef"
     return syntax.alternate(
         *(

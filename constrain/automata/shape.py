@@ -1,7 +1,7 @@
-"""What the shape of a tree tells about its language, without an automaton: lengths, first characters, mirror image.
+"""Properties of a language that follow from its syntax tree, without an automaton: lengths, first characters, reversal.
 
-Cost: linear in the tree. Limit: intersections and complements are not looked through, so their lengths and first
-characters are bounds; `nullable` and `mirror` are exact on every tree without `JsonString`.
+Cost: linear in the tree. Limits: for intersections and complements, lengths and first characters are only bounds.
+`nullable` is exact. `mirror` is exact on trees without `JsonString`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from constrain.automata.syntax import (
     ANY_CHAR,
     ANY_TEXT,
+    Acyclic,
     Alternate,
     Chars,
     Complement,
@@ -30,9 +31,11 @@ from constrain.automata.unicode import intervals
 
 
 def nullable(node: Node) -> bool:
-    """Does the language contain the empty text?"""
+    """Whether the language contains the empty text."""
     if isinstance(node, Literals):
         return "" in node.texts
+    if isinstance(node, Acyclic):
+        return node.accepting[0]
     if isinstance(node, Repeat):
         return node.low == 0 or nullable(node.node)
     if isinstance(node, Complement):
@@ -60,21 +63,21 @@ def min_length(node: Node) -> int:
 
 
 def max_length(node: Node) -> int | None:
-    """An upper bound on the characters of a text of the language; None: no bound known."""
+    """An upper bound on the characters of a text of the language; None: no bound is known."""
     if isinstance(node, Chars):
         return 1
     if isinstance(node, Literals):
         return max(map(len, node.texts))
     if isinstance(node, Repeat):
-        each = max_length(node.node)
-        return None if each is None or node.high is None else each * node.high
+        longest = max_length(node.node)
+        return None if longest is None or node.high is None else longest * node.high
     if isinstance(node, Concat | Alternate | Intersect):
         lengths = [max_length(part) for part in node.args]
-        known = [length for length in lengths if length is not None]
+        bounds = [length for length in lengths if length is not None]
         if isinstance(node, Intersect):
-            return min(known, default=None)
-        if len(known) == len(lengths):
-            return sum(known) if isinstance(node, Concat) else max(known)
+            return min(bounds, default=None)
+        if len(bounds) == len(lengths):
+            return sum(bounds) if isinstance(node, Concat) else max(bounds)
     return None
 
 
@@ -89,17 +92,17 @@ def first_characters(node: Node) -> Ranges:
     if isinstance(node, Repeat):
         return first_characters(node.node)
     if isinstance(node, Concat):
-        found: Ranges = ()
+        first: Ranges = ()
         for part in node.args:
-            found = intervals.union(found, first_characters(part))
+            first = intervals.union(first, first_characters(part))
             if not nullable(part):
                 break
-        return found
+        return first
     return intervals.ANY
 
 
 def reach(node: Node) -> int | None:
-    """How many characters decide whether a text is in the language; None: no bound known.
+    """The number of leading characters that decide whether a text is in the language; None: no bound is known.
 
     `B·ANY_TEXT` is decided by as many characters as the longest text of B has; a finite language by one more, since
     the text must also end.
@@ -112,14 +115,14 @@ def reach(node: Node) -> int | None:
         return reach(node.args[0])
     if isinstance(node, Alternate | Intersect):
         reaches = [reach(part) for part in node.args]
-        known = [each for each in reaches if each is not None]
-        return max(known) if len(known) == len(reaches) else None
+        bounds = [characters for characters in reaches if characters is not None]
+        return max(bounds) if len(bounds) == len(reaches) else None
     longest = max_length(node)
     return None if longest is None else longest + 1
 
 
 def mirror(node: Node) -> Node:
-    """The texts of the language read backwards."""
+    """The reversal of the language: its texts read backwards."""
     if isinstance(node, Literals):
         return literals(text[::-1] for text in node.texts)
     if isinstance(node, Concat):
@@ -136,7 +139,7 @@ def mirror(node: Node) -> Node:
 
 
 def not_empty(node: Node) -> Node:
-    """The texts of the language but the empty one."""
+    """The language without the empty text."""
     if not nullable(node):
         return node
     if isinstance(node, Repeat) and not nullable(node.node):
@@ -147,7 +150,7 @@ def not_empty(node: Node) -> Node:
 
 
 def times(node: Node, low: int, high: int | None) -> Node:
-    """`low` to `high` copies. Nested repeats are joined where they can be: `(x?){9}` is `x{0,9}`, `(x*)*` is `x*`."""
+    """`low` to `high` copies. Nested repeats are joined if possible: `(x?){9}` is `x{0,9}`, `(x*)*` is `x*`."""
     if isinstance(node, Repeat) and (high is None or high >= 1):
         if node.low == 0 and node.high in (1, None):
             return repeat(node.node, 0, high if node.high == 1 else None)
@@ -157,7 +160,7 @@ def times(node: Node, low: int, high: int | None) -> Node:
 
 
 def in_sequence(parts: list[Node]) -> Node:
-    """The parts one after the other; neighbouring single texts are joined, so that `abc` is one `Literals`."""
+    """The concatenation of the parts; adjacent single texts are joined, so that `abc` is one `Literals`."""
     joined: list[Node] = []
     run: list[str] = []
     for part in parts:

@@ -1,10 +1,10 @@
-"""The owner of an arena: makes room when a kernel asks for it, and lowers syntax trees into its expressions.
+"""Store: owns an arena, makes room when a kernel runs out of it, and builds expressions in it.
 
-A store without a vocabulary serves the decisions on languages (`decide.py`); the engine's stores carry one.
-Thread-safe: kernels change the arena, so every call holds the store's lock; they release the GIL while they run.
+A store without a vocabulary serves the decisions on languages (decide.py); the engine's stores contain one.
+Thread-safe: kernels change the arena, so every call holds the store's lock; kernels release the GIL while they run.
 
-Limit: `budget` bytes. A store over budget raises `Flush` (the engine drops the tables and replays); where nobody can
-flush, the limit is an error.
+Limit: `budget` bytes. A store over budget raises `Flush`, and the engine clears the arena and reads again; without a
+budget the limit is an error.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
-from constrain.kernels.lexer import expressions, spelling
+from constrain.kernels.lexer import derivatives, expressions, spelling
 from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
-from constrain.kernels.parser import earley, object_rules  # noqa: F401  (all are declared for `load`)
-from constrain.kernels.records import arena
+from constrain.kernels.parser import items, object_rules  # noqa: F401  (all are declared for `load`)
+from constrain.kernels.records import arena, stack, view
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.expressions import ALT, AND, init, is_nullable
+from constrain.kernels.records.stack import STACK
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
-MAX_LOWERED = 4096  # syntax trees that are remembered: records are found again without, and trees cost the collector
+MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
 
 
-STOPS = (arena.ArenaFull, arena.HashFull, arena.ScratchFull, earley.Unexpanded, expressions.SearchLimit)
-BOTTOM = 8  # of the scratch stack; S[0] has to be this when a kernel is called
+STOPS = (arena.ArenaFull, arena.HashFull, stack.ScratchFull, items.Unexpanded, derivatives.SearchLimit)
+BOTTOM = STACK.WORDS  # of the scratch stack; its top when a kernel is called
 
 
 class Flush(Exception):
@@ -41,10 +44,10 @@ class Flush(Exception):
 
 
 def pages(words: int, at_once: int = 0) -> Int32:
-    """int32[words], zero; the first `at_once` of them are made ready now, in huge pages where the system has them.
+    """int32[words], zero. The first `at_once` words are touched now, in huge pages if the system has them.
 
-    PERF: numpy asks for huge pages everywhere. They make walks quicker, but the mask that first writes to one pays for
-    clearing 2 MiB: up to 5 ms, against some 2 µs a page of 4 KiB (note 0005).
+    PERF: numpy requests huge pages for everything. They make walks faster, but the mask that first writes to one pays
+    for clearing 2 MiB: up to 5 ms, against about 2 µs for a page of 4 KiB (note 0005).
     """
     if hasattr(mmap, "MAP_PRIVATE"):  # a child of this process must not write to the same memory
         memory = mmap.mmap(-1, 4 * words, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -58,46 +61,49 @@ def pages(words: int, at_once: int = 0) -> Int32:
 
 
 class Store:
-    """An arena A, its hash table H and scratch S (int32 arrays), with the memo of lowered syntax trees.
+    """An arena A, its hash table H and scratch stack S (int32 arrays), with a cache of lowered syntax trees.
 
-    words: of A at first. slots: of H at first, a power of two. budget: bytes of A at which `Flush` is raised instead of
-    growing; None: grow up to 4 GiB. at_once: words that are made ready now (`pages`).
+    Args:
+        words: The initial size of A.
+        slots: The initial size of H, a power of two.
+        budget: The bytes of A at which `Flush` is raised instead of growing; None: grow up to 4 GiB.
+        at_once: The words of A to touch now (`pages`).
     """
 
     def __init__(self, words: int = 1 << 16, slots: int = 1 << 14, budget: int | None = None, at_once: int = 0) -> None:
         kernels.load()
         self.lock = threading.RLock()
         self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
-        self.may_exceed = False  # set for one operation that did not fit into an empty arena either
+        self.may_exceed = False  # set while an operation runs that does not fit into an empty arena
         self.A: Int32 = pages(words, at_once)
         self.H: Int32 = np.zeros(slots, np.int32)
         self.S: Int32 = np.zeros(1 << 18, np.int32)
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Make an empty arena."""
         self.H[:] = 0
         self.lowered: dict[Hashable, int] = {}
-        self.spellings: dict[Hashable, int] = {}  # parts of sets of characters (lower.py)
-        self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # by spelling (lower.py)
-        arena.init(self.A, self.H)
+        self.spellings: dict[Hashable, int] = {}  # cache of parts of character sets (lower.py)
+        self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # cache by spelling (lower.py)
+        init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
-        self.A[arena.UNEXPANDED] = arena.region(self.A, earley.MAX_UNEXPANDED)
+        self.A[HEADER.UNEXPANDED] = arena.region(self.A, items.MAX_UNEXPANDED)
 
     def call(self, function: Callable[..., int], *args: Any) -> int:
-        """Run a kernel (A, H, S, *args), making room and calling again as often as it asks. The caller holds the lock.
+        """Run a kernel (A, H, S, *args); whenever it stops, `serve` it and call it again. The caller holds the lock.
 
         Raises Flush, LimitError.
         """
         while True:
-            self.S[0] = BOTTOM
+            self.S[STACK.TOP] = BOTTOM
             try:
                 return function(self.A, self.H, self.S, *args)
             except STOPS as stop:
                 self.serve(stop)
 
     def serve(self, stop: Exception) -> None:
-        """Give a kernel what it stopped for, so that it can be called again. The caller holds the lock.
+        """Do what a kernel needs that has stopped: grow an array or expand nonterminals. The caller holds the lock.
 
         Raises Flush, LimitError.
         """
@@ -108,19 +114,19 @@ class Store:
                 larger = np.zeros(self.H.size * 2, np.int32)
                 arena.move_hash(self.A, self.H, larger)
                 self.H = larger
-            case arena.ScratchFull():
+            case stack.ScratchFull():
                 self.S = np.zeros(self.S.size * 2, np.int32)
-            case earley.Unexpanded():
+            case items.Unexpanded():
                 self.expand()
             case _:
-                limit = int(self.A[arena.SEARCH_LIMIT])
+                limit = int(self.A[HEADER.SEARCH_LIMIT])
                 raise LimitError(
                     f"deciding whether an intersection or complement is empty needs more than {limit} states",
                     fix="simplify the pattern, or lower its counted repetitions",
                 ) from None
 
     def _grow(self) -> None:
-        need = int(self.A[arena.TOP]) + int(self.A[arena.NEED])
+        need = int(self.A[HEADER.TOP]) + int(self.A[HEADER.NEED])
         words = min(max(self.A.size * 2, need + need // 4), MAX_WORDS)
         if words > self.budget_words and not self.may_exceed:
             words = self.budget_words
@@ -129,103 +135,108 @@ class Store:
                 raise Flush
             raise LimitError(f"the automaton needs more than {MAX_WORDS * 4 >> 30} GiB")
         larger = pages(words)
-        top = int(self.A[arena.TOP])
+        top = int(self.A[HEADER.TOP])
         larger[:top] = self.A[:top]
         self.A = larger
 
     def expand(self) -> None:
-        """Give the nonterminals in A[UNEXPANDED] their alternatives; the engine overrides this."""
+        """Expand the nonterminals that a kernel waits for; the engine overrides this."""
         raise NotImplementedError
 
     def pending(self) -> list[int]:
-        """The nonterminals that wait for `expand`; clears the list."""
-        n = int(self.A[arena.N_UNEXPANDED])
-        self.A[arena.N_UNEXPANDED] = 0
-        start = int(self.A[arena.UNEXPANDED])
-        return sorted(set(self.A[start : start + n].tolist()))
+        """The nonterminals that a kernel waits for; clears the list."""
+        waiting = sorted(set(view.unexpanded(self.A).tolist()))
+        self.A[HEADER.N_UNEXPANDED] = 0
+        return waiting
 
     def covered_slices(self, ranges: Ranges) -> int:
-        """The FLAGS that say which slices of a vocabulary are made of characters of these ranges only."""
+        """The flags of the vocabulary's slices whose characters are all in the ranges; the engine overrides this."""
         return 0
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def _with_stack(self, words: list[int] | Int32, function: Callable[..., int], *args: Any) -> int:
-        """Call a kernel that takes its operands from the scratch stack, S[8 : 8 + len(words)]."""
+        """Call a kernel that takes its operands from the scratch stack, from BOTTOM on."""
 
         def place(A: Int32, H: Int32, S: Int32, *rest: Any) -> int:
-            if 8 + len(words) > S.size - (S.size >> 2):
-                raise arena.ScratchFull
-            S[8 : 8 + len(words)] = words
-            S[0] = 8 + len(words)
+            end = BOTTOM + len(words)
+            if end > stack.stack_end(S):
+                raise stack.ScratchFull
+            S[BOTTOM:end] = words
+            S[STACK.TOP] = end
             return function(A, H, S, *rest)
 
         return self.call(place, *args)
 
     def byte_set(self, members: NDArray[np.bool_]) -> int:
-        """The expression of one byte out of a set; members: bool[256]."""
+        """The expression of one byte of a set. members: bool[256]."""
         return self._with_stack(np.packbits(members, bitorder="little").view(np.int32), expressions.byte_set)
 
     def concat(self, parts: list[int]) -> int:
+        """The concatenation of expressions."""
         return self.call(_concat, np.array(parts, np.int32))
 
     def union(self, parts: list[int]) -> int:
-        return self._with_stack(self._flat(parts, arena.ALT), expressions.alt, 8)
+        """The union of expressions."""
+        return self._with_stack(self._flat(parts, ALT.KIND), expressions.alt, BOTTOM)
 
     def intersection(self, parts: list[int]) -> int:
-        return self._with_stack(self._flat(parts, arena.AND), expressions.both, 8)
+        """The intersection of expressions."""
+        return self._with_stack(self._flat(parts, AND.KIND), expressions.both, BOTTOM)
 
     def _flat(self, parts: list[int], what: int) -> list[int]:
+        """The parts, with those of kind `what` replaced by their own parts."""
         flat: list[int] = []
         for e in parts:
-            if self.A[e] & arena.KIND_MASK == what:
-                start = e + arena.KEY
-                flat += self.A[start : start + (int(self.A[e]) >> arena.KIND_BITS)].tolist()
+            if arena.kind(self.A, e) == what:
+                flat += view.key_words(self.A, e).tolist()
             else:
                 flat.append(e)
         return flat
 
     def complement(self, e: int) -> int:
+        """The complement of an expression among all byte strings."""
         return self.call(_negate, e)
 
     def repeat(self, e: int, low: int, high: int | None) -> int:
+        """`low` to `high` copies of an expression; `high` None: unbounded."""
         return self.call(_rep, e, low, -1 if high is None else high)
 
     def trie(self, characters: list[int], starts: list[int]) -> int:
-        """The union of distinct literals, sorted; literal i is the run characters[starts[i] : starts[i + 1]] of
-        expressions."""
-        table = 8 + len(characters)
-        words = characters + [8 + start for start in starts]
+        """The union of distinct, sorted literals; literal i concatenates `characters[starts[i] : starts[i + 1]]`."""
+        table = BOTTOM + len(characters)
+        words = characters + [BOTTOM + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
     def strings(self, texts: Sequence[str]) -> int:
-        """The JSON strings of ASCII texts, at least two, distinct and sorted. A[SPELLED] is there."""
+        """The union of the JSON strings of ASCII texts: at least two, distinct and sorted. Needs HEADER.SPELLED."""
         return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts)))
 
     def region(self, words: Sequence[int] | Int32) -> int:
-        """A region of these words."""
+        """The offset of a new region with these words."""
         at = self.call(_region, len(words))
         self.A[at : at + len(words)] = words
         return at
 
     def remainder(self, divisor: int, digits: int) -> int:
-        """Digits of a multiple; digits: a region of the byte sets of the ten digits and the point."""
+        """Digit strings of multiples of a divisor. digits: a region of the byte sets of the digits and the point."""
         return self.call(_remainder, divisor, digits)
 
     def prune(self, e: int) -> int:
-        """The same language with every empty part removed; arena.NONE if it is empty. Raises LimitError."""
-        return self.call(expressions.prune, e, 1)
+        """An equal expression without empty parts; `arena.NONE` if its language is empty. Raises LimitError."""
+        return self.call(derivatives.prune, e, 1)
 
     def run(self, e: int, text: bytes) -> int:
-        """The state after a text; arena.NONE when no member begins so. e must be pruned."""
-        return self.call(expressions.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
+        """The state after a text; `arena.NONE` if no member begins with it. e: a pruned expression."""
+        return self.call(derivatives.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
 
     def is_nullable(self, e: int) -> bool:
-        return bool(self.A[e + expressions.FLAGS] & expressions.NULLABLE)
+        """Whether an expression's language contains the empty text."""
+        return bool(is_nullable(self.A, e))
 
 
 def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
-    """Keep an expression at hand in `lowered` or `spellings`. Returns it."""
+    """Cache an expression in `lowered` or `spellings`, and return it."""
     if len(table) >= MAX_LOWERED:
         table.clear()
     table[key] = e
@@ -233,10 +244,10 @@ def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
 
 
 def packed(words: list[int], text: str) -> Int32:
-    """Words and then the characters of a text, as kernels/lexer/spelling.py reads them."""
-    found = array("i", words)
-    found.frombytes(text.encode("utf-32-le"))
-    return np.frombuffer(found, np.int32)
+    """A message for a kernel: words, then the code points of a text."""
+    message = array("i", words)
+    message.frombytes(text.encode("utf-32-le"))
+    return np.frombuffer(message, np.int32)
 
 
 def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:

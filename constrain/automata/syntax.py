@@ -1,15 +1,14 @@
 """Syntax trees of regular languages over *characters* (Unicode code points, no surrogates).
 
-The idea: a terminal, a `pattern`, a string with a length, a number in a range are all one kind of tree, closed under
+The idea: a terminal, a `pattern`, a string with a length and a number in a range are all one kind of tree, closed under
 `&`, `|`, complement and counted repetition. Nothing is expanded here: `a{0,100000}` is one node, and an automaton
-state is made only when a text reaches it (`lower.py`, `kernels/lexer/expressions.py`).
+state is made only when a text reaches it (lower.py, kernels/lexer/expressions.py).
 
-`JsonString(n)` stands for the JSON string literals, quotes included, whose *decoded* value is in `n`: every spelling of
-every character counts (`a`, `\\u0061`), so a language of values needs no knowledge of escapes.
+`JsonString(n)` is the language of JSON string literals, quotes included, whose *decoded* value is in `n`. Every
+spelling of every character counts (`a`, `\\u0061`), so a language of values needs no knowledge of escapes.
 
 Build trees with the functions below (`concat`, `alternate`, ...), which keep them small, not with the classes.
-Cost: linear in the size of what is written. Trees are immutable, hashable (the hash is computed once) and shared
-freely.
+Cost: linear in the size of the tree. Trees are immutable and hashable (the hash is computed once).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Ranges = tuple[tuple[int, int], ...]  # inclusive, sorted, disjoint, not adjacen
 
 
 class Node:
-    """A regular language of texts; compared by structure. Build one with the functions below."""
+    """A regular language of texts, compared by structure. Build trees with the functions below."""
 
     __slots__ = ("_hash", "args")
 
@@ -43,6 +42,9 @@ class Node:
             and type(self) is type(other)
             and self.args == other.args
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args  # the hash is another one in the next process
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.args))})"
@@ -69,19 +71,19 @@ class Literals(Node):
 
 
 class Concat(Node):
-    """One after the other. args: the parts, at least two."""
+    """The concatenation of the parts. args: the parts, at least two."""
 
     __slots__ = ()
 
 
 class Alternate(Node):
-    """Any of the parts. args: the parts, at least two."""
+    """The union of the parts. args: the parts, at least two."""
 
     __slots__ = ()
 
 
 class Repeat(Node):
-    """`low` to `high` copies (`high` None: no bound). args: (node, low, high)."""
+    """`low` to `high` copies of a part (`high` None: unbounded). args: (node, low, high)."""
 
     __slots__ = ()
 
@@ -99,28 +101,29 @@ class Repeat(Node):
 
 
 class Intersect(Node):
-    """All of the parts. args: the parts, at least two."""
+    """The intersection of the parts. args: the parts, at least two."""
 
     __slots__ = ()
 
 
 class Complement(Node):
-    """Every text (of characters) that is not in the part. args: (node,)."""
+    """The complement of the part among all texts of characters. args: (node,)."""
 
     __slots__ = ()
 
 
 class Remainder(Node):
-    """Digits whose number is a multiple of `divisor`; points among them do not count. args: (divisor,)."""
+    """Digit strings whose number is a multiple of `divisor`; decimal points are skipped. args: (divisor,)."""
 
     __slots__ = ()
 
 
 class Acyclic(Node):
-    """The texts of an automaton without cycles, whose states may be many: its spans share their ends.
+    """The language of an acyclic automaton with labelled edges, maybe with very many states.
 
-    args: (labels, edges, accepting). edges[q]: (index of a label, target) pairs, target > q; accepting[q]: may a text
-    end there? State 0 is the start, labels are not empty, and every state but the start leads to an accepting one.
+    args: (labels, edges, accepting). edges[q]: pairs (index of a label, target) with target > q. accepting[q]: whether
+    a text may end in q. State 0 is the start. Labels are not empty. Every state except the start leads to an accepting
+    one.
     """
 
     @property
@@ -140,9 +143,11 @@ class Acyclic(Node):
 
 
 class Begun(Node):
-    """The least beginnings, in UTF-8, that only characters of a set have: all of an ASCII character, of others a byte
-    or more. args: (ranges,). No text of characters, but an end for a lexer that has seen enough
-    (grammar_text/words.py)."""
+    """The shortest byte prefixes, in UTF-8, that only characters of a set have. args: (ranges,).
+
+    That is all of an ASCII character, and one byte or more of any other. A language of bytes, not of characters: it
+    lets a lexeme end as soon as the next character is known to be in the set (grammar_text/words.py).
+    """
 
     __slots__ = ()
 
@@ -152,18 +157,18 @@ class Begun(Node):
 
 
 class JsonString(Node):
-    """JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
+    """The JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
 
     __slots__ = ()
 
 
-EMPTY = Chars(())  # no text at all
-EPSILON = Literals(("",))  # the empty text
+EMPTY = Chars(())  # the empty language
+EPSILON = Literals(("",))  # the language of the empty text
 ANY_CHAR = Chars(((0, 0xD7FF), (0xE000, MAX_CODE_POINT)))
 
 
 def chars(ranges: Iterable[tuple[int, int]]) -> Node:
-    """One character of the union of inclusive code point ranges (any order, may overlap; surrogates are dropped)."""
+    """One character of the union of inclusive code point ranges, in any order; surrogates are dropped."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(_without_surrogates(ranges)):
         if merged and low <= merged[-1][1] + 1:
@@ -183,18 +188,18 @@ def _without_surrogates(ranges: Iterable[tuple[int, int]]) -> Iterable[tuple[int
 
 
 def literal(text: str) -> Node:
-    """Exactly this text."""
+    """The language of one text."""
     return Literals((text,))
 
 
 def literals(texts: Iterable[str]) -> Node:
-    """One of these texts."""
+    """The language of finitely many texts."""
     distinct = tuple(sorted(set(texts)))
     return Literals(distinct) if distinct else EMPTY
 
 
 def concat(*parts: Node) -> Node:
-    """The parts one after the other; no part is the empty text."""
+    """The concatenation of the parts; without parts it is the empty text."""
     flat: list[Node] = []
     for part in parts:
         if part == EMPTY:
@@ -204,7 +209,7 @@ def concat(*parts: Node) -> Node:
 
 
 def alternate(*parts: Node) -> Node:
-    """Any of the parts; character sets and literals are merged."""
+    """The union of the parts; character sets and literals are merged."""
     flat: dict[Node, None] = {}
     ranges: list[tuple[int, int]] = []
     texts: set[str] = set()
@@ -235,32 +240,32 @@ def repeat(node: Node, low: int = 0, high: int | None = None) -> Node:
 
 
 def optional(node: Node) -> Node:
-    """The node or nothing."""
+    """The node or the empty text."""
     return repeat(node, 0, 1)
 
 
 def intersect(*parts: Node) -> Node:
-    """All of the parts at once."""
+    """The intersection of the parts."""
     flat: dict[Node, None] = {}
     for part in parts:
-        for each in part.args if isinstance(part, Intersect) else (part,):
-            if each == EMPTY:
+        for inner in part.args if isinstance(part, Intersect) else (part,):
+            if inner == EMPTY:
                 return EMPTY
-            if each != ANY_TEXT:
-                flat[each] = None
+            if inner != ANY_TEXT:
+                flat[inner] = None
     distinct = list(flat)
     return Intersect(*distinct) if len(distinct) > 1 else distinct[0] if distinct else ANY_TEXT
 
 
 def complement(node: Node) -> Node:
-    """Every text of characters that is not in the node. Not defined on trees that contain `JsonString`."""
+    """The texts of characters that are not in the node. Not defined on trees that contain `JsonString`."""
     if isinstance(node, Complement):
         return node.args[0]
     return ANY_TEXT if node == EMPTY else EMPTY if node == ANY_TEXT else Complement(node)
 
 
 def difference(node: Node, other: Node) -> Node:
-    """What is in the first and not in the second."""
+    """The texts of the first language that are not in the second."""
     return intersect(node, complement(other))
 
 

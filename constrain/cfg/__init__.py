@@ -1,8 +1,7 @@
-"""Grammars: rules over terminals, and the readers that make them from text.
+"""Context-free grammars: rules over terminals, readers of grammar texts, analyses and rewrites.
 
-takes: Lark or GBNF text, or rules built by other rooms (the schema room makes them lazily)
-gives: `Grammar` (`rules`), analysed and located errors (`analysis`); `Constraint`, the base of everything users can ask
-  for
-used by: schema, engine
-start reading at: rules.py
+takes: Lark, GBNF or EBNF text, or rules built by other rooms (the schema room makes them lazily)
+gives: `Grammar` (rules.py); errors that name their place in the text
+used by: constraints, schema, grammar_text, engine, derived
+start reading at: rules.py, then ebnf.py and build.py
 """

@@ -1,8 +1,8 @@
-"""From a reader's rules to a `Grammar`: the checks and rewrites that all formats share.
+"""Makes a `Grammar` from a reader's rules: the checks and rewrites that all grammar formats share.
 
-In order: lower to a table, drop what derives nothing, refuse a start that derives nothing, drop what is not
-reachable, find the right-recursive rules, find the terminals that cannot meet under `lexer="greedy"`. What is dropped
-and what is doubtful is told in `Reading.findings`: nothing vanishes silently.
+In order: lower the rules to a table; drop unproductive alternatives; refuse an unproductive start rule; drop
+unreachable rules; find right-recursive rules; find terminals that cannot meet under `lexer="greedy"`.
+`Reading.findings` names whatever was dropped or is doubtful.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from constrain.cfg.layout import Layout
 from constrain.cfg.rules import Grammar, Lexer, Terminal
 from constrain.cfg.transform import analysis
 from constrain.cfg.transform.fold import fold, reachable
-from constrain.cfg.transform.indentation import indented
+from constrain.cfg.transform.indentation import apply_layout
 from constrain.errors import UnsatisfiableError
 
-MAX_SEARCHED = 1_000_000  # rules times terminals, up to which pairs of terminals are looked at
+MAX_SEARCHED = 1_000_000  # rules times terminals; in larger grammars pairs of terminals are not examined
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A grammar text, read.
+    """The result of reading a grammar text.
 
-    grammar: for the engine. rules, start: what was written, for those who want to rewrite it (`fold`).
-    findings: sentences about what was dropped or is doubtful.
+    Attributes:
+        grammar: For the engine.
+        rules: The rules as written, for rewrites such as `fold`.
+        start: The name of the start rule.
+        findings: Sentences about what was dropped or is doubtful.
     """
 
     grammar: Grammar
@@ -47,10 +50,21 @@ def build(
 ) -> Reading:
     """Check the rules and make the grammar.
 
-    rules: every `Ref` names one of them. folded: make terminals of regular pieces (see `fold` for when that is exact).
-    place: where a rule is defined, drawn for an error.
-    layout: what lines and columns mean; its declared terminals have definitions in `rules` (see `LarkRules.reading`).
-    Raises UnsatisfiableError if no text is a member.
+    Args:
+        rules: The rules by name; every `Ref` names one of them.
+        start: The name of the start rule.
+        ignore: Terminals that are ignored between lexemes.
+        lexer: See `Grammar`.
+        folded: Make single terminals of regular pieces; `fold` says when that keeps the language.
+        place: Draws the place where a rule is defined, for errors.
+        layout: The meaning of lines and columns. Its declared terminals have definitions in `rules`
+            (`LarkRules.reading_with_layout`).
+
+    Returns:
+        The grammar with its rules and findings.
+
+    Raises:
+        UnsatisfiableError: No text is a member.
     """
     written = to_table(rules)
     table = analysis.without_unproductive(written)
@@ -70,14 +84,17 @@ def build(
         findings += _about_lexing(table, ignore, () if layout is None else layout.declared)
     right_recursive = analysis.right_recursive_rules(table)
     if layout is not None:
-        grammar = indented(table, start, layout, ignore, right_recursive, place)
+        grammar = apply_layout(table, start, layout, ignore, right_recursive, place)
     else:
         grammar = Grammar(to_nonterminals(table, start, right_recursive), ignore, lexer)
     return Reading(grammar, rules, start, tuple(findings))
 
 
 def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence[str]) -> list[str]:
-    """What `lexer="greedy"` makes impossible. declared: terminals of a layout, which are not read as they are."""
+    """Sentences about terminals that `lexer="greedy"` makes impossible.
+
+    declared: terminals of a layout, which the layout rewrites and which are therefore skipped.
+    """
     lost = [
         f"{lower.name} is not taken under lexer='greedy' where {higher.name} may stand: both have the same texts"
         for higher, lower in analysis.outranked(table, ignore)
@@ -86,7 +103,7 @@ def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence
     if len(table) * len(analysis.terminals(table)) > MAX_SEARCHED:
         return [
             *lost,
-            "whether terminals can follow each other under lexer='greedy' was not looked into: too many rules",
+            "whether terminals can follow each other under lexer='greedy' was not examined: too many rules",
         ]
     return [
         f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
@@ -96,6 +113,7 @@ def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence
 
 
 def _culprit(written: Table, table: Table, start: str) -> str:
+    """Why the start rule derives no text."""
     names = [name for name in analysis.reachable_rules(written, start) if name not in table and "#" not in name]
     if names == [start]:
         return "every alternative contains the rule itself, or a terminal that matches nothing"
@@ -103,10 +121,10 @@ def _culprit(written: Table, table: Table, start: str) -> str:
 
 
 def _unproductive(written: Table, table: Table, rules: Mapping[str, Expression]) -> list[str]:
-    gone = [name for name in rules if name not in table]
-    fewer = [name for name in rules if name in table and len(table[name]) < len(written[name])]
-    return [f"rule {name} derives no text; alternatives that use it were dropped" for name in gone] + [
-        f"rule {name}: an alternative that derives no text was dropped" for name in fewer
+    dropped = [name for name in rules if name not in table]
+    reduced = [name for name in rules if name in table and len(table[name]) < len(written[name])]
+    return [f"rule {name} derives no text; alternatives that use it were dropped" for name in dropped] + [
+        f"rule {name}: an alternative that derives no text was dropped" for name in reduced
     ]
 
 

@@ -1,10 +1,10 @@
-"""EBNF: what the readers write down, and its lowering to plain alternatives of symbols.
+"""EBNF expressions, which all readers produce, and their lowering to plain alternatives of symbols.
 
-The idea: grammar texts become the same shapes (`Leaf`, `Ref`, `Sequence`, `Choice`, `Repetition`, `Part`); one
-lowering then makes a `Table`, rule name -> alternatives, each a tuple of symbols. Groups and repetitions get helper
-rules, equal groups share one. `x*` and `x+` become *left*-recursive helpers, which an Earley parser follows in
-constant space. `x~n..m` is one symbol, `Counted`: `rules.Nonterminal`s that count down are made only when a text
-reaches them, so `x~0..100000` costs nothing to compile.
+The idea: every grammar format becomes the same expressions (`Leaf`, `Ref`, `Sequence`, `Choice`, `Repetition`, `Part`).
+One lowering makes a `Table` of them: rule name -> alternatives, each a tuple of symbols. Groups and repetitions become
+helper rules; equal groups share one. `x*` and `x+` become *left*-recursive helpers, which an Earley parser follows in
+constant space. `x~n..m` is one symbol, `Counted`: its nonterminals count down and are made only when a text reaches
+them, so `x~0..100000` costs nothing to compile.
 
 Cost: linear in the grammar's text. Nothing is multiplied out: `(a|b) (c|d)` is two helpers, not four alternatives.
 """
@@ -29,28 +29,28 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Ref:
-    """A rule, by name."""
+    """A reference to a rule by its name."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """One after the other; no part is the empty text."""
+    """The concatenation of the parts; without parts it is the empty text."""
 
     parts: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Any of the parts."""
+    """The union of the parts."""
 
     parts: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """`low` to `high` copies; `high` None: no bound."""
+    """`low` to `high` copies of a part; `high` None: unbounded."""
 
     part: Expression
     low: int
@@ -59,9 +59,11 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Part:
-    """A language with rules of its own as a part: `symbol` stands for its texts in a grammar.
+    """A constraint embedded in a grammar.
 
-    constraint: what it was made from; not looked into here.
+    Attributes:
+        constraint: The embedded constraint. Opaque here; it identifies the part.
+        symbol: The nonterminal that derives its texts.
     """
 
     constraint: Any
@@ -72,23 +74,23 @@ Expression = Leaf | Ref | Sequence | Choice | Repetition | Part
 
 
 def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
-    """The constraints that are parts of some rules, each once."""
-    found: dict[Any, None] = {}
+    """The distinct constraints that are embedded in the rules."""
+    constraints: dict[Any, None] = {}
     stack = list(rules)
     while stack:
         top = stack.pop()
         if isinstance(top, Part):
-            found[top.constraint] = None
+            constraints[top.constraint] = None
         elif isinstance(top, Repetition):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += top.parts
-    return tuple(found)
+    return tuple(constraints)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A symbol `low` to `high` times, as one symbol of a `Table`; high >= 2."""
+    """A symbol of a `Table` that stands for `low` to `high` copies of another; high >= 2."""
 
     symbol: str | Terminal | Part
     low: int
@@ -101,17 +103,17 @@ Table = dict[str, tuple[Alternative, ...]]
 
 
 def written_rule(name: str) -> str:
-    """The rule of the text that a helper rule was made for; its own name for any other."""
+    """The written rule that a helper rule was made for; any other name is returned as it is."""
     return name.split("#")[0]
 
 
 def is_helper(name: str) -> bool:
-    """Nobody wrote this rule: it stands for a part of one."""
+    """Whether the lowering made this rule for a part of a written one."""
     return "#" in name
 
 
 def to_table(rules: Mapping[str, Expression]) -> Table:
-    """Lower every rule to alternatives of symbols; helper rules are named after the rule that needed them first."""
+    """Lower every rule to alternatives of symbols. A helper rule is named after the rule that first needed it."""
     lowering = _Lowering()
     for name, expression in rules.items():
         lowering.table[name] = lowering.alternatives(expression, name)
@@ -125,13 +127,13 @@ class _Lowering:
 
     def alternatives(self, expression: Expression, owner: str) -> tuple[Alternative, ...]:
         parts = expression.parts if isinstance(expression, Choice) else (expression,)
-        found: dict[Alternative, None] = {}
+        alternatives: dict[Alternative, None] = {}
         for part in parts:
             if isinstance(part, Choice):
-                found |= dict.fromkeys(self.alternatives(part, owner))
+                alternatives |= dict.fromkeys(self.alternatives(part, owner))
             else:
-                found[self.sequence(part, owner)] = None
-        return tuple(found)
+                alternatives[self.sequence(part, owner)] = None
+        return tuple(alternatives)
 
     def sequence(self, expression: Expression, owner: str) -> Alternative:
         symbols: list[TableSymbol] = []
@@ -143,7 +145,7 @@ class _Lowering:
         return tuple(symbols)
 
     def symbol(self, expression: Expression, owner: str) -> Alternative:
-        """The symbols (one, or none, or two) that stand for an expression."""
+        """At most two symbols whose concatenation is the expression."""
         if isinstance(expression, Leaf):
             return () if expression.terminal.node == EPSILON else (expression.terminal,)
         if isinstance(expression, Ref):
@@ -164,13 +166,14 @@ class _Lowering:
         return Counted(item, expression.low, expression.low), self.helper(Repetition(expression.part, 0, None), owner)
 
     def item(self, expression: Expression, owner: str) -> str | Terminal | Part:
-        """One rule or terminal that stands for the expression."""
+        """A single rule name, terminal or part that stands for the expression."""
         symbols = self.symbol(expression, owner)
         if len(symbols) == 1 and not isinstance(symbols[0], Counted):
             return symbols[0]
         return self.helper(Sequence((expression,)), owner)
 
     def helper(self, expression: Expression, owner: str) -> str:
+        """The name of the helper rule for an expression; the rule is made at the first call."""
         if expression in self.helpers:
             return self.helpers[expression]
         name = f"{owner}#{len(self.helpers)}"  # no rule of a grammar text can have this name
@@ -186,36 +189,36 @@ class _Lowering:
 
 
 def to_nonterminals(table: Table, start: str, right_recursive: frozenset[str]) -> Nonterminal:
-    """Make the `Nonterminal`s of a table; returns the start symbol.
+    """The nonterminal of the start rule; others are made as it expands.
 
     right_recursive: the rules to flag so.
     """
-    made: dict[str, Nonterminal] = {}
+    nonterminals: dict[str, Nonterminal] = {}
 
     def nonterminal(name: str) -> Nonterminal:
-        if name not in made:
-            made[name] = Nonterminal(
+        if name not in nonterminals:
+            nonterminals[name] = Nonterminal(
                 name,
-                lambda: [[symbol(each) for each in alternative] for alternative in table[name]],
+                lambda: [[to_symbol(symbol) for symbol in alternative] for alternative in table[name]],
                 right_recursive=name in right_recursive,
             )
-        return made[name]
+        return nonterminals[name]
 
-    def symbol(each: TableSymbol) -> Symbol:
-        if isinstance(each, Counted):
-            return counted(symbol(each.symbol), each.low, each.high)
-        if isinstance(each, Part):
-            return each.symbol
-        return each if isinstance(each, Terminal) else nonterminal(each)
+    def to_symbol(symbol: TableSymbol) -> Symbol:
+        if isinstance(symbol, Counted):
+            return counted(to_symbol(symbol.symbol), symbol.low, symbol.high)
+        if isinstance(symbol, Part):
+            return symbol.symbol
+        return symbol if isinstance(symbol, Terminal) else nonterminal(symbol)
 
     return nonterminal(start)
 
 
 def counted(item: Symbol, low: int, high: int) -> Nonterminal:
-    """`low` to `high` copies of a symbol: a chain that counts down, made link by link as a text reaches it.
+    """`low` to `high` copies of a symbol, as nonterminals that count down and are made when a text reaches them.
 
-    The rest of the chain is the last symbol of each link, and flagged right-recursive so that the engine follows the
-    chain in constant space. Equal counts of equal items are equal nonterminals.
+    Each ends with the nonterminal of the remaining copies and is flagged right-recursive, so the parser follows them in
+    constant space. Equal counts of equal items are equal nonterminals.
     """
 
     def expand() -> SequenceOf[SequenceOf[Symbol]]:

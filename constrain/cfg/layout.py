@@ -1,17 +1,17 @@
-r"""Layout: what lines, columns and brackets mean in a grammar text, as in Python.
+r"""Layout: the meaning of lines, columns and brackets in an indentation-sensitive language such as Python.
 
-The idea (note 0006): the grammar's rules name three declared terminals, as for lark's `Indenter`: one for the end of
-a line, one that opens a block and one that closes it. `Layout` says which, and what brackets are; `indentation`
-writes the columns into the rules. Here are the terminals that this needs.
+The idea (note 0006): the grammar's rules name three declared terminals, as for lark's `Indenter`: the end of a line,
+the beginning of a block and its end. `Layout` names them, and the brackets. transform/indentation.py writes the columns
+into the rules; this module makes the terminals that it needs.
 
 * The end of a line is a line break and all lines after it that hold nothing but ignored text. A last line without a
   line break counts as having one.
 * A line of a block begins with exactly the columns of the block's first line, which has more than the block around.
-* Between brackets line breaks are ignored, like everything that the grammar ignores.
+* Between brackets line breaks are ignored, like the terminals that the grammar ignores.
 
-Columns are counted twice, as in CPython's tokenizer (Python language reference, section 2.1.8): with tabs up to the
-next multiple of `tab`, and with tabs as one character. Lines of one block agree in both, so no text depends on what a
-tab is worth. A form feed starts the count over.
+Columns are counted twice, as in CPython's tokenizer (Python language reference, section 2.1.8): a tab counts up to the
+next multiple of `tab`, and it counts as one character. Lines of one block agree in both, so the meaning of a text does
+not depend on the width of a tab. A form feed restarts the count.
 """
 
 from __future__ import annotations
@@ -32,14 +32,39 @@ EOL = Terminal(_EOL, "end of line")
 
 @dataclass(frozen=True)
 class Layout:
-    """What lines, columns and brackets mean.
+    r"""The meaning of lines, columns and brackets, for `constrain.grammar(..., layout=...)`.
 
-    newline, indent, dedent: the declared terminals (`%declare`) that stand for the end of a line, and the beginning
-      and end of a block. A block begins and ends in one alternative of a rule.
-    open, close: brackets, by the names of their terminals or their texts; a bracket is opened and closed in one
-      alternative of a rule.
-    verbatim: the names of terminals after which nothing is ignored, like the beginning of a string with parts.
-    tab: a tab goes on to the next multiple of this column; None: no tabs in indentation.
+    Args:
+        newline: The declared terminal (`%declare`) for the end of a line. Default `_NEWLINE`.
+        indent: The declared terminal for the beginning of a block. Default `_INDENT`. A block begins and ends in one
+            alternative of a rule.
+        dedent: The declared terminal for the end of a block. Default `_DEDENT`.
+        open: Opening brackets, by the names of their terminals or by their texts. Default `(`, `[`, `{`. A bracket
+            opens and closes in one alternative of a rule.
+        close: Closing brackets, likewise. Default `)`, `]`, `}`.
+        verbatim: The names of terminals after which nothing is ignored, such as the opening quote of an f-string.
+            Default none.
+        tab: A tab advances to the next multiple of this many columns, 1 to 100. Default 8; None: no tabs in
+            indentation.
+
+    Raises:
+        GrammarError: A field has a value that it cannot have.
+
+    Source:
+        Python language reference, section 2.1 (line structure); the terminals are those of lark's `Indenter`.
+
+    Example:
+        >>> import constrain
+        >>> block = '''
+        ... start: line+
+        ... line: "pass" _NEWLINE | "if x:" _NEWLINE _INDENT line+ _DEDENT
+        ... %declare _NEWLINE _INDENT _DEDENT
+        ... '''
+        >>> python_like = constrain.grammar(block, layout=constrain.Layout(tab=None))
+        >>> vocabulary = constrain.Vocabulary([bytes([i]) for i in range(256)] + [None], eos_ids=[256])
+        >>> matcher = constrain.compile(python_like, vocabulary).matcher()
+        >>> matcher.advance_bytes(b"if x:\n  pass\n") and matcher.is_accepting()
+        True
     """
 
     newline: str = "_NEWLINE"
@@ -53,7 +78,7 @@ class Layout:
     def __post_init__(self) -> None:
         for name in ("open", "close", "verbatim"):
             given = getattr(self, name)
-            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+            if isinstance(given, str) or not all(isinstance(text, str) for text in given):
                 raise GrammarError(f"layout: {name} is a list of names, not {given!r:.60}", fix=f'{name}=("(", "[")')
             object.__setattr__(self, name, tuple(given))
         if len({self.newline, self.indent, self.dedent}) < 3:
@@ -74,20 +99,20 @@ class Layout:
 
 
 def read_layout(given: Layout | Mapping[str, Any]) -> Layout:
-    """A layout, which may be written as a mapping (in a file). Raises GrammarError for what it cannot be."""
+    """The layout; a mapping of its fields, as read from a file, is converted. Raises GrammarError if it is neither."""
     if isinstance(given, Layout):
         return given
     if not isinstance(given, Mapping):
         raise GrammarError(f"a layout is a Layout, not {type(given).__name__}", fix="pass constrain.Layout(...)")
-    known = [field.name for field in fields(Layout)]
+    names = [field.name for field in fields(Layout)]
     for name in given:
-        if name not in known:
-            raise GrammarError(f"layout: there is no {name!r}", fix=f"the fields are {', '.join(known)}")
+        if name not in names:
+            raise GrammarError(f"layout: there is no {name!r}", fix=f"the fields are {', '.join(names)}")
     return Layout(**given)
 
 
 class Column(NamedTuple):
-    """How far a line is indented: with tabs up to the next stop, and in characters."""
+    """The indentation of a line: in columns, with tab stops, and in characters."""
 
     column: int = 0
     characters: int = 0
@@ -101,37 +126,37 @@ class Column(NamedTuple):
         return Column(self.column - self.column % tab + tab, self.characters + 1)
 
     def is_inside(self, other: Column) -> bool:
-        """Whether a line here can begin a block in a block there, whatever a tab is worth."""
+        """Whether a line at this column can begin a block inside a block at the other, for any width of a tab."""
         return self.column > other.column and self.characters > other.characters
 
 
 def line_end(ignored: tuple[Terminal, ...], name: str) -> Terminal:
-    """A line break and the empty lines after it; after it nothing is ignored."""
-    return Terminal(syntax.concat(_EOL, syntax.repeat(_empty_line(ignored), 0)), name, after=())
+    """The terminal of a line break with the empty lines after it. Nothing is ignored after it."""
+    return Terminal(syntax.concat(_EOL, syntax.repeat(_empty_line(ignored), 0)), name, ignored_after=())
 
 
 def empty_lines(ignored: tuple[Terminal, ...]) -> Terminal:
-    """What may stand before the first line of a text."""
-    return Terminal(syntax.repeat(_empty_line(ignored), 1), "empty lines", after=())
+    """The terminal of the empty lines before the first line of a text."""
+    return Terminal(syntax.repeat(_empty_line(ignored), 1), "empty lines", ignored_after=())
 
 
 def _empty_line(ignored: tuple[Terminal, ...]) -> Node:
-    return syntax.concat(syntax.repeat(syntax.alternate(*(each.node for each in ignored)), 0), _EOL)
+    return syntax.concat(syntax.repeat(syntax.alternate(*(terminal.node for terminal in ignored)), 0), _EOL)
 
 
 @cache
 def indentation(column: Column, tab: int | None) -> Terminal:
-    """Exactly the texts that indent to a column; the empty text is one for column 0."""
+    """The terminal of all texts that indent to a column. For column 0 it contains the empty text."""
     reset = syntax.literal("\f") if tab is None else syntax.chars([(9, 9), (12, 12), (32, 32)])
     blank = syntax.literal(" ") if tab is None else syntax.chars([(9, 9), (32, 32)])
     started_over = syntax.concat(syntax.repeat(syntax.alternate(reset, blank), 0), syntax.literal("\f"))
     node = syntax.concat(syntax.optional(started_over), _spelled(column, tab))
-    return Terminal(node, f"indentation to column {column.column}", after=())
+    return Terminal(node, f"indentation to column {column.column}", ignored_after=())
 
 
 @cache
 def _spelled(column: Column, tab: int | None) -> Node:
-    """The texts of spaces and tabs that lead to a column."""
+    """The texts of spaces and tabs that lead from column 0 to a column."""
     if tab is None:
         return syntax.literal(" " * column.column)
     if column.column <= 0 or not 0 < column.characters <= column.column:

@@ -1,7 +1,7 @@
-"""`constrain bench`: the benchmarks of the source checkout, run from the command line.
+"""`constrain bench`: benchmarks, run from the command line.
 
-The benchmarks are not part of the installed package: they need data and other engines. This finds them beside the
-package and hands over the options as they are.
+Their scripts lie in `benchmarks/` of a checkout, and inside of the installed package. They need other engines and
+validators (the extra `[bench]`), and most need data. The options are handed over as they are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from constrain.cli.console import UsageError
+from constrain.extras import require
 
 
 def maskbench(context: typer.Context) -> None:
@@ -32,8 +32,10 @@ def jsonschemabench(context: typer.Context) -> None:
 
 def _run(name: str, context: typer.Context) -> None:
     """Run a script of the checkout with the rest of the command line, and end as it ends."""
-    script = Path(__file__).resolve().parents[2] / "benchmarks" / name
-    if not script.is_file():
-        raise UsageError(f"{script}: no such file\n  fix: install a source checkout with pip install -e .")
+    require("bench", f"constrain bench {name.removesuffix('.py')}")
+    here = Path(__file__).resolve()
+    script = next(
+        path for path in (here.parent / "benchmarks" / name, here.parents[2] / "benchmarks" / name) if path.is_file()
+    )
     done = subprocess.run([sys.executable, str(script), *context.args], check=False)
     raise typer.Exit(done.returncode)

@@ -41,10 +41,10 @@ def command(
 def verdict(constraint: Any, data: bytes) -> list[str]:
     """No lines for a member; else lines that say where it fails: place, the text with a caret, what is expected."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+    from constrain.cli.expected import expectation, in_words
     from constrain.errors import span
 
-    compiled = constrain.compile(constraint, byte_vocabulary())
+    compiled = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
     matcher = compiled.matcher()
     good = advance_far(matcher, data)
     if good == len(data) and matcher.is_accepting():
@@ -60,10 +60,23 @@ def verdict(constraint: Any, data: bytes) -> list[str]:
     index = len(data[:begin].decode("utf-8", errors="replace"))
     place, *drawing = span(shown, index).split("\n")
     fault = "the text ends too early" if good == len(data) else f"{named(data, begin, good)} is not allowed here"
-    because = [f"  because {reason}"] if reason is not None and not reason.startswith("not JSON") else []
+    because = [f"  because {said}" for said in [_because(constraint, shown, reason)] if said]
     return [f"not a member: {fault}", f"  at {place}", *(f"     {line}" for line in drawing), *because] + [
         f"  {line}" for line in [*expectation(matcher), *in_words(constraint, matcher)]
     ]
+
+
+def _because(constraint: Any, text: str, reason: str | None) -> str | None:
+    """What is wrong with the value: the place and the keyword, or what the check of a finished text says."""
+    if reason is not None and not reason.startswith("not JSON"):
+        return reason
+    from constrain.schema.api import JsonSchema
+    from constrain.schema.check.violation import find_violation
+
+    violation = find_violation(constraint, text) if isinstance(constraint, JsonSchema) else None
+    return (
+        None if violation is None else f"{violation.path}: {violation.message} (at {violation.pointer} of the schema)"
+    )
 
 
 def _contents(name: str) -> bytes:

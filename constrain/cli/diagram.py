@@ -1,6 +1,6 @@
 """`constrain diagram`: the rules of a grammar as railroad diagrams, one SVG a rule, in one page.
 
-Needs the package `railroad-diagrams` (not installed by default). What is drawn are the rules as they were read: a
+Needs the extra `[diagrams]`. What is drawn are the rules as they were read: a
 terminal by its name, with its regular expression's name where it has one. In GBNF, regular pieces are one box.
 """
 
@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import typer
 
 from constrain.cli.console import UsageError
-from constrain.cli.lint import load
+from constrain.cli.lint import GrammarArgument, GrammarOption, load, one_of
+from constrain.extras import require
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -31,14 +32,20 @@ svg.railroad-diagram {{ background-color: transparent; }}
 
 
 def command(
-    grammar: Annotated[str, typer.Argument(metavar="FILE|TEXT", help="A Lark or GBNF grammar: a file, or the text.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A page (.html), or one rule's picture (.svg).")],
+    given: GrammarArgument = None,
+    grammar: GrammarOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="A page (.html) or one rule's picture (.svg); NAME.html by default."),
+    ] = None,
     rule: Annotated[str | None, typer.Option(help="Draw this rule only; for .svg the start rule by default.")] = None,
     grammar_format: Annotated[str | None, typer.Option(help="lark or gbnf; guessed when left out.")] = None,
     start: Annotated[str | None, typer.Option(help="The start rule (start; in GBNF root).")] = None,
 ) -> None:
     """Draw the rules of a grammar as railroad diagrams."""
-    constraint = load(grammar, grammar_format, start, "dynamic")
+    name = one_of(given, grammar)
+    constraint = load(name, grammar_format, start, None)
+    out = out or Path(f"{Path(name).stem if ':' not in name else 'grammar'}.html")
     rules = constraint.reading.rules
     if rule is not None and rule not in rules:
         raise UsageError(f"there is no rule {rule!r}; the rules are {', '.join(rules)}")
@@ -98,9 +105,5 @@ def _item(railroad: Any, expression: Any) -> Any:
 
 
 def _railroad() -> Any:
-    try:
-        return import_module("railroad")
-    except ImportError:
-        raise UsageError(
-            "drawing needs the package railroad-diagrams, which is not installed\n  fix: pip install railroad-diagrams"
-        ) from None
+    require("diagrams", "constrain diagram")
+    return import_module("railroad")

@@ -1,7 +1,7 @@
 """What may follow, said so that a person can read it: sets of bytes as characters, and short texts as examples.
 
-A byte vocabulary (256 one-byte tokens and an end-of-text id) makes a matcher answer for bytes: no tokenizer is needed
-to check a text or to explain a refusal. Cost: one mask of 257 bits per question; examples fork the matcher a few
+`Vocabulary.of_bytes()` makes a matcher answer for bytes: no tokenizer is needed to check a text or to explain a
+refusal. Cost: one mask of 257 bits per question; examples fork the matcher a few
 dozen times.
 """
 
@@ -14,13 +14,6 @@ SPELLED = {0x20: "space", 0x09: "tab", 0x0A: "newline", 0x0D: "carriage return",
 QUIET = frozenset(b"\\ \t\n\r")  # what an example leaves out: escapes and white space
 MOST_RULES = 6  # in progress, that are shown
 LEAD = range(0xC2, 0xF5)  # the first bytes of characters beyond ASCII (RFC 3629, section 4)
-
-
-def byte_vocabulary() -> Any:
-    """One token per byte, with the byte as its id, and an end-of-text id."""
-    import constrain
-
-    return constrain.Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[END_OF_TEXT])
 
 
 def allowed_bytes(matcher: Any) -> tuple[list[int], bool]:

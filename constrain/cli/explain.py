@@ -62,9 +62,9 @@ def command(
 def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
     """(allowed, lines that say why). token: its bytes; None stands for the end of the text."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+    from constrain.cli.expected import expectation, in_words
 
-    matcher = constrain.compile(constraint, byte_vocabulary()).matcher()
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)
     after = f" after {_short(prefix)}" if prefix else " at the start"
     if good < len(prefix):
@@ -87,9 +87,9 @@ def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) 
 def state(constraint: Any, prefix: bytes) -> tuple[bool, list[str]]:
     """(is it a prefix of a member, lines that say where a text stands)."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+    from constrain.cli.expected import expectation, in_words
 
-    matcher = constrain.compile(constraint, byte_vocabulary()).matcher()
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)
     said = f"after {_short(prefix)}" if prefix else "at the start"
     if good < len(prefix):

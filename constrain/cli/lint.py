@@ -8,36 +8,54 @@ from typing import Annotated, Any, cast
 import typer
 
 from constrain.cli.console import NOT_A_MEMBER, UsageError
-from constrain.cli.constraints import format_of, read_grammar
+from constrain.cli.constraints import format_of, grammar_folder, read_grammar
 
 DOUBTFUL = NOT_A_MEMBER
+GRAMMAR = "A Lark or GBNF grammar: a file, a grammar's folder, the text itself, or a name of the collection."
+GrammarArgument = Annotated[str | None, typer.Argument(metavar="FILE|TEXT|NAME", help=GRAMMAR, show_default=False)]
+GrammarOption = Annotated[
+    str | None, typer.Option("--grammar", metavar="FILE|TEXT|NAME", help="The same, as an option.")
+]
 
 
 def command(
-    grammar: Annotated[str, typer.Argument(metavar="FILE|TEXT", help="A Lark or GBNF grammar: a file, or the text.")],
+    given: GrammarArgument = None,
+    grammar: GrammarOption = None,
     grammar_format: Annotated[str | None, typer.Option(help="lark or gbnf; guessed when left out.")] = None,
     start: Annotated[str | None, typer.Option(help="The start rule (start; in GBNF root).")] = None,
-    lexer: Annotated[str, typer.Option(help="dynamic or greedy.")] = "dynamic",
+    lexer: Annotated[str | None, typer.Option(help="dynamic or greedy (dynamic, or as the folder says).")] = None,
     seconds: Annotated[float, typer.Option(help="How long to look for a text with two readings.", min=0.0)] = 5.0,
 ) -> None:
     """What is doubtful about a grammar? Unused and unreachable rules, endless loops, shadowed terminals, ambiguity."""
-    lines = report(load(grammar, grammar_format, start, lexer), seconds)
+    lines = report(load(one_of(given, grammar), grammar_format, start, lexer), seconds)
     typer.echo("\n".join(lines) if lines else "nothing is doubtful")
     if lines:
         raise typer.Exit(DOUBTFUL)
 
 
-def load(given: str, grammar_format: str | None, start: str | None, lexer: str) -> Any:
+def one_of(argument: str | None, option: str | None) -> str:
+    """The grammar, given as an argument or as `--grammar`. Raises UsageError."""
+    if (argument is None) == (option is None):
+        raise UsageError("give one grammar: as the argument, or with --grammar")
+    return argument or option or ""
+
+
+def load(given: str, grammar_format: str | None, start: str | None, lexer: str | None) -> Any:
     """The constraint of a grammar text. Raises UsageError, GrammarError."""
     import constrain
     from constrain.grammar_text.text import GrammarText
+    from constrain.grammar_text.words import WholeWords
 
+    folder = grammar_folder(given)
+    if folder is not None:
+        options: Any = {"format": grammar_format, "start": start, "lexer": lexer}
+        constraint = folder.constraint(**{name: value for name, value in options.items() if value is not None})
+        return constraint.text if isinstance(constraint, WholeWords) else constraint
     text, name = read_grammar(given)
     kind = grammar_format or format_of(text, name)
     base = str(Path(name).parent) if name else None
     constraint = constrain.grammar(text, format=cast(Any, kind), start=start, lexer=cast(Any, lexer), base=base)
-    if not isinstance(constraint, GrammarText):
-        raise UsageError("this is no grammar text")
+    assert isinstance(constraint, GrammarText)
     return constraint
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.cli.console import UsageError
+from constrain.errors import ConstrainError
+
+if TYPE_CHECKING:
+    from constrain.vocab.vocabulary import Vocabulary
 
 
 def token_bytes(name: str | None, token: int) -> tuple[bytes | None, bool]:
@@ -30,15 +34,25 @@ def _read(name: str | None) -> tuple[list[bytes | None], list[int]]:
         name = str(reference.path())
     path = Path(name)
     if not path.is_file():
-        vocabulary = Vocabulary.from_huggingface(load_tokenizer(name))
+        vocabulary = _named(name)
         return vocabulary.tokens, list(vocabulary.eos_ids)
     if path.suffix == ".json":
-        vocabulary = (
-            Vocabulary.from_tekken(path) if _is_tekken(path) else Vocabulary.from_huggingface(load_tokenizer(name))
-        )
+        vocabulary = Vocabulary.from_tekken(path) if _is_tekken(path) else _named(name)
         return vocabulary.tokens, list(vocabulary.eos_ids)
     read = readers.read_tiktoken(path) if _is_tiktoken(path) else readers.read_sentencepiece(str(path))
     return read.tokens, read.eos_ids
+
+
+def _named(name: str) -> Vocabulary:
+    """The vocabulary of a tokenizer by name, folder or `tokenizer.json`. Raises UsageError, MissingExtraError."""
+    from constrain.vocab.vocabulary import Vocabulary
+
+    try:
+        return Vocabulary.from_huggingface(name)
+    except ConstrainError:
+        raise
+    except Exception as error:  # what is raised for a name that is nothing differs between versions and back ends
+        raise UsageError(f"{name}: no tokenizer of that name, folder or file ({first_line(error)})") from None
 
 
 def load_tokenizer(name: str) -> Any:

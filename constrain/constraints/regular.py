@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 
 from constrain.automata.parse.python import parse_python
 from constrain.automata.syntax import Node, literals
@@ -11,10 +13,12 @@ from constrain.constraints.base import Constraint
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.lazily import lazily
 
+_FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
+
 
 @dataclass(frozen=True)
 class Regex(Constraint):
-    """A whole-string match of a regular expression; make one with `regex`."""
+    """The texts that a regular expression matches as a whole; make one with `regex`."""
 
     pattern: str
 
@@ -29,13 +33,13 @@ class Regex(Constraint):
 
 @dataclass(frozen=True)
 class Choices(Constraint):
-    """One of finitely many texts; make one with `choices`."""
+    """Finitely many texts; make one with `choices`."""
 
     options: tuple[str, ...]
 
     @lazily
     def node(self) -> Node:
-        """The language, as one node however many options there are."""
+        """The language: one node, however many options there are."""
         return literals(self.options)
 
     def __repr__(self) -> str:
@@ -55,30 +59,79 @@ class Regular(Constraint):
         return self.language
 
 
-def regex(pattern: str) -> Constraint:
+@dataclass(frozen=True, repr=False)
+class EnumChoices(Choices):
+    """The values of an Enum; `parse` gives the member."""
+
+    enum: type[Enum]
+
+    def parse(self, text: str) -> Enum:
+        """The member with this value."""
+        return self.enum(text)
+
+
+def _pattern_text(pattern: re.Pattern[str]) -> str:
+    """A compiled pattern as text, its flags written at the beginning."""
+    text = pattern.pattern
+    written = re.match(r"\(\?([aimsux]+)\)", text)
+    flags = "".join(letter for letter, flag in _FLAGS.items() if pattern.flags & flag)
+    text = text[written.end() :] if written else text
+    return f"(?{flags}){text}" if flags else text
+
+
+def regex(pattern: str | re.Pattern[str]) -> Constraint:
     r"""Texts that a regular expression matches as a whole, like `re.fullmatch`.
 
-    pattern: Python syntax; `^` and `$` are not needed.
-    Raises RegexError, with a caret, for what cannot be read or is not regular (back-references).
+    Args:
+        pattern: A pattern in Python's syntax, or a compiled pattern with its flags; `^` and `$` are not needed.
 
-    >>> regex(r"[A-Z]{3}-\d+")
-    regex('[A-Z]{3}-\\d+')
+    Returns:
+        A constraint.
+
+    Raises:
+        RegexError: The pattern is malformed or not regular (back-references); the message has a caret.
+        LimitError: It has too many groups inside each other, or too many combinations of assertions.
+
+    Example:
+        >>> import constrain
+        >>> constrain.regex(r"[A-Z]{3}-\d+")
+        regex('[A-Z]{3}-\\d+')
     """
+    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+        pattern = _pattern_text(pattern)
     if not isinstance(pattern, str):
-        raise RegexError(f"a pattern is a str, not {type(pattern).__name__}: {pattern!r}", fix="pass regex.pattern")
+        raise RegexError(
+            f"a pattern is a str or a compiled pattern of str, not {type(pattern).__name__}: {pattern!r}",
+            fix="pass the pattern as text",
+        )
     constraint = Regex(pattern)
-    assert constraint.node is not None  # read now: a fault belongs to this line, not to a later one
+    assert constraint.node is not None  # reads the pattern: errors are raised here, not at the first use
     return constraint
 
 
-def choices(options: Iterable[str]) -> Constraint:
-    """One of these texts, exactly; 100,000 of them are fine.
+def choices(options: Iterable[str] | type[Enum]) -> Constraint:
+    """One of these texts, exactly.
 
-    Raises UnsatisfiableError if there are none, GrammarError if one is not a str or has a lone surrogate.
+    Args:
+        options: The texts (100,000 are fine), or an Enum whose values are texts. With an Enum, the value of an output
+            is a member of it.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        UnsatisfiableError: There are no texts.
+        GrammarError: One of them is not a str, or has a lone surrogate.
+
+    Example:
+        >>> import constrain
+        >>> constrain.choices(["yes", "no"])
+        choices(['yes', 'no'])
     """
     if isinstance(options, str):
         raise GrammarError(f"choices need a list of texts, not one text: {options!r:.60}", fix="write choices([text])")
-    listed = tuple(options)
+    enum = options if isinstance(options, type) and issubclass(options, Enum) else None
+    listed = tuple(options) if enum is None else tuple(member.value for member in enum)
     for index, option in enumerate(listed):
         if not isinstance(option, str):
             message = f"choice {index} is not a str but {type(option).__name__}: {option!r:.60}"
@@ -87,4 +140,5 @@ def choices(options: Iterable[str]) -> Constraint:
             raise GrammarError(f"choice {index} has a lone surrogate: {option!r:.60}", fix="it is not text: remove it")
     if not listed:
         raise UnsatisfiableError("choices needs at least one option: no text is one of none", fix="give an option")
-    return Choices(tuple(dict.fromkeys(listed)))
+    distinct = tuple(dict.fromkeys(listed))
+    return Choices(distinct) if enum is None else EnumChoices(distinct, enum)

@@ -6,6 +6,10 @@ used by: the package's front door, cli
 start reading at: front.py
 """
 
+from constrain.extras import require
+
+require("hf", "constrain.generate")  # before torch is imported: the message names the line for pip
+
 from constrain.generation.front import generate
 from constrain.generation.jobs import make_job
 from constrain.generation.result import Generation, Generations, Stats, Stream

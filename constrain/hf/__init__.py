@@ -7,6 +7,10 @@ used by: generation
 start reading at: model.py
 """
 
+from constrain.extras import require
+
+require("hf", "constrain.hf")  # before torch is imported: the message names the line for pip
+
 from constrain.hf.heads import DraftHeads
 from constrain.hf.model import HFModel
 from constrain.hf.processor import ConstraintProcessor

@@ -13,7 +13,7 @@ import copy
 from typing import Any
 
 import torch
-from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 
 class SharedLayer(DynamicLayer):
@@ -70,8 +70,8 @@ def branched(cache: Any, rows: torch.Tensor) -> Any:
 
 def is_plain(cache: Any) -> bool:
     """Whether `branched` knows all layers of a cache: keys and values of every token, or of a window's."""
-    layers = getattr(cache, "layers", None)
-    return isinstance(layers, list) and bool(layers) and all(type(layer) in PLAIN for layer in layers)
+    layers = getattr(cache, "layers", [])
+    return type(cache) is DynamicCache and bool(layers) and all(type(layer) in PLAIN for layer in layers)
 
 
 def keeps_everything(cache: Any) -> bool:

@@ -27,12 +27,12 @@ def check_kind(model: Any) -> None:
     if writes(model):
         return
     known = _class_name(config, "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES")
-    if _class_name(config, "MODEL_FOR_MASKED_LM_MAPPING_NAMES"):
+    if is_encoder(config):
         raise ConstrainError(
             f"{name} is an encoder: it reads a text in both directions and does not write one",
             fix=f"load a model that was trained to write on (Llama, Qwen, GPT-2, …) with {AUTO}",
         )
-    headless = name == _class_name(config, "MODEL_MAPPING_NAMES") or model.get_output_embeddings() is None
+    headless = name == _class_name(config, "MODEL_MAPPING_NAMES") or name.endswith("Model")
     what = "has no head for language modelling" if headless else "has a head for another task"
     raise ConstrainError(
         f"{name} {what}: it gives no logits for the token that follows",
@@ -45,6 +45,11 @@ def writes(model: Any) -> bool:
     name = type(getattr(model, "_orig_mod", model)).__name__
     able = getattr(model, "can_generate", None)
     return able is None or bool(able()) or "CausalLM" in name or "LMHead" in name
+
+
+def is_encoder(config: Any) -> bool:
+    """Whether models of a family are trained to fill gaps; some of its classes may write on all the same."""
+    return _class_name(config, "MODEL_FOR_MASKED_LM_MAPPING_NAMES") is not None
 
 
 def _class_name(config: Any, mapping: str) -> str | None:

@@ -54,10 +54,10 @@ def gathered(memory: Any, axes: Axes, rows: torch.Tensor) -> Any:
     return copy.deepcopy(memory, known)
 
 
-def module_tensors(model: torch.nn.Module) -> dict[Path, torch.Tensor]:
-    """Tensors that are plain attributes of the model's modules, neither parameters nor buffers."""
+def module_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Tensors that are plain attributes of the model's modules, neither parameters nor buffers; by dotted names."""
     return {
-        (name, attribute): value
+        f"{name}.{attribute}": value
         for name, module in model.named_modules()
         for attribute, value in vars(module).items()
         if isinstance(value, torch.Tensor)
@@ -69,9 +69,7 @@ def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Any]]:
     if id(value) in seen:
         return
     seen.add(id(value))
-    if isinstance(value, torch.Tensor):
-        yield path, value
-    elif isinstance(value, (torch.nn.Module, type)) or hasattr(value, "to_diff_dict"):
+    if isinstance(value, (torch.Tensor, torch.nn.Module, type)) or hasattr(value, "to_diff_dict"):
         yield path, value
     elif isinstance(value, Mapping):
         for key, part in value.items():

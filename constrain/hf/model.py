@@ -17,9 +17,9 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.hf.cache import is_plain, keeps_everything
-from constrain.hf.kinds import check_kind
+from constrain.hf.kinds import check_kind, is_encoder
 from constrain.hf.reading import Reading
-from constrain.hf.session import GroupedSession, HFSession, RereadSession
+from constrain.hf.session import GroupedSession, HFSession, RereadSession, open_session
 from constrain.hf.trials import reading_of
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -49,7 +49,7 @@ class HFModel:
         head = model.get_output_embeddings()
         self.width: int = text_config.vocab_size if head is None else head.weight.shape[0]
         known = (getattr(text_config, name, None) for name in CONTEXT_NAMES)
-        self.context: int | None = next((length for length in known if isinstance(length, int)), None)
+        self.context: int | None = next((length for length in known if isinstance(length, int) and length > 0), None)
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any = None) -> HFModel:
@@ -77,7 +77,8 @@ class HFModel:
             known = is_plain(self.new_cache())
         except Exception:  # whatever the cache has against this configuration: the model makes its own
             return False
-        return known and "past_key_values" in takes and not getattr(_unwrapped(self.model), "_is_stateful", False)
+        unsure = getattr(_unwrapped(self.model), "_is_stateful", False) or is_encoder(self.model.config)
+        return known and "past_key_values" in takes and not unsure
 
     @cached_property
     def may_be_ragged(self) -> bool:
@@ -142,16 +143,9 @@ class HFModel:
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
     ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
-        session: HFSession | GroupedSession | RereadSession
-        even = len(set(map(len, prefixes))) == 1
-        if even and self.plain:
-            session = HFSession(self, len(prefixes))
-        elif self.reading.argument is None:
-            session = RereadSession(self, len(prefixes))
-        elif even or self.reading.padded:
-            session = HFSession(self, len(prefixes))
-        else:
-            session = GroupedSession(self, list(map(len, prefixes)))
+        lengths = list(map(len, prefixes))
+        even = self.plain and len(set(lengths)) == 1  # then there is one way, and nothing to find
+        session = HFSession(self, len(prefixes)) if even else open_session(self, lengths, self.reading)
         return session, session.feed(prefixes, keep)
 
     @torch.inference_mode()
@@ -183,10 +177,9 @@ class HFModel:
 def eos_ids_of(model: Any) -> list[int]:
     """What a model's generation config and config say ends a text: no id, one or several."""
     config = getattr(model, "config", None)
-    text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    said = [
-        getattr(each, "eos_token_id", None) for each in (getattr(model, "generation_config", None), config, text_config)
-    ]
+    text = getattr(config, "get_text_config", lambda: None)()
+    configs = (getattr(model, "generation_config", None), config, text)
+    said = [getattr(each, "eos_token_id", None) for each in configs]
     return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
 
 

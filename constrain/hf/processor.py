@@ -9,6 +9,8 @@ Nothing is assumed about how rows follow each other, so it holds under
 * prompt lookup and assistant models: drafts are shown token by token, by the drafter and again by the verifier, then
   cut back to what was accepted, and the scores passed in may be the caller's to keep (never written to).
 
+At the end of a text it offers the ids at which the loop stops, which need not be the tokenizer's (endings.py).
+
 A row that has left the language — a draft that is about to be rejected, padding after the end — is passed on as it is.
 Cost: a call advances and rolls back only what changed; comparing prefixes is linear, at the speed of comparing lists.
 
@@ -27,6 +29,7 @@ import torch
 from transformers import LogitsProcessor
 
 from constrain.errors import ConstrainError
+from constrain.hf.endings import Endings, endings_of, ids_in, stops_of_caller
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.bitmask.buffer import MaskBuffer
 
@@ -38,12 +41,20 @@ class ConstraintProcessor(LogitsProcessor):
       prompt i // (B // N), as transformers lays out beams and returned sequences.
     prompt_lengths: the length of the prompts in tokens, padding included — one number, or one for each prompt; learnt
       from the first call by default, and learnt anew when rows appear that do not start with the known prompts.
+    eos_token_id: the ids at which the loop stops; by default those of the `model.generate` that calls, and in other
+      loops those of the constraint's vocabulary.
 
     One processor serves one `model.generate` call at a time; call `reset()` before the next when prompt lengths are
     learnt and the next prompt continues the last output.
     """
 
-    def __init__(self, compiled: Any, prompt_lengths: int | Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        compiled: Any,
+        prompt_lengths: int | Sequence[int] | None = None,
+        *,
+        eos_token_id: int | Sequence[int] | None = None,
+    ) -> None:
         self.compiled: list[Any] = list(compiled) if isinstance(compiled, (list, tuple)) else [compiled]
         if not self.compiled or not all(hasattr(each, "matcher") for each in self.compiled):
             raise ConstrainError(
@@ -54,7 +65,8 @@ class ConstraintProcessor(LogitsProcessor):
         if len(sizes) > 1:
             raise ConstrainError(f"the constraints are compiled for vocabularies of different sizes: {sorted(sizes)}")
         self.size: int = sizes.pop()
-        self.eos_ids = frozenset(self.compiled[0].vocabulary.eos_ids)
+        self._stops = None if eos_token_id is None else ids_in(eos_token_id)
+        self._endings: tuple[frozenset[int] | None, Endings] | None = None
         self._given = None if prompt_lengths is None else np.atleast_1d(np.asarray(prompt_lengths)).tolist()
         self.reset()
 
@@ -67,8 +79,10 @@ class ConstraintProcessor(LogitsProcessor):
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The scores, float[B, W], with -inf for what is not allowed after rows input_ids, int64[B, T]; a new tensor.
 
-        raises: ConstrainError when no token is allowed, or a row cannot belong to the generation seen so far
+        raises: ConstrainError when no token is allowed, a row cannot belong to the generation seen so far, or the loop
+          that calls stops nowhere where a text may end
         """
+        endings = self._known_endings(stops_of_caller() if self._stops is None else self._stops)
         if scores.shape[-1] < self.size:
             raise ConstrainError(
                 f"the model gives {scores.shape[-1]} logits for a vocabulary of {self.size} tokens",
@@ -79,8 +93,8 @@ class ConstraintProcessor(LogitsProcessor):
         rows = len(input_ids)
         known, self._cursors = self._cursors, []
         for row, tokens in enumerate(self._outputs(input_ids)):
-            self._cursors.append(self._follow(row, rows, tokens, known))
-        masked = [row for row, cursor in enumerate(self._cursors) if cursor.is_open(self.eos_ids)]
+            self._cursors.append(self._follow(row, rows, tokens, known, endings))
+        masked = [row for row, cursor in enumerate(self._cursors) if cursor.is_open()]
         result = scores.clone()
         if masked:
             if self._masks is None or self._masks.rows < len(masked) or self._masks.device != scores.device:
@@ -88,6 +102,7 @@ class ConstraintProcessor(LogitsProcessor):
             bitmask = self._masks.fresh(len(masked))
             for place, row in enumerate(masked):
                 self._cursors[row].matcher.fill_mask(bitmask[place])
+                endings.write(bitmask[place])
                 if not bitmask[place].any():
                     raise ConstrainError(
                         "the constraint allows no token, not even the end of the text",
@@ -96,6 +111,13 @@ class ConstraintProcessor(LogitsProcessor):
                     )
             apply_bitmask_(result, self._masks.send(), self.size, rows=masked)
         return result
+
+    def _known_endings(self, stops: frozenset[int] | None) -> Endings:
+        """What the loop's ids mean. Another loop may stop elsewhere: then rows are read anew."""
+        if self._endings is None or self._endings[0] != stops:
+            self._endings = stops, endings_of(self.compiled[0].vocabulary, stops)
+            self._cursors = []
+        return self._endings[1]
 
     def _learn(self, input_ids: torch.Tensor) -> None:
         """The first call shows the prompts; rows that do not start with them start another generation."""
@@ -125,7 +147,7 @@ class ConstraintProcessor(LogitsProcessor):
             )
         return row // (rows // groups)
 
-    def _follow(self, row: int, rows: int, tokens: list[int], known: list[_Cursor]) -> _Cursor:
+    def _follow(self, row: int, rows: int, tokens: list[int], known: list[_Cursor], endings: Endings) -> _Cursor:
         """A cursor at the end of a row, made from the known one that shares the longest prefix with it."""
         group = self._group(row, rows, len(self.compiled))
         best, shared = None, -1
@@ -136,7 +158,7 @@ class ConstraintProcessor(LogitsProcessor):
                 if shared >= len(tokens) - 1:
                     break
         if best is None:
-            best = _Cursor(self.compiled[group].matcher(), group, self.size)
+            best = _Cursor(self.compiled[group].matcher(), group, self.size, endings)
             shared = 0
         elif best in self._cursors:  # another row of this call has moved it
             best = best.fork()
@@ -154,12 +176,14 @@ class _Cursor:
     """A matcher that has read `ids`; `refused` are the row's tokens from the first that it would not take.
 
     group: the constraint it belongs to. size: tokens of its vocabulary; the padding ids of a model are beyond it.
+    endings: the ids that end its text
     """
 
-    def __init__(self, matcher: Any, group: int, size: int) -> None:
+    def __init__(self, matcher: Any, group: int, size: int, endings: Endings) -> None:
         self.matcher = matcher
         self.group = group
         self.size = size
+        self.endings = endings
         self.ids: list[int] = []
         self.refused: list[int] = []
 
@@ -168,7 +192,7 @@ class _Cursor:
         return _common_prefix([*self.ids, *self.refused] if self.refused else self.ids, tokens)
 
     def fork(self) -> _Cursor:
-        twin = _Cursor(self.matcher.fork(), self.group, self.size)
+        twin = _Cursor(self.matcher.fork(), self.group, self.size, self.endings)
         twin.ids, twin.refused = list(self.ids), list(self.refused)
         return twin
 
@@ -179,14 +203,15 @@ class _Cursor:
             self.matcher.rollback(len(self.ids) - shared)
             del self.ids[shared:]
         for place in range(shared, len(tokens)):
-            if not (0 <= tokens[place] < self.size and self.matcher.advance(tokens[place])):
+            if not (0 <= tokens[place] < self.size and self.matcher.advance(self.endings.read(tokens[place]))):
                 break
             self.ids.append(tokens[place])
         self.refused = tokens[len(self.ids) :]
 
-    def is_open(self, eos_ids: frozenset[int]) -> bool:
+    def is_open(self) -> bool:
         """The row is in the language so far and has not ended: its scores are to be masked."""
-        return not self.refused and not (self.ids and self.ids[-1] in eos_ids)
+        ended = self.ids and (self.ids[-1] in self.endings.stops or self.ids[-1] in self.endings.own)
+        return not self.refused and not ended
 
 
 def _common_prefix(left: list[int], right: list[int]) -> int:

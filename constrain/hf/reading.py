@@ -2,7 +2,7 @@
 
     ragged      rows are padded and grow by different lengths: the slots without a token change nothing
     padded      rows are padded on the left in the first forward, and grow by equal lengths
-    (neither)   rows of equal lengths are read together
+    (neither)   rows of equal lengths are read together; those of a model that is not `batched` each alone
     no argument nothing can be remembered: whole texts are read again
 
 Which it is for a model is found in trials.py.
@@ -19,23 +19,26 @@ class Reading(NamedTuple):
     """A way to read a model.
 
     argument: the name under which a forward takes and returns what it remembers; None if nothing is
+    given: the first forward is given an empty cache; if not, it makes what it returns
     chunks: several tokens at once may follow what is remembered; if not, one by one
     mask: "always", "first" (in the first forward only) or "never"
     positions: `position_ids` are given
-    padded, ragged: see the module
+    batched, padded, ragged: see the module
     axes: where the rows are in what is remembered, for caches that cache.py does not know
-    held: (module, attribute) of the tensors that the model keeps in its modules
+    held: dotted names of the tensors that the model keeps in attributes of its modules
     """
 
     argument: str | None
+    given: bool = False
     chunks: bool = True
     mask: str = "always"
     positions: bool = False
+    batched: bool = True
     padded: bool = False
     ragged: bool = False
     axes: Axes = {}  # noqa: RUF012  (never written to)
-    held: tuple[tuple[str, str], ...] = ()
+    held: tuple[str, ...] = ()
 
 
-PLAIN = Reading("past_key_values")  # rows of equal lengths in a cache of keys and values
+PLAIN = Reading("past_key_values", given=True)  # rows of equal lengths in a cache of keys and values
 REREAD = Reading(None, mask="never", padded=True, ragged=True)

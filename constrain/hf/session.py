@@ -36,13 +36,13 @@ class HFSession:
     def __init__(self, handle: HFModel, rows: int, reading: Reading | None = None) -> None:
         """reading: how the model is read; by default as was found for it, which is looked for when it matters."""
         self.handle = handle
-        self.cache: Any = handle.new_cache() if handle.plain else None
         self.device = handle.model.device
         self.attention = torch.zeros((rows, 0), dtype=torch.int64, device=self.device)
         self.lengths = torch.zeros(rows, dtype=torch.int64, device=self.device)
         self._reading = reading
+        self.cache: Any = None
         self._padded = False  # there are slots without a token
-        self._held: list[torch.Tensor] = []  # what the model keeps in its modules
+        self._held: list[torch.Tensor | None] = []  # what the model keeps in its modules
 
     @property
     def reading(self) -> Reading:
@@ -88,21 +88,24 @@ class HFSession:
         assert reading.argument is not None  # or the session is a `RereadSession`
         if self.handle.takes_keep:
             arguments["logits_to_keep"] = wanted
+        if self.cache is None and reading.given:
+            self.cache = self.handle.new_cache()
         if self.cache is not None:
             arguments[reading.argument] = self.cache
-        if self._held:
-            for (module, attribute), state in zip(reading.held, self._held, strict=True):
-                setattr(self.handle.model.get_submodule(module), attribute, state)
+        places = [name.rpartition(".") for name in reading.held]
+        modules = [(self.handle.model.get_submodule(module), attribute) for module, _, attribute in places]
+        for (module, attribute), state in zip(modules, self._held or [None] * len(modules), strict=True):
+            setattr(module, attribute, state)
         output = self.handle.model(use_cache=True, **arguments)
-        self.cache = getattr(output, reading.argument)
-        self._held = [getattr(self.handle.model.get_submodule(module), name) for module, name in reading.held]
+        self.cache = getattr(output, reading.argument, self.cache)
+        self._held = [getattr(module, attribute) for module, attribute in modules]
         return output
 
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows; repeated rows are forks, which share what they have in common (cache.py)."""
         index = torch.tensor(rows, dtype=torch.int64, device=self.device)
-        if is_plain(self.cache) and len(set(rows)) == len(rows):
+        if is_plain(self.cache) and not self._held and len(set(rows)) == len(rows):
             self.cache.batch_select_indices(index)
         else:
             self.cache, self._held = self._gathered(index)
@@ -118,23 +121,27 @@ class HFSession:
         twin.attention, twin.lengths, twin._padded = self.attention[index], self.lengths[index], self._padded
         return twin
 
-    def _gathered(self, index: torch.Tensor) -> tuple[Any, list[torch.Tensor]]:
-        if is_plain(self.cache):
+    def _gathered(self, index: torch.Tensor) -> tuple[Any, list[torch.Tensor | None]]:
+        if is_plain(self.cache) and not self._held:
             return branched(self.cache, index), []
-        memory: tuple[Any, list[torch.Tensor]] = gathered((self.cache, self._held), self.reading.axes, index)
+        memory: tuple[Any, list[torch.Tensor | None]] = gathered((self.cache, self._held), self.reading.axes, index)
         return memory
 
 
 class GroupedSession:
-    """A batch for models that would see padding: rows that began with equal lengths are a batch of their own."""
+    """Rows in several batches, for models that would see padding: those that begin with equal lengths together.
 
-    def __init__(self, handle: HFModel, lengths: Sequence[int]) -> None:
+    A model that is not `batched` reads every row alone.
+    """
+
+    def __init__(self, handle: HFModel, lengths: Sequence[int], reading: Reading) -> None:
         """lengths: of the first chunk of each row."""
-        distinct = list(dict.fromkeys(lengths))
-        self.groups = [HFSession(handle, lengths.count(length)) for length in distinct]
-        self.places: list[tuple[int, int]] = []  # (group, row there) of each row
-        for row, length in enumerate(lengths):
-            self.places.append((distinct.index(length), lengths[:row].count(length)))
+        kinds = list(lengths) if reading.batched else list(range(len(lengths)))
+        distinct = list(dict.fromkeys(kinds))
+        self.batched = reading.batched
+        self.groups = [HFSession(handle, kinds.count(kind), reading) for kind in distinct]
+        # (group, row there) of each row
+        self.places = [(distinct.index(kind), kinds[:row].count(kind)) for row, kind in enumerate(kinds)]
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
         """See `HFSession.feed`; equally many tokens to each row, but for the first."""
@@ -146,31 +153,33 @@ class GroupedSession:
 
     def select(self, rows: Sequence[int]) -> None:
         """See `HFSession.select`."""
-        self._take(rows, self.groups, fork=False)
+        self._take(rows, self.groups, set())
 
     def fork(self, rows: Sequence[int]) -> GroupedSession:
         """See `HFSession.fork`."""
         twin: GroupedSession = object.__new__(GroupedSession)
-        twin.places = self.places
-        twin._take(rows, self.groups, fork=True)
+        twin.places, twin.batched = self.places, self.batched
+        twin._take(rows, self.groups, set(range(len(self.groups))))
         return twin
 
-    def _take(self, rows: Sequence[int], groups: list[HFSession], fork: bool) -> None:
+    def _take(self, rows: Sequence[int], groups: list[HFSession], used: set[int]) -> None:
+        """Go on with these rows of some groups. used: groups that must stay as they are."""
         chosen = [self.places[row] for row in rows]
+        parts: dict[tuple[int, int], list[int]] = {}  # rows that go on together, by group
+        for row, (group, _) in enumerate(chosen):
+            parts.setdefault((group, 0 if self.batched else row), []).append(row)
         self.groups, self.places = [], [(0, 0)] * len(rows)
-        for group, session in enumerate(groups):
-            into = [(row, place) for row, (of, place) in enumerate(chosen) if of == group]
-            if not into:
-                continue
-            for place, (row, _) in enumerate(into):
-                self.places[row] = (len(self.groups), place)
-            kept = [place for _, place in into]
-            if fork:
-                self.groups.append(session.fork(kept))
-            else:
-                if kept != list(range(len(session.lengths))):
-                    session.select(kept)
-                self.groups.append(session)
+        for part, ((group, _), into) in enumerate(parts.items()):
+            kept = [chosen[row][1] for row in into]
+            session = groups[group]
+            if group in used:
+                session = session.fork(kept)
+            elif kept != list(range(len(session.lengths))):
+                session.select(kept)
+            used.add(group)
+            self.groups.append(session)
+            for place, row in enumerate(into):
+                self.places[row] = (part, place)
 
     def _rows_of(self, group: int) -> list[int]:
         """Its rows in this batch, in the order that they have there."""
@@ -203,3 +212,14 @@ class RereadSession:
         twin = RereadSession(self.handle, 0)
         twin.texts = [self.texts[row] for row in rows]
         return twin
+
+
+def open_session(
+    handle: HFModel, lengths: Sequence[int], reading: Reading
+) -> HFSession | GroupedSession | RereadSession:
+    """A session for rows whose first chunks have these lengths."""
+    if reading.argument is None:
+        return RereadSession(handle, len(lengths))
+    if reading.batched and (reading.padded or len(set(lengths)) == 1):
+        return HFSession(handle, len(lengths), reading)
+    return GroupedSession(handle, lengths, reading)

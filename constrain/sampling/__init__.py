@@ -4,8 +4,12 @@ takes: a `LanguageModel` (prefix → logits), matchers, a `draw` (the only sourc
 gives: `Sample`s: tokens, log p of the raw model, log weight, why it ended
 used by: generation, speculative
 start reading at: core/step.py (one token), then methods/lcd.py (one method), core/draw.py (randomness),
-methods/table.py (the names of methods)
+  methods/table.py (the names of methods)
 """
+
+from constrain.extras import require
+
+require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
 
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer

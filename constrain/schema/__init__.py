@@ -5,7 +5,7 @@ gives: `JsonSchema`, a constraint: its grammar, its report, the check of what a 
 used by: grammar_text (`%json`), engine (compiles the grammar), generation (parses the result)
 stages: read/ (keywords) -> sets/ (the algebra) -> normalize/ (which sets are empty) -> write/ (rules) and check/
   (values)
-start reading at: sets/algebra.py (the normal form), then read/reader.py, normalize/compute.py, write/lower.py
+start reading at: sets/algebra.py (the normal form), then read/reader.py, normalize/normalizer.py, write/lower.py
 """
 
 from constrain.schema.api import JsonSchema, json_schema

@@ -17,25 +17,28 @@ from constrain.constraints.base import Constraint
 from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.guards.repeats import Repeats
 from constrain.lazily import lazily
-from constrain.schema.check.residual import check_text, read_exactly
+from constrain.schema.check.finished import RepeatedKey, check_text, read_exactly
 from constrain.schema.check.watch import Watched, watched_root
-from constrain.schema.normalize.compute import Computation
 from constrain.schema.normalize.diagnose import unsatisfiable
 from constrain.schema.normalize.explore import explore
+from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.normalize.report import Entry, make_report
 from constrain.schema.openai_strict import OPENAI_STRICT
 from constrain.schema.openai_strict import check as check_strict
 from constrain.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
 from constrain.schema.read.document import Document, Options, excerpt
 from constrain.schema.read.dynamic import DynamicReference
-from constrain.schema.read.inputs import described
+from constrain.schema.read.inputs import schema_of_type
 from constrain.schema.read.limits import Limits
 from constrain.schema.read.reader import SchemaReader
-from constrain.schema.read.references import Scope
+from constrain.schema.read.references import Resource
+from constrain.schema.sets.json_types import Json
 from constrain.schema.write.lower import Lowering
 from constrain.schema.write.whitespace import POLICIES
 
 if TYPE_CHECKING:
+    from referencing import Registry
+
     from constrain.guards import Guard
     from constrain.vocab.vocabulary import Vocabulary
 
@@ -61,34 +64,38 @@ class JsonSchema(Constraint):
     limits: Limits = field(default_factory=Limits)
 
     @lazily
-    def computation(self) -> Computation:
+    def normalizer(self) -> Normalizer:
         """The schema, read and computed as far as was needed. Raises SchemaError, UnsatisfiableError, LimitError."""
         limits = self.limits.start()
         try:
             document = self._read(limits).document
-            computation = Computation(document, limits)
-            if not computation.root_inhabited():
+            normalizer = Normalizer(document, limits)
+            if not normalizer.root_inhabited():
                 raise self._unsatisfiable()
-            if document.subtle:
-                explore(computation)
+            if document.must_explore:
+                explore(normalizer)
         except RecursionError:
             raise LimitError(
                 "the schema is nested too deeply to be read", fix="break it up with fewer levels"
             ) from None
-        return computation
+        return normalizer
 
-    def _read(self, limits: Limits, noting: bool = False) -> SchemaReader:
-        return read(self.schema, self.options, self.registry, limits, noting)
+    def _read(self, limits: Limits, note_duplicates: bool = False) -> SchemaReader:
+        return read(self.schema, self.options, self.registry, limits, note_duplicates)
 
     def _unsatisfiable(self) -> ConstrainError:
         """Why nothing fulfils the schema: asked of a reader that is kept."""
         reader = self._read(self.limits)
-        return unsatisfiable(Computation(reader.document, self.limits), reader, self._probe)
+        return unsatisfiable(Normalizer(reader.document, self.limits), reader, self._probe)
 
     def _probe(self, raw: Any) -> bool:
         """Does anything fulfil this schema in the place of the root?"""
         reader = read(self._with_definitions(raw), self.options, self.registry, self.limits)
-        return Computation(reader.document, self.limits).root_inhabited()
+        return Normalizer(reader.document, self.limits).root_inhabited()
+
+    def beside_definitions(self, raw: Any) -> JsonSchema:
+        """Another schema in the place of the root, whose definitions it may refer to."""
+        return JsonSchema(self._with_definitions(raw), self.options, self.registry)
 
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root, so that its references still lead somewhere."""
@@ -98,20 +105,20 @@ class JsonSchema(Constraint):
     @property
     def document(self) -> Document:
         """The atoms of the schema."""
-        return self.computation.document
+        return self.normalizer.document
 
     def _build(self) -> Grammar:
-        lowering = Lowering(self.computation, self.options.whitespace, self.options.property_order)
+        lowering = Lowering(self.normalizer, self.options.whitespace, self.options.property_order)
         root = lowering.value(self.document.root)
         before = lowering.space
         after = lowering.space if self.options.whitespace == "any" else ()
         sequence: list[Symbol] = [*before, root, *after]
-        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.number, "document")))
+        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.serial, "document")))
 
     @property
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
-        return bool(self.document.residues)
+        return bool(self.document.residuals)
 
     @property
     def guarded(self) -> bool:
@@ -124,12 +131,12 @@ class JsonSchema(Constraint):
 
     @lazily
     def _watched(self) -> Watched | None:
-        return watched_root(self.computation)
+        return watched_root(self.normalizer)
 
     @lazily
     def report(self) -> list[Entry]:
         """What becomes of every keyword: the schema is read once more."""
-        return make_report(self._read(Limits().start(), noting=True))
+        return make_report(self._read(Limits().start(), note_duplicates=True))
 
     def parse(self, text: str) -> Any:
         """The value of a member text: JSON, or an instance of the type that was given. Raises ValueError."""
@@ -137,7 +144,7 @@ class JsonSchema(Constraint):
 
     def check(self, text: str) -> str | None:
         """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
-        return check_text(text, self.computation)
+        return check_text(text, self.normalizer)
 
     def _intersect(self, other: Constraint) -> Constraint:
         """Both schemas at once; anything else is left to the caller."""
@@ -151,6 +158,11 @@ class JsonSchema(Constraint):
             return NotImplemented
         combined["allOf"] = [self.schema, other.schema]
         return JsonSchema(combined, self.options, self.registry or other.registry)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By schema and options; a Python type by its name, as pickle does."""
+        given = None if self.parse_with is None else self.given
+        return _restored, (self.schema, self.options, self.registry, given, self.limits)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JsonSchema):
@@ -175,24 +187,39 @@ class JsonSchema(Constraint):
         return f"json_schema({excerpt(self.schema, 60)})"
 
 
-def read(schema: Any, options: Options, registry: Any, limits: Limits, noting: bool = False) -> SchemaReader:
-    """Read a schema."""
+def _restored(schema: Any, options: Options, registry: Any, given: Any, limits: Limits) -> JsonSchema:
+    """The schema of a pickle."""
+    parse_with = None if given is None else schema_of_type(given)[1]
+    return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
+
+
+def read(
+    schema: Json, options: Options, registry: Registry[Any] | None, limits: Limits, note_duplicates: bool = False
+) -> SchemaReader:
+    """Read a schema, with dynamic scopes only if it has a dynamic reference."""
     dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
+
+    def reader(dynamic: bool) -> SchemaReader:
+        resource = Resource(schema, dialect, registry)
+        return SchemaReader(schema, dialect, options, resource, limits, dynamic, note_duplicates)
+
     try:
-        return SchemaReader(schema, dialect, options, Scope(schema, dialect, registry), limits, noting=noting)
+        return reader(dynamic=False)
     except DynamicReference:
-        return SchemaReader(
-            schema, dialect, options, Scope(schema, dialect, registry), limits, dynamic=True, noting=noting
-        )
+        return reader(dynamic=True)
 
 
-def _stated_dialect(schema: Any, registry: Any) -> Dialect:
-    """The draft of a meta-schema in the registry. Raises SchemaError if it is not there, or needs what is not known."""
+def _stated_dialect(schema: Json, registry: Registry[Any] | None) -> Dialect:
+    """The draft of the meta-schema in the registry that `$schema` names.
+
+    Raises SchemaError if it is not in the registry, or requires an unknown vocabulary.
+    """
+    assert isinstance(schema, dict)
     stated = schema["$schema"]
-    found = registry.get(stated.rstrip("#")) or registry.get(stated) if registry is not None else None
-    dialect = None if found is None else dialect_of_vocabularies(found.contents)
+    resource = registry.get(stated.rstrip("#")) or registry.get(stated) if registry is not None else None
+    dialect = None if resource is None else dialect_of_vocabularies(resource.contents)
     if dialect is None:
-        problem = "is not a known draft" if found is None else "needs a vocabulary that is not known"
+        problem = "is not a known draft" if resource is None else "needs a vocabulary that is not known"
         raise SchemaError(
             f"$schema {stated!r} {problem}",
             place=f"$\n{excerpt({'$schema': stated})}",
@@ -246,11 +273,11 @@ def json_schema(
     elif isinstance(schema, (dict, bool)):
         raw, parse_with = schema, None
     else:
-        raw, parse_with = described(schema)
+        raw, parse_with = schema_of_type(schema)
     if strict:
         check_strict(raw)
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or Limits())
-    constraint.computation  # noqa: B018  reads the schema: faults are raised here, not at the first use
+    constraint.normalizer  # noqa: B018  reads the schema: faults are raised here, not at the first use
     return constraint
 
 
@@ -264,9 +291,15 @@ def _from_text(text: str | bytes) -> Any:
             place=span(error.doc, error.pos),
             fix="correct the text, or pass a dict",
         ) from None
+    except RepeatedKey as error:
+        raise SchemaError(
+            f"the key {str(error)!r} occurs twice in one object of the schema", fix="leave one of them out"
+        ) from None
     except RecursionError:
         raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
     except UnicodeDecodeError as error:
         raise SchemaError(
             f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8"
         ) from None
+    except ValueError as error:
+        raise SchemaError(f"the schema cannot be read: {error}", fix="write a smaller number") from None

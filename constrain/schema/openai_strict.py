@@ -1,11 +1,11 @@
-"""The strict subset of OpenAI's Structured Outputs: what a schema has outside it, each thing with its place and a fix.
+"""The strict subset of OpenAI's Structured Outputs: what a schema has outside it, with each place and a fix.
 
-The idea: one walk over the schema text. The subset is an allowlist: a keyword that the guide does not name is outside
-it, annotations too.
+The idea: one walk over the schema. The subset is an allowlist: a keyword that the guide does not name is outside it,
+annotations too.
 
 Rules: "Structured Outputs", section "Supported schemas", https://developers.openai.com/api/docs/guides/structured-outputs
 (formerly platform.openai.com/docs/guides/structured-outputs), as it stood in 2026 (10 levels, 5,000 properties,
-120,000 characters, 1,000 enum values). The guide leaves some things open; there the stricter reading is taken:
+120,000 characters, 1,000 enum values). Where the guide leaves a question open, the stricter answer is taken:
 
 * `minLength` and `maxLength` are not among the supported properties of strings, and reports differ on whether they are
   accepted: they are outside; `RULES._replace(keywords=RULES.keywords | {"minLength", "maxLength"})` lets them in.
@@ -16,7 +16,7 @@ Rules: "Structured Outputs", section "Supported schemas", https://developers.ope
 * `title` and a root `$schema` are inside: the vendor's own libraries send them. `definitions` counts as `$defs`, for
   the same reason.
 
-Cost: linear. Limit: patterns are not looked into; `json_schema` reads them.
+Cost: linear. Limit: patterns are not checked here; `json_schema` reads them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from typing import Any, NamedTuple
 
 from constrain.errors import SchemaError
 from constrain.schema.read.document import draw_step, excerpt
+from constrain.schema.sets.json_types import Json
 
 OPENAI_STRICT = "openai-strict"  # the name of the subset, as a dialect of `json_schema`
 TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
-SPEAKS_OF = {
+TYPES_OF = {
     **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), ("string",)),
     **dict.fromkeys(
         ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), ("number", "integer")
@@ -37,7 +38,7 @@ SPEAKS_OF = {
     **dict.fromkeys(("items", "minItems", "maxItems"), ("array",)),
     **dict.fromkeys(("properties", "required", "additionalProperties"), ("object",)),
 }
-"""Keywords of one type."""
+"""The types that a keyword says something about."""
 
 ANNOTATIONS = frozenset({"title", "description"})
 DEFINITIONS = ("$defs", "definitions")
@@ -45,15 +46,21 @@ FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname
 
 
 class StrictRules(NamedTuple):
-    """The subset in numbers and names; other providers copy it with other values (`RULES._replace(max_depth=5)`).
+    """The names and limits of the subset; other providers copy it with other values (`RULES._replace(max_depth=5)`).
 
-    keywords: what a subschema may hold. formats: values of `format`. max_depth: levels of objects and arrays.
-    max_properties: of the whole schema. max_text: characters of all names of properties and definitions and of all
-      texts in enum and const. max_enum_values: of the whole schema. large_enum: an enum with more texts than this
-      may have max_large_enum_text characters.
+    Attributes:
+        keywords: The keywords that a subschema may have.
+        formats: The values that `format` may have.
+        max_depth: The largest number of objects and arrays around a value, itself included.
+        max_properties: The largest number of properties in the whole schema.
+        max_text: The largest number of characters in all names of properties and definitions, and all texts in `enum`
+            and `const`.
+        max_enum_values: The largest number of values in all enums.
+        large_enum: The number of values beyond which `max_large_enum_text` holds for an enum.
+        max_large_enum_text: The largest number of characters in the texts of a large enum.
     """
 
-    keywords: frozenset[str] = (frozenset(SPEAKS_OF) - {"minLength", "maxLength"} | ANNOTATIONS) | {
+    keywords: frozenset[str] = (frozenset(TYPES_OF) - {"minLength", "maxLength"} | ANNOTATIONS) | {
         "type", "enum", "const", "anyOf", "$ref"
     }  # fmt: skip
     formats: frozenset[str] = FORMATS
@@ -69,7 +76,13 @@ RULES = StrictRules()
 
 
 class Violation(NamedTuple):
-    """One thing outside the subset: where (`$.properties.a`), what, and a way out."""
+    """One thing outside the subset.
+
+    Attributes:
+        pointer: Its place as a path: `$.properties.a`.
+        message: What is outside the subset.
+        fix: What to do about it.
+    """
 
     pointer: str
     message: str
@@ -93,6 +106,7 @@ FIXES = {
     "$id": "leave it out, and refer to definitions by #/$defs/name",
 }
 LEAVE_OUT = "leave it out, and check it on the result"
+MAX_LISTED = 50  # violations that one error lists
 
 
 def pointer_of(path: Iterable[str | int]) -> str:
@@ -101,7 +115,7 @@ def pointer_of(path: Iterable[str | int]) -> str:
 
 
 class _Node(NamedTuple):
-    """A subschema to be looked at. depth: objects and arrays around it."""
+    """A subschema to be checked; `depth` is the number of objects and arrays around it."""
 
     raw: Any
     path: tuple[str | int, ...]
@@ -109,20 +123,21 @@ class _Node(NamedTuple):
 
 
 class _Walk:
-    """One walk: what was found, and the sums."""
+    """One walk: the violations, and the sums over the whole schema."""
 
     def __init__(self, root: Any, rules: StrictRules) -> None:
         self.root = root
         self.rules = rules
-        self.found: list[Violation] = []
+        self.violations: list[Violation] = []
         self.properties = self.text = self.enum_values = 0
         self.deepest = 0
         self.too_deep: tuple[str | int, ...] | None = None
 
     def fault(self, node: _Node, message: str, fix: str) -> None:
-        self.found.append(Violation(pointer_of(node.path), message, fix))
+        self.violations.append(Violation(pointer_of(node.path), message, fix))
 
     def run(self) -> list[Violation]:
+        """Walk over the schema and return its violations."""
         root = _Node(self.root, (), 0)
         self.check_root(root)
         stack = [root]
@@ -134,7 +149,7 @@ class _Walk:
                 message = f"a schema of the subset is an object with a type, not {excerpt(node.raw, 40)}"
                 self.fault(node, message, 'say which type is meant, like {"type": "string"}')
         self.check_sums()
-        return self.found
+        return self.violations
 
     def check_root(self, node: _Node) -> None:
         """ "Root objects must not be `anyOf` and must be an object"."""
@@ -145,6 +160,7 @@ class _Walk:
             )
 
     def check_sums(self) -> None:
+        """The limits on the whole schema."""
         root, rules = _Node(self.root, (), 0), self.rules
         if self.too_deep is not None:
             at = root._replace(path=self.too_deep)
@@ -158,7 +174,7 @@ class _Walk:
                 self.fault(root, f"{count} {name} in all; the limit is {limit}", "make the schema smaller")
 
     def check(self, node: _Node) -> Iterator[_Node]:
-        """One subschema; gives the subschemas in it."""
+        """Check one subschema, and yield the subschemas in it."""
         raw = node.raw
         for keyword in raw:
             if keyword in self.rules.keywords or (not node.path and keyword in (*DEFINITIONS, "$schema")):
@@ -175,15 +191,17 @@ class _Walk:
             yield from self.typed(node)
 
     def definitions(self, node: _Node, keyword: str) -> Iterator[_Node]:
-        found = node.raw.get(keyword)
-        if isinstance(found, dict):
-            for name, raw in found.items():
+        """Yield the subschemas under `$defs` or `definitions`."""
+        definitions = node.raw.get(keyword)
+        if isinstance(definitions, dict):
+            for name, raw in definitions.items():
                 self.text += len(str(name))
                 yield _Node(raw, (keyword, name), 0)
         elif keyword in node.raw:
             self.fault(node, f"{keyword} is not an object of schemas", f'write "{keyword}": {{"name": {{…}}}}')
 
     def alone(self, node: _Node, keyword: str, allowed: frozenset[str]) -> None:
+        """The keyword stands beside no others than the allowed ones."""
         root_may = {*DEFINITIONS, "$schema"} if not node.path else set()
         others = [key for key in node.raw if key != keyword and key not in allowed and key not in root_may]
         if others:
@@ -215,7 +233,7 @@ class _Walk:
             yield _Node(raw, (*node.path, "anyOf", i), node.depth)
 
     def typed(self, node: _Node) -> Iterator[_Node]:
-        """A subschema with a type, and the keywords of that type."""
+        """Check a subschema with a type and the keywords of that type; yield the subschemas in it."""
         raw = node.raw
         types = raw.get("type")
         if not isinstance(types, list):
@@ -223,12 +241,12 @@ class _Walk:
         if "type" not in raw:
             if "allOf" not in raw and "oneOf" not in raw:  # those were named already
                 self.fault(node, "there is no type", 'add "type"')
-        elif not types or any(each not in TYPES for each in types):
+        elif not types or any(name not in TYPES for name in types):
             self.fault(node, f"type is {excerpt(raw['type'], 40)}", f"use {', '.join(TYPES)}")
         else:
             for keyword in raw:
-                said_of = SPEAKS_OF.get(keyword) if keyword in self.rules.keywords else None
-                if said_of and not set(said_of) & set(types):
+                fitting = TYPES_OF.get(keyword) if keyword in self.rules.keywords else None
+                if fitting and not set(fitting) & set(types):
                     message = f"{keyword} says nothing of type {excerpt(raw['type'], 40)}"
                     self.fault(node, message, "leave it out, or change the type")
         self.values(node)
@@ -254,12 +272,14 @@ class _Walk:
             self.fault(node, f"{message} the limit is {rules.max_large_enum_text}", "shorten the values")
 
     def format(self, node: _Node) -> None:
+        """The format is one of the subset."""
         name = node.raw.get("format")
         if "format" in node.raw and name not in self.rules.formats:
             message = f"the format {name!r} is outside the subset"
             self.fault(node, message, f"use {', '.join(sorted(self.rules.formats))}, or a pattern")
 
     def containers(self, node: _Node, types: list[Any]) -> Iterator[_Node]:
+        """Check the keywords of objects and arrays; yield the subschemas of properties and items."""
         depth = node.depth + ("object" in types or "array" in types)
         if depth > self.rules.max_depth and self.too_deep is None:
             self.too_deep = node.path
@@ -298,24 +318,39 @@ class _Walk:
             yield _Node(inner, (*node.path, "properties", name), depth)
 
 
-def violations(schema: Any, rules: StrictRules = RULES) -> list[Violation]:
-    """Everything in a schema (as JSON: a dict) that is outside the strict subset; empty if nothing is."""
+def violations(schema: Json, rules: StrictRules = RULES) -> list[Violation]:
+    """List everything in a schema that is outside the strict subset of OpenAI's Structured Outputs.
+
+    Args:
+        schema: The schema as JSON (a dict).
+        rules: The names and limits of the subset; by default OpenAI's.
+
+    Returns:
+        One `Violation` (pointer, message, fix) for each thing outside the subset; empty if the schema is inside.
+
+    Source:
+        "Structured Outputs", section "Supported schemas",
+        https://developers.openai.com/api/docs/guides/structured-outputs, as of 2026.
+
+    Example:
+        >>> from constrain.schema import violations
+        >>> schema = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+        >>> for violation in violations(schema):
+        ...     print(violation.pointer, violation.message)
+        $ not every property is required: "a"
+    """
     return _Walk(schema, rules).run()
 
 
-def check(schema: Any, rules: StrictRules = RULES) -> None:
-    """Raise one SchemaError that lists everything outside the strict subset."""
-    found = violations(schema, rules)
-    if found:
-        fix = "change each of them; constrain.schema.violations(schema) gives them as a list"
-        raise listing(found, "outside the strict subset", fix)
-
-
-def listing(found: list[Violation], kind: str, fix: str, shown: int = 50) -> SchemaError:
-    """One error for several violations, each drawn as message, place and fix; at most `shown` of them."""
-    count = "1 thing is" if len(found) == 1 else f"{len(found)} things are"
-    parts = [f"{each.message}\n  at {each.pointer}\n  fix: {each.fix}" for each in found[:shown]]
-    if len(found) > shown:
-        parts.append(f"… and {len(found) - shown} more")
+def check(schema: Json, rules: StrictRules = RULES) -> None:
+    """Raise one SchemaError that lists everything outside the strict subset; return None if the schema is inside."""
+    outside = violations(schema, rules)
+    if not outside:
+        return
+    count = "1 thing is" if len(outside) == 1 else f"{len(outside)} things are"
+    parts = [f"{each.message}\n  at {each.pointer}\n  fix: {each.fix}" for each in outside[:MAX_LISTED]]
+    if len(outside) > MAX_LISTED:
+        parts.append(f"… and {len(outside) - MAX_LISTED} more")
     body = "\n".join("  " + line for part in parts for line in part.split("\n"))
-    return SchemaError(f"{count} {kind}\n{body}", fix=fix)
+    fix = "change each of them; constrain.schema.violations(schema) gives them as a list"
+    raise SchemaError(f"{count} outside the strict subset\n{body}", fix=fix)

@@ -8,6 +8,10 @@ used by: hf (the target for transformers), generation
 start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be plugged in), decode.py (the loop)
 """
 
+from constrain.extras import require
+
+require("hf", "constrain.speculative")  # before torch is imported: the message names the line for pip
+
 from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation

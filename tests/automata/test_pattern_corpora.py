@@ -7,6 +7,7 @@ import pytest
 from conftest import data_path
 from constrain.automata.parse.ecma import parse_ecma
 from constrain.errors import ConstrainError
+from schema_corpus import corpora, sample
 
 # pattern of MaskBench's development files -> why it is refused
 REFUSED = {
@@ -37,12 +38,13 @@ def refusals(patterns):
     return found
 
 
-def test_maskbench():
+@corpora
+def test_real_schemas(corpus):
     found = set()
-    for path in data_path("maskbench-dev").glob("*.json"):
-        patterns_of(json.loads(path.read_bytes())["schema"], found)
-    assert len(found) > 1500
-    assert refusals(found) == REFUSED
+    for entry in sample(corpus):
+        patterns_of(entry.schema, found)
+    assert len(found) > {"ours": 25, "maskbench": 1500}[corpus]
+    assert refusals(found) == (REFUSED if corpus == "maskbench" else {})
 
 
 @pytest.mark.parametrize("draft", ["draft4", "draft6", "draft7", "draft2019-09", "draft2020-12"])

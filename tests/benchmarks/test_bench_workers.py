@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +46,11 @@ def test_a_worker_answers_and_is_started_again(worker: Worker) -> None:
     assert died.value.kind == "crash"
     (_, second) = worker.ask({"any": "json"}, 5)
     assert second != first
-    begin = time.perf_counter()
     with pytest.raises(WorkerError, match=r"over 0.1 s: the process was ended") as hung:
         worker.ask("hang", 0.1)
     assert hung.value.kind == "timeout"
-    assert time.perf_counter() - begin < 10
-    assert worker.ask("again", 5)[0] == "again"
+    (text, third) = worker.ask("again", 5)  # of another process: nobody waited for the one that hung
+    assert (text, third != second) == ("again", True)
     worker.end()
 
 

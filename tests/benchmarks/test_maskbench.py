@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import schema_corpus
 from masks import summary
 from masks.interface import CompileError, is_set
 from masks.measure import CLOCKS, measure
@@ -161,9 +162,9 @@ def run_maskbench(repository: Path, *args: str) -> subprocess.CompletedProcess[s
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
-def test_the_whole_program(repository: Path, maskbench_dir: Path, tmp_path: Path) -> None:
+def test_the_whole_program(repository: Path, tmp_path: Path) -> None:
     """Ten files, this library; paired with llguidance where that is installed."""
+    data, out = schema_corpus.write_folder(tmp_path / "data"), tmp_path / "out"
     try:
         import llguidance  # noqa: F401
 
@@ -172,21 +173,23 @@ def test_the_whole_program(repository: Path, maskbench_dir: Path, tmp_path: Path
         engines = "constrain"
     args = [
         "--data",
-        str(maskbench_dir.parent),
+        str(data),
+        "--vocab",
+        "tekken",
         "--engines",
         engines,
         "--paired",
         "--limit",
         "10",
         "--out",
-        str(tmp_path),
+        str(out),
     ]
     done = run_maskbench(repository, *args)
     assert done.returncode == 0, done.stderr
     assert "invalid accepted | 0 |" in done.stdout
-    with gzip.open(tmp_path / "constrain.jsonl.gz", "rt") as file:
+    with gzip.open(out / "constrain.jsonl.gz", "rt") as file:
         assert len([json.loads(line) for line in file]) == 10
-    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == done.stdout.removesuffix("\n")
+    assert (out / "summary.md").read_text(encoding="utf-8") == done.stdout.removesuffix("\n")
 
 
 def test_bad_options_are_one_message(repository: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constrain.automata import syntax
+from constrain.automata import shape, syntax
 from constrain.cfg.ebnf import Counted, counted, to_nonterminals
 from constrain.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.cfg.transform import analysis
@@ -108,7 +108,7 @@ def test_neighbours():
 def test_first_characters_and_nullable_nodes(seed):
     node = random_node(random.Random(seed), "abc", 3)
     first = analysis.first_characters(node)
-    assert analysis.nullable_node(node) == matches(node, "")
+    assert shape.nullable(node) == matches(node, "")
     assert {c for c in "abc" if begins(node, c)} == {c for c in "abc" if matches(first, c)}
 
 

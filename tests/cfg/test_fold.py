@@ -11,7 +11,7 @@ from constrain.cfg.build import build
 from constrain.cfg.ebnf import Choice, Leaf, Ref, Repetition, Sequence
 from constrain.cfg.rules import Terminal
 from constrain.cfg.transform.fold import fold, to_node
-from constrain.cfg.transform.regular import as_node, spaced_out
+from constrain.cfg.transform.regular import inline_ignored, regular_language
 from constrain.grammar_text.text import grammar
 from naive_grammar import language, matches, random_node, texts
 
@@ -79,18 +79,18 @@ SPACED = 'start: "a" list? "b"\nlist: (list ",")? item\nitem: "a" | WORD\nWORD: 
 
 def test_ignored_text_can_be_written_into_the_rules():
     made = grammar(SPACED).to_grammar()
-    explicit = spaced_out(made)
+    explicit = inline_ignored(made)
     assert explicit.ignore == ()
     assert language(explicit, "ab, ;", 5) == language(made, "ab, ;", 5)
 
 
 def test_a_grammar_without_recursion_is_regular():
     reading = grammar('start: WORD ("," WORD)~0..2\nWORD: /a+/\n%ignore " "').reading
-    node = as_node(reading)
+    node = regular_language(reading)
     members = {text for text, (is_member, _) in language(reading.grammar, "a, ", 5).items() if is_member}
     assert {text for text in texts("a, ", 5) if matches(node, text)} == members
-    assert as_node(grammar(SPACED).reading) is None
-    assert as_node(grammar("start: A\nA: /a+/", lexer="greedy").reading) == as_node(
+    assert regular_language(grammar(SPACED).reading) is None
+    assert regular_language(grammar("start: A\nA: /a+/", lexer="greedy").reading) == regular_language(
         grammar("start: A\nA: /a+/").reading
     )
-    assert as_node(grammar("start: A A\nA: /a+/", lexer="greedy").reading) is None
+    assert regular_language(grammar("start: A A\nA: /a+/", lexer="greedy").reading) is None

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from constrain.cli import app
+import vocabularies
+from constrain.cli.app import app
 
 PROPERTIES = '{"name": {"type": "string"}, "ok": {"type": "boolean"}}'
 SCHEMA = f'{{"type": "object", "properties": {PROPERTIES}, "required": ["name", "ok"]}}'
@@ -140,9 +141,11 @@ def test_explain(args: tuple[str, ...], code: int, lines: list[str]) -> None:
     assert all(line in result.stdout for line in lines), result.stdout
 
 
-def test_explain_a_token_of_a_vocabulary(llama3_model: Path) -> None:
-    result = invoke("explain", "--choices", "true,false", "--vocab", str(llama3_model), "--token", "1904")
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "allowed: token 1904 = b'true' at the start")
+def test_explain_a_token_of_a_vocabulary() -> None:
+    token = vocabularies.llama3().tokens.index(b"true")
+    path = str(vocabularies.llama3_model())
+    result = invoke("explain", "--choices", "true,false", "--vocab", path, "--token", str(token))
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, f"allowed: token {token} = b'true' at the start")
 
 
 def test_explain_end_of_text_and_special_tokens() -> None:
@@ -227,7 +230,7 @@ def test_warmup() -> None:
 
 def test_help_names_the_exit_codes_and_loads_nothing() -> None:
     probe = (
-        "import sys\nfrom constrain.cli import app\n"
+        "import sys\nfrom constrain.cli.app import app\n"
         "try: app(['--help'])\nexcept SystemExit: pass\n"
         "print([m for m in ('torch', 'numba', 'transformers', 'numpy') if m in sys.modules])"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from constrain.cli import app
+from constrain.cli.app import app
 
 
 def invoke(*args: str, stdin: str | None = None) -> Any:

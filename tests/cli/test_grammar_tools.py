@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import constrain
-from constrain.cli import app
+from constrain.cli.app import app
 
 LIST = 'start: "[" (start ("," start)*)? "]" | NAME\nNAME: /[a-z]+/\n'
 DOUBTFUL = 'start: start "+" start | "1"\nA: "a"\n'
@@ -84,7 +84,7 @@ def test_diagram(tmp_path):
 def test_diagrams_of_the_collection(repository):
     """As the documentation has them: a picture of every rule that is written down."""
     pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
-    spec = importlib.util.spec_from_file_location("diagrams", repository / "docs" / "diagrams.py")
+    spec = importlib.util.spec_from_file_location("hooks", repository / "docs" / "hooks.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     pages = dict(module.pages())
@@ -108,7 +108,7 @@ def test_diagrams_need_their_package(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "railroad", None)
     code, output = run("diagram", LIST, "-o", str(tmp_path / "list.svg"))
     assert code == 2
-    assert "pip install railroad-diagrams" in output
+    assert "pip install 'constrain-lm[diagrams]'" in output
 
 
 def test_generate_shapes_its_output():

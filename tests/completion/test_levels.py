@@ -14,7 +14,7 @@ from constrain.completion.length_budget import LengthBudget
 from constrain.completion.levels import Levels, TrieLevelWalk
 from constrain.engine import TokenAutomaton
 from constrain.engine import compile as compile_source
-from constrain.kernels.parser import configurations
+from constrain.kernels.parser import advance
 from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
 from small_grammars import JSON, STATEMENTS
@@ -34,8 +34,8 @@ def one_by_one(compiled, configuration: int) -> list[int]:
     found = []
     for token in vocabulary.tokens:
         words = np.frombuffer(token or b"", np.uint8).astype(np.int32)
-        after = automaton.call(configurations.advance_bytes, configuration, words) if token else arena.NONE
-        found.append(after & (configurations.WATCH - 1))
+        after = automaton.call(advance.advance_bytes, configuration, words) if token else arena.NONE
+        found.append(after & (advance.WATCH - 1))
     return found
 
 
@@ -77,7 +77,7 @@ def test_levels_spell_the_tokens():
         first = int(table.child[node])
         stack += [(first + i, text) for i in range(int(table.children[node]))]
     assert spelled == {i: vocabulary.tokens[i] for i in (0, 1, 2, 3, 4, 6)}
-    assert table.twins.tolist() == [[5, 1], [8, 1]]
+    assert table.duplicates.tolist() == [[5, 1], [8, 1]]
 
 
 def test_the_table_is_bounded_and_follows_the_automaton(monkeypatch):

@@ -10,10 +10,9 @@ import vocabularies
 from constrain.cfg.transform.walk import reachable
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.members import is_member
-from constrain.engine import TokenAutomaton
+from constrain.engine import TokenAutomaton, inspect
 from constrain.engine import compile as compile_source
-from constrain.engine import inspect as anatomy
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 
 PREFIX = "CREATE VIEW accounts AS\n  SELECT rolname AS usename,\n    a.oid AS usesysid,\n    rolcreatedb"
 MIDDLE = " AS usecreatedb,\n rolsuper "
@@ -53,15 +52,15 @@ def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
         assert matcher.advance(token)
         at = end
     assert matcher.is_accepting()
-    start = anatomy.lexemes(automaton, compiled.start())[0].parser
-    waiters = anatomy.Waiters(automaton)
+    start = inspect.lexemes(automaton, compiled.start())[0].parser
+    waiters = inspect.Waiters(automaton)
     rules = reachable(constraint.to_grammar().start, 100_000)
     assert rules is not None
     return {
         "nonterminals": len(rules),
         "alternatives": sum(map(len, rules.values())),
         "items at the start": sum(len(waiters.of(start, symbol)) for symbol in waiters.symbols(start)),
-        "steps": int(automaton.A[arena.N_STEPS]),
+        "steps": int(automaton.A[HEADER.STEPS_MADE]),
         "configurations": len(closing.horizon.walk.configurations),
         "completions": len(closing.horizon._needs),
     }

@@ -36,7 +36,11 @@ import vocabularies
 from conftest import data_path
 from constrain.constraints.base import Constraint
 from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.configurations import CONFIG
+from constrain.kernels.records.expressions import ALT, AND, BYTES, CAT, NOT, REMAINDER, REP, TAG
+from constrain.kernels.records.parser_states import PARSER, SCAN
+from constrain.kernels.records.schema import KIND_MASK
 from constrain.vocab.vocabulary import Vocabulary
 
 DATA = Path(__file__).parents[1] / "data"
@@ -45,19 +49,19 @@ BUDGET = 1 << 30  # bytes; nothing is forgotten, so that every count is of the w
 WALK = 16  # tokens
 MAX_TOKENS = 200  # of a text
 COUNTERS = {
-    "trie_nodes": arena.N_VISITED,
-    "steps": arena.N_STEPS,
-    "inside_sets": arena.N_INSIDE,
-    "masks": arena.N_MASKS,
-    "whole_walks": arena.N_WALKS,
-    "records": arena.RECORDS,
-    "words": arena.TOP,
+    "trie_nodes": HEADER.NODES_VISITED,
+    "steps": HEADER.STEPS_MADE,
+    "inside_sets": HEADER.TABLES_MADE,
+    "masks": HEADER.MASKS_MADE,
+    "whole_walks": HEADER.WHOLE_WALKS,
+    "records": HEADER.RECORDS,
+    "words": HEADER.TOP,
 }
 KINDS = {
-    "configurations": [arena.CONFIG],
-    "parser_states": [arena.PARSER],
-    "scans": [arena.SCAN],
-    "lexer_states": [arena.BYTES, arena.CAT, arena.ALT, arena.AND, arena.NOT, arena.REP, arena.TAG, arena.REMAINDER],
+    "configurations": [CONFIG.KIND],
+    "parser_states": [PARSER.KIND],
+    "scans": [SCAN.KIND],
+    "lexer_states": [BYTES.KIND, CAT.KIND, ALT.KIND, AND.KIND, NOT.KIND, REP.KIND, TAG.KIND, REMAINDER.KIND],
 }
 
 
@@ -108,6 +112,7 @@ def source_of(row: dict[str, Any]) -> Constraint:
 
 def maskbench_cases() -> list[Case]:
     """The MaskBench files that tests/data/mask_sample.toml names; two valid instances of each."""
+    data_path("tokenizers")  # Llama 3 itself, no stand-in: digests are of its tokens
     folder = data_path("maskbench-dev")
     with (DATA / "mask_sample.toml").open("rb") as file:
         names = tomllib.load(file)["maskbench"]
@@ -217,7 +222,7 @@ def counts_of(automaton: TokenAutomaton) -> Counts:
     """What the kernels have done so far, and what they have made."""
     counts = {name: int(automaton.A[word]) for name, word in COUNTERS.items()}
     records = automaton.H[automaton.H != 0]
-    kinds = np.bincount(automaton.A[records] & arena.KIND_MASK, minlength=arena.KIND_MASK + 1)
+    kinds = np.bincount(automaton.A[records] & KIND_MASK, minlength=KIND_MASK + 1)
     return counts | {name: int(kinds[list(of)].sum()) for name, of in KINDS.items()}
 
 

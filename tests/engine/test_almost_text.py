@@ -10,7 +10,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 
 KEYS: dict[str, Any] = {
     "type": "object",
@@ -73,6 +73,6 @@ def test_text_but_for_something_is_cheap(schema: Any, pieces: tuple[str, ...]) -
     row = np.zeros(vocabulary.words, np.uint32)
     for piece in pieces:
         assert matcher.advance_bytes(piece.encode())
-        before = int(automaton.A[arena.N_VISITED])
+        before = int(automaton.A[HEADER.NODES_VISITED])
         matcher.fill_mask(row)
-        assert int(automaton.A[arena.N_VISITED]) - before < len(vocabulary.trie) / 3
+        assert int(automaton.A[HEADER.NODES_VISITED]) - before < len(vocabulary.trie) / 3

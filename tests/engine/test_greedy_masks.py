@@ -16,8 +16,11 @@ from engine_cases import Made, allowed, mask_of, small_vocabulary
 
 import constrain
 from constrain.grammar_text.words import WholeWords
-from constrain.kernels.masks.greedy import greedy_mask, lexer_lists
-from constrain.kernels.records import arena
+from constrain.kernels.masks.greedy import blocks, greedy_mask, lexer_lists
+from constrain.kernels.records import arena, view
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.configurations import LEXER_LIST
+from constrain.kernels.records.expressions import ALT
 from layout_cases import SUBSET
 from naive_grammar import random_grammar
 from small_grammars import STATEMENTS
@@ -52,8 +55,8 @@ def check_masks(constraint, vocabulary, rng: random.Random, texts: int, steps: i
 def test_random_grammars(length, grammars, at_least):
     rng, vocabulary, masks = random.Random(11), all_texts("ab", length), 0
     sizes = sorted(vocabulary.trie.end - np.arange(len(vocabulary.trie)))
-    assert sizes[-4] > greedy_mask.SMALL
-    assert (sizes[-2] > lexer_lists.FEW_NODES) == (length == 11)
+    assert sizes[-4] > greedy_mask.FEW
+    assert (sizes[-2] > blocks.FEW_NODES) == (length == 11)
     for _ in range(grammars):
         try:
             masks += check_masks(Made(random_grammar(rng, "ab", "greedy")), vocabulary, rng, 2, 8)
@@ -103,24 +106,23 @@ def test_what_a_reference_does_is_taken_over():
     assert check_masks(constraint, vocabulary, random.Random(8), 3, 8) > 15
     automaton = constrain.compile(constraint, vocabulary).automaton
     lexers = {lexer for lexer, *others in _roots(automaton) if not others}
-    parts = {part for lexer in lexers if _kind(automaton, lexer) == arena.ALT for part in _key(automaton, lexer)}
+    parts = {part for lexer in lexers if _kind(automaton, lexer) == ALT.KIND for part in _key(automaton, lexer)}
     assert parts & lexers  # one was walked for the unions that it is a part of
 
 
 def _roots(automaton):
     """The lists of lexer states of which it is known what they take from the trie's root on."""
     records = automaton.H[automaton.H != 0].tolist()
-    found = [r for r in records if _kind(automaton, r) == arena.LINEUP and automaton.A[r + lexer_lists.INSIDE]]
+    found = [r for r in records if _kind(automaton, r) == LEXER_LIST.KIND and automaton.A[r + LEXER_LIST.TABLE]]
     return [key[1:] for key in (_key(automaton, r) for r in found) if key[0] == 0]
 
 
 def _kind(automaton, record):
-    return int(automaton.A[record]) & arena.KIND_MASK
+    return arena.kind(automaton.A, record)
 
 
 def _key(automaton, record):
-    n = int(automaton.A[record]) >> arena.KIND_BITS
-    return automaton.A[record + arena.KEY : record + arena.KEY + n].tolist()
+    return view.key_words(automaton.A, record).tolist()
 
 
 def test_forks_of_forks_are_met_once():
@@ -135,7 +137,7 @@ def test_forks_of_forks_are_met_once():
     for text in (b"", b"a", b"\\"):
         assert matcher.advance_bytes(text)
         assert mask_of(matcher) == allowed(matcher)
-    assert automaton.A[arena.N_WALKS] + automaton.A[arena.N_INSIDE] < 1000
+    assert automaton.A[HEADER.WHOLE_WALKS] + automaton.A[HEADER.TABLES_MADE] < 1000
 
 
 def test_masks_by_hand():
@@ -175,9 +177,9 @@ def test_lists_of_lexers_are_remembered():
 
     def insides(text: bytes) -> int:
         assert matcher.advance_bytes(text)
-        before = int(automaton.A[arena.N_INSIDE])
+        before = int(automaton.A[HEADER.TABLES_MADE])
         mask_of(matcher)
-        return int(automaton.A[arena.N_INSIDE]) - before
+        return int(automaton.A[HEADER.TABLES_MADE]) - before
 
     assert insides(b"a(") > 0
     assert insides(b"a(a(") > 0  # between brackets
@@ -189,9 +191,9 @@ def test_grammars_share_what_lexers_say():
     vocabulary, walked = all_texts("ab", 7), []
     automaton = constrain.TokenAutomaton(vocabulary)
     for text in ("start: A B\nA: /a+/\nB: /b/", "start: x B\nx: A\nA: /a+/\nB: /b/"):
-        before = int(automaton.A[arena.N_INSIDE])
+        before = int(automaton.A[HEADER.TABLES_MADE])
         mask_of(constrain.compile(constrain.grammar(text, lexer="greedy"), vocabulary, automaton=automaton).matcher())
-        walked.append(int(automaton.A[arena.N_INSIDE]) - before)
+        walked.append(int(automaton.A[HEADER.TABLES_MADE]) - before)
     assert walked[0] > 0
     assert walked[1] == 0
 
@@ -207,15 +209,15 @@ def test_a_run_of_lexemes_that_change_nothing_is_one_place():
     for text in (b"", b"-", b" ", b"-", b"a"):
         assert matcher.advance_bytes(text)
         assert mask_of(matcher) == allowed(matcher)
-    assert automaton.A[arena.N_WALKS] + automaton.A[arena.N_INSIDE] < 40
+    assert automaton.A[HEADER.WHOLE_WALKS] + automaton.A[HEADER.TABLES_MADE] < 40
     walked = []
     for depth in (1, 2, 3):
-        before = int(automaton.A[arena.N_INSIDE])
+        before = int(automaton.A[HEADER.TABLES_MADE])
         matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
         for text in (b"(" * depth, b"-", b" ", b"-", b"a"):
             assert matcher.advance_bytes(text)
             assert mask_of(matcher) == allowed(matcher)
-        walked.append(int(automaton.A[arena.N_INSIDE]) - before)
+        walked.append(int(automaton.A[HEADER.TABLES_MADE]) - before)
     assert walked[0] > 0
     assert walked[1:] == [0, 0]  # the parser states are new, what their lexer states say is known
 

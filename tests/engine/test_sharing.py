@@ -10,7 +10,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
 SOURCES = {
@@ -28,11 +28,11 @@ def test_equal_sources_share_states(name: str) -> None:
     automaton = constrain.TokenAutomaton(vocabularies.tiny())
     first = constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher()
     assert first.advance_bytes(text)
-    records = int(automaton.A[arena.RECORDS])
+    records = int(automaton.A[HEADER.RECORDS])
     again = constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher()
     assert again.advance_bytes(text)
     assert again.state == first.state
-    assert automaton.A[arena.RECORDS] == records
+    assert automaton.A[HEADER.RECORDS] == records
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -41,10 +41,10 @@ def test_what_is_asked_for_again_is_kept(name: str) -> None:
     automaton = constrain.TokenAutomaton(vocabularies.tiny())
     for _ in range(2):  # nobody holds the first when the second comes
         assert constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher().advance_bytes(text)
-    records = int(automaton.A[arena.RECORDS])
+    records = int(automaton.A[HEADER.RECORDS])
     third = constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher()
     assert third.advance_bytes(text)
-    assert automaton.A[arena.RECORDS] == records
+    assert automaton.A[HEADER.RECORDS] == records
 
 
 def test_the_latest_sources_are_remembered() -> None:
@@ -75,10 +75,10 @@ def test_what_is_asked_for_once_is_freed_at_once() -> None:
             for byte in b'{"a":':
                 matcher.advance_bytes(bytes([byte]))
             matcher.fill_mask(np.zeros(vocabularies.tiny().words, np.uint32))
-            computation = weakref.ref(compiled.constraint.computation)
-            document = weakref.ref(compiled.constraint.computation.document)
+            normalizer = weakref.ref(compiled.constraint.normalizer)
+            document = weakref.ref(compiled.constraint.normalizer.document)
             del compiled, matcher
-            assert computation() is None and document() is None, schema
+            assert normalizer() is None and document() is None, schema
     finally:
         gc.enable()
 
@@ -94,9 +94,9 @@ def test_keys_that_end_alike_share_walks() -> None:
         constraint = constrain.json_schema({**schema, "additionalProperties": False})
         matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
         assert matcher.advance_bytes(text)
-        before = int(automaton.A[arena.N_INSIDE])
+        before = int(automaton.A[HEADER.TABLES_MADE])
         matcher.fill_mask(row)
-        return int(automaton.A[arena.N_INSIDE]) - before
+        return int(automaton.A[HEADER.TABLES_MADE]) - before
 
     assert walks("first_name", b"{") == 2  # whitespace, and the key with its quote
     assert walks("last_name", b"{") == 1

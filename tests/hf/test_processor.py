@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 from typing import Any
 
 import pytest
 import torch
 
+import constrain
 from constrain.errors import ConstrainError
 from constrain.hf import ConstraintProcessor, HFModel
+from constrain.vocab.vocabulary import Vocabulary
 from toy_matcher import ToyConstraint, ToyMatcher, ToyVocabulary
 from toy_model import tiny_gpt2, tiny_llama
 
@@ -126,6 +129,97 @@ def test_a_constraint_for_each_prompt(tokenizer: Any, model: Any) -> None:
         for place, row in enumerate(rows):
             assert vocabulary.to_bytes(row).decode() in (("red", "green") if place < half else ("true", "false"))
 
+
+# --- where the loop stops ---------------------------------------------------------------------------------------------
+
+LOOPS: dict[str, dict[str, Any]] = {
+    "greedy": {"do_sample": False},
+    "sampling": {"do_sample": True},
+    "beams": {"do_sample": False, "num_beams": 3},
+    "prompt lookup": {"do_sample": False, "prompt_lookup_num_tokens": 4},
+}
+WORDS = "red|green|the |name|age|true"
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    "ends, settings",
+    [
+        (["<|turn|>"], {}),  # a chat model's end of a turn; the tokenizer says <|end|>
+        (["<|turn|>", "<|begin|>"], {}),
+        (["<|turn|>", "<|end|>"], {}),
+        (["<|end|>"], {"eos_token_id": "<|turn|>"}),  # what is passed to generate wins
+        (["green", "<|turn|>"], {}),  # text to the tokenizer, an end to the model: other tokens write it
+    ],
+)
+def test_a_text_ends_where_the_model_ends(tokenizer: Any, loop: str, ends: list[str], settings: dict[str, str]) -> None:
+    """The vocabulary knows the tokenizer's end only; every loop stops at one of the model's."""
+    model, ids = tiny_llama(tokenizer, seed=1), tokenizer.convert_tokens_to_ids
+    model.generation_config.eos_token_id = ids(ends) if len(ends) > 1 else ids(ends[0])
+    passed = {name: ids(value) for name, value in settings.items()}
+    stops = list(passed.values()) or ids(ends)
+    constraint = constrain.compile(constrain.regex(f"({WORDS}){{2,3}}"), Vocabulary.from_huggingface(tokenizer))
+    assert constraint.vocabulary.eos_ids == (tokenizer.eos_token_id,)
+    prompt = ids_of(tokenizer, "red green red ")
+    torch.manual_seed(0)
+    given = {"max_new_tokens": 40, "logits_processor": [ConstraintProcessor(constraint)], **LOOPS[loop], **passed}
+    output = model.generate(prompt, attention_mask=torch.ones_like(prompt), **given)
+    for row in output[:, prompt.shape[1] :].tolist():
+        end = next(place for place, token in enumerate(row) if token in stops)
+        text = b"".join(constraint.vocabulary.tokens[token] or b"?" for token in row[:end]).decode()
+        assert re.fullmatch(f"({WORDS}){{2,3}}", text)
+
+
+def test_an_encoder_decoder(tokenizer: Any) -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(0)
+    end = tokenizer.eos_token_id
+    model = T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, eos_token_id=end, pad_token_id=end,
+            decoder_start_token_id=end,
+        )
+    )  # fmt: skip
+    constraint = constrain.compile(constrain.regex(f"({WORDS}){{2,3}}"), Vocabulary.from_huggingface(tokenizer))
+    given = {"do_sample": True, "max_new_tokens": 40, "num_return_sequences": 3}
+    output = model.generate(ids_of(tokenizer, "red"), logits_processor=[ConstraintProcessor(constraint)], **given)
+    for row in output[:, 1:].tolist():
+        text = constraint.vocabulary.to_bytes(row[: row.index(end)]).decode()
+        assert re.fullmatch(f"({WORDS}){{2,3}}", text)
+
+
+@pytest.mark.parametrize(
+    "ends, message",
+    [
+        (None, "model.generate stops at no token: it has no eos_token_id, and would write on after the end of "
+               "the text\n  fix: pass eos_token_id=292 to model.generate, or set model.generation_config.eos_token_id"),
+        ([297], "model.generate stops at [297], and the constraint is compiled for 295 tokens\n  fix: compile it for"),
+        (2, "model.generate stops at id 2, which is text in this vocabulary, b'#', and no other tokens write it\n"
+            "  fix: pass the tokenizer's own end to model.generate: eos_token_id=292"),
+    ],
+)  # fmt: skip
+def test_ends_that_cannot_be_mended(tokenizer: Any, ends: Any, message: str) -> None:
+    model = tiny_llama(tokenizer)
+    model.generation_config.eos_token_id = ends
+    constraint = constrain.compile(constrain.regex(WORDS), Vocabulary.from_huggingface(tokenizer))
+    with pytest.raises(ConstrainError) as caught:
+        model.generate(ids_of(tokenizer, "red"), max_new_tokens=9, logits_processor=[ConstraintProcessor(constraint)])
+    assert str(caught.value).startswith(message)
+
+
+def test_ends_of_another_loop(tokenizer: Any) -> None:
+    """Where no `model.generate` is on the stack: those of the vocabulary, or what is given."""
+    turn, end = tokenizer.convert_tokens_to_ids(["<|turn|>", "<|end|>"])
+    constraint = constrain.compile(constrain.regex("red"), Vocabulary.from_huggingface(tokenizer))
+    (red,) = tokenizer("red")["input_ids"]
+    for given, expected in ((None, end), (turn, turn), ([turn, end], end)):
+        processor = ConstraintProcessor(constraint, 0, eos_token_id=given)
+        scores = processor(torch.tensor([[red]]), torch.zeros(1, 300))
+        assert scores[0].isfinite().nonzero().flatten().tolist() == sorted({expected, *([turn] if given else [])})
+
+
+# --- any order of calls -----------------------------------------------------------------------------------------------
 
 LETTERS = ToyVocabulary([b"a", b"b", b"c", b"ab", None], [4])
 

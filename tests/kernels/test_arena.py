@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constrain.automata.store import Store
-from constrain.kernels.records import arena
+from constrain.kernels.records import arena, stack, view
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.configurations import CONFIG
+from constrain.kernels.records.expressions import ALT, CAT, EMPTY, EPSILON, NOT, TAGSET, init
 
-KIND = arena.CONFIG  # any kind: `intern` looks at keys alone
+KIND = CONFIG.KIND  # any kind: `intern` looks at keys alone
 words = st.integers(-(2**31), 2**31 - 1)
 
 
@@ -22,11 +25,10 @@ def intern(store: Store, kind: int, key: list[int]) -> int:
 
 
 def key_of(store: Store, record: int) -> tuple[int, list[int]]:
-    n = int(store.A[record]) >> arena.KIND_BITS
-    return int(store.A[record]) & arena.KIND_MASK, store.A[record + arena.KEY : record + arena.KEY + n].tolist()
+    return arena.kind(store.A, record), view.key_words(store.A, record).tolist()
 
 
-@given(st.lists(st.tuples(st.sampled_from([arena.CAT, arena.ALT, KIND]), st.lists(words, max_size=6)), max_size=60))
+@given(st.lists(st.tuples(st.sampled_from([CAT.KIND, ALT.KIND, KIND]), st.lists(words, max_size=6)), max_size=60))
 @settings(deadline=None, max_examples=60)
 def test_equal_keys_are_one_record(keys):
     store = Store(words=4096)
@@ -65,11 +67,11 @@ def test_records_that_belong_into_the_same_place():
 def test_records_at_fixed_places():
     store = Store()
     for kind, key, record in (
-        (arena.EMPTY, [], arena.NONE),
-        (arena.EPSILON, [], arena.EPS),
-        (arena.NOT, [arena.NONE], arena.ALL),
-        (arena.TAGSET, [], arena.NO_TAGS),
-        (arena.TAGSET, [0], arena.OWN),
+        (EMPTY.KIND, [], arena.NONE),
+        (EPSILON.KIND, [], arena.EPS),
+        (NOT.KIND, [arena.NONE], arena.ALL),
+        (TAGSET.KIND, [], arena.NO_TAGS),
+        (TAGSET.KIND, [0], arena.OWN),
     ):
         assert intern(store, kind, key) == record
 
@@ -84,13 +86,13 @@ def test_a_region_is_zero_and_its_own():
 
 
 def test_a_kernel_that_asks_for_room_changes_nothing():
-    A, H = np.zeros(arena.HEADER + 256, np.int32), np.zeros(64, np.int32)
-    arena.init(A, H)
+    A, H = np.zeros(HEADER.WORDS + 256, np.int32), np.zeros(64, np.int32)
+    init(A, H)
     before = A.copy()
     with pytest.raises(arena.ArenaFull):
         arena.region(A, 1000)
-    assert A[arena.NEED] >= 1000
-    before[arena.NEED] = A[arena.NEED]
+    assert A[HEADER.NEED] >= 1000
+    before[HEADER.NEED] = A[HEADER.NEED]
     np.testing.assert_array_equal(A, before)
 
 
@@ -101,9 +103,9 @@ def test_sorting_equals_numpy(rows):
     flat = np.array(rows, np.int32).ravel()
     S = np.full(8 + flat.size + 8, 77, np.int32)
     S[8 : 8 + flat.size] = flat
-    arena.sort_groups(S, 8, 8 + flat.size, width)
+    stack.sort_groups(S, 8, 8 + flat.size, width)
     assert S[8 : 8 + flat.size].tolist() == [word for row in sorted(rows) for word in row]
-    stop = arena.unique_groups(S, 8, 8 + flat.size, width)
+    stop = stack.unique_groups(S, 8, 8 + flat.size, width)
     expected = np.unique(np.array(rows, np.int32).reshape(-1, width), axis=0)
     np.testing.assert_array_equal(S[8:stop].reshape(-1, width), expected)
     assert set(S[:8]) | set(S[8 + flat.size :]) == {77}
@@ -116,13 +118,13 @@ def test_the_stack_has_an_end(values, room):
     fit = 64 - 64 // 4 - 8
     for n, value in enumerate(values):
         if n < fit:
-            arena.push(S, value)
+            stack.push(S, value)
         else:
-            with pytest.raises(arena.ScratchFull):
-                arena.push(S, value)
+            with pytest.raises(stack.ScratchFull):
+                stack.push(S, value)
     assert S[8 : 8 + min(fit, len(values))].tolist() == values[:fit]
     if S[0] + room > 48:
-        with pytest.raises(arena.ScratchFull):
-            arena.room(S, room)
+        with pytest.raises(stack.ScratchFull):
+            stack.room(S, room)
     else:
-        arena.room(S, room)
+        stack.room(S, room)

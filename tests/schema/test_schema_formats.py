@@ -42,6 +42,8 @@ def test_rows(name: str) -> None:
 def test_generated_beside_the_official_tests(name: str) -> None:
     """What is enforced holds every valid text of the suite, and no other unless the format is checked later."""
     path = data_path("json-schema-test-suite", "tests", "draft2020-12", "optional", "format", f"{name}.json")
+    if not path.exists():
+        pytest.skip(f"the official suite has no tests of the format {name}")
     cases = [case for group in json.loads(path.read_text(encoding="utf-8")) for case in group["tests"]]
     texts = {case["data"]: case["valid"] for case in cases if isinstance(case["data"], str)}
     assert len(texts) >= 2

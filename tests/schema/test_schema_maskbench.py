@@ -1,4 +1,4 @@
-"""Schemas of the real world (MaskBench): a sample is read, and valid and invalid instances are told apart.
+"""Schemas as the world writes them, ours and a sample of MaskBench: valid and invalid instances are told apart.
 
 Instances are written in the order in which they are given, hence `property_order="any"`.
 """
@@ -6,33 +6,36 @@ Instances are written in the order in which they are given, hence `property_orde
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections import Counter
 
 from naive_schema import recognises
 
 from constrain.errors import ConstrainError
 from constrain.schema import json_schema
+from schema_corpus import corpora, sample
 
-SAMPLE = 120  # every so many-th file
+STEP = {"ours": 1, "maskbench": 120}  # every so many-th schema
 MAX_TEXT = 3000  # characters; the plain recogniser is slow
 
 
-def test_a_sample_of_maskbench(maskbench_dir: Path) -> None:
-    read = refused = valid = invalid = 0
-    for path in sorted(maskbench_dir.glob("*.json"))[::SAMPLE]:
-        content = json.loads(path.read_text())
+@corpora
+def test_instances_are_told_apart(corpus: str) -> None:
+    counts: Counter[str] = Counter()
+    for entry in sample(corpus, step=STEP[corpus]):
         try:
-            constraint = json_schema(content["schema"], property_order="any")
+            constraint = json_schema(entry.schema, property_order="any")
             grammar = constraint.to_grammar()
         except ConstrainError:
-            refused += 1
+            counts["refused"] += 1
             continue
-        read += 1
-        for case in content["tests"]:
+        counts["read"] += 1
+        for case in entry.tests:
             text = json.dumps(case["data"], ensure_ascii=False)
             if len(text) <= MAX_TEXT:
-                ours = recognises(grammar, text) and constraint.check(text) is None
-                assert ours == case["valid"], (path.name, text)
-                valid += ours
-                invalid += not ours
-    assert read > 40 and refused <= 1 and valid > 20 and invalid > 40
+                member = recognises(grammar, text) and constraint.check(text) is None
+                assert member == case["valid"], (entry.name, text)
+                counts["valid" if member else "invalid"] += 1
+    if corpus == "ours":
+        assert counts["read"] == 300 and counts["valid"] > 1000 and counts["invalid"] > 1000
+    else:
+        assert counts["read"] > 40 and counts["refused"] <= 1 and counts["valid"] > 20 and counts["invalid"] > 40

@@ -92,7 +92,7 @@ def test_formats_are_judged_as_the_suite_does(uri: str, suite: Path, registry: r
     paths = sorted((suite / "tests" / draft / "optional" / "format").glob("*.json"))
     results = list(disagreements(paths, uri, registry))
     wrong = {test for test, ours, theirs in results if ours != theirs}
-    assert len(results) > 200
+    assert len(results) > 150
     assert wrong == listed(draft, "format")
     assert len(wrong) <= 0.05 * len(results)
 

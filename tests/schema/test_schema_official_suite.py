@@ -18,7 +18,8 @@ from constrain.errors import UnsatisfiableError
 from constrain.schema import json_schema
 from constrain.schema.read.dialect import DIALECTS
 
-PASSED = {"draft4": 618, "draft6": 839, "draft7": 927, "draft2019-09": 1259, "draft2020-12": 1299}  # all there are
+PASSED = {"draft4": 610, "draft6": 829, "draft7": 913, "draft2019-09": 1227, "draft2020-12": 1257}
+"""All there are in the suite that `make test` fetches (jsonschema 4.26.0); later ones have more."""
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def test_only_what_touches_nothing_else_is_common() -> None:
     }
     for _ in range(2):
         constraint = constrain.json_schema(schema)
-        assert [keyword for _, keyword, _ in constraint.document.residues] == ["multipleOf"]
+        assert [keyword for _, keyword, _ in constraint.document.residuals] == ["multipleOf"]
     known = common_formulas(constraint.document.dialect, Options().formats)
     assert ("type", "string", "minLength", ("int", 8)) in known
     assert all(COMMON.issuperset(content[::2]) for content in known)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -27,6 +26,7 @@ from constrain.errors import ConstrainError
 from constrain.schema import json_schema
 from constrain.schema.api import JsonSchema
 from constrain.vocab import Vocabulary
+from schema_corpus import corpora, sample
 
 URIS = [draft.uri for draft in DRAFTS.values()]
 DEEP = 60  # no nonterminal of these tests needs more levels to end
@@ -176,10 +176,11 @@ def test_walks_through_masks_are_valid(draft: str, vocabulary: Vocabulary) -> No
     assert unfinished < judged / 5
 
 
-def test_walks_of_maskbench_schemas_are_valid(maskbench_dir: Path) -> None:
+@corpora
+def test_walks_of_real_schemas_are_valid(corpus: str) -> None:
     judged = 0
-    for path in sorted(maskbench_dir.glob("*.json"))[7::250]:
-        schema = json.loads(path.read_text())["schema"]
-        if len(json.dumps(schema)) < 20_000 and '"multipleOf"' not in json.dumps(schema):  # jsonschema divides floats
-            judged += check_walks(schema, "schema", 2)
-    assert judged > 25
+    for entry in sample(corpus, first=7, step={"ours": 4, "maskbench": 250}[corpus]):
+        text = json.dumps(entry.schema)
+        if len(text) < 20_000 and '"multipleOf"' not in text:  # jsonschema divides floats
+            judged += check_walks(entry.schema, "schema", 2)
+    assert judged > {"ours": 120, "maskbench": 25}[corpus]

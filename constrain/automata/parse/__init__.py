@@ -1,1 +1,1 @@
-"""Pattern texts -> syntax trees: Python's and ECMA-262's dialects, assertions, look-around."""
+"""Regex parsers: pattern text in Python's or ECMA-262's dialect to syntax trees; elimination of lookaround."""

@@ -1,9 +1,9 @@
-r"""Pattern trees: regular languages with zero-width assertions among them.
+r"""Pattern trees: regular languages with zero-width assertions between them.
 
-The idea: an assertion speaks of the whole text on one side of its place. `^` says "nothing before", `(?=B)` says
-"after here the text is in B·ANY_TEXT", `\b` is a choice of two pairs of them. So a pattern is a tree of sequences,
-choices and loops over plain languages (`Node`) and assertions; `lookaround` turns it into one plain language. The
-constructors keep a subtree without assertions plain, so most patterns are one `Node` from the start.
+The idea: an assertion is a condition on the whole text on one side of its place. `^` means "nothing before", `(?=B)`
+means "the text after this place is in B·ANY_TEXT", `\b` is a choice of two pairs of assertions. So a pattern is a tree
+of sequences, choices and loops over plain languages (`Node`) and assertions; lookaround.py turns it into one plain
+language. The constructors keep a subtree without assertions plain, so most patterns are one `Node` from the start.
 """
 
 from __future__ import annotations
@@ -29,10 +29,13 @@ from constrain.automata.unicode import intervals
 
 @dataclass(frozen=True)
 class Near:
-    """The neighbouring character is in a set, or (if `or_edge`) there is none.
+    """The assertion that the adjacent character is in a set. `Near(True, (), True, i)` is the end of the text.
 
-    ahead: the character after this place, else the one before. index: where the pattern says so, for messages.
-    `Near(True, (), True)` is the end of the text.
+    Attributes:
+        ahead: About the character after this place; else about the one before.
+        characters: The set.
+        or_edge: It also holds if there is no character.
+        index: The place in the pattern, for messages.
     """
 
     ahead: bool
@@ -42,15 +45,15 @@ class Near:
 
     @property
     def language(self) -> Node:
-        """The same as a language of the whole text on that side."""
+        """The texts on that side for which the assertion holds."""
         one = Chars(self.characters)
-        beside = concat(one, ANY_TEXT) if self.ahead else concat(ANY_TEXT, one)
-        return alternate(beside, EPSILON) if self.or_edge else beside
+        adjacent = concat(one, ANY_TEXT) if self.ahead else concat(ANY_TEXT, one)
+        return alternate(adjacent, EPSILON) if self.or_edge else adjacent
 
 
 @dataclass(frozen=True)
 class Look:
-    """The whole text on one side (`ahead`: after this place, else before) is in a language."""
+    """The assertion that the whole text on one side (`ahead`: after this place) is in a language."""
 
     ahead: bool
     language: Node
@@ -59,21 +62,21 @@ class Look:
 
 @dataclass(frozen=True)
 class PatternSequence:
-    """One after the other."""
+    """The concatenation of the parts."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class PatternChoice:
-    """Any of the parts."""
+    """The union of the parts."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class Loop:
-    """`low` to `high` copies (`high` None: no bound)."""
+    """`low` to `high` copies of a body (`high` None: unbounded)."""
 
     body: Tree
     low: int
@@ -85,17 +88,17 @@ Tree = Node | Near | Look | PatternSequence | PatternChoice | Loop
 
 
 def start(index: int) -> Near:
-    """The start of the text."""
+    """The assertion that the text starts here."""
     return Near(False, (), True, index)
 
 
 def end(index: int) -> Near:
-    """The end of the text."""
+    """The assertion that the text ends here."""
     return Near(True, (), True, index)
 
 
 def word_boundary(word: Ranges, index: int) -> Tree:
-    r"""`\b`: a word character on exactly one side."""
+    r"""The assertion `\b`: a word character on exactly one side."""
     other = intervals.negate(word)
     return choice(
         [
@@ -106,7 +109,7 @@ def word_boundary(word: Ranges, index: int) -> Tree:
 
 
 def not_word_boundary(word: Ranges, index: int) -> Tree:
-    r"""`\B`: word characters on both sides, or on none."""
+    r"""The assertion `\B`: word characters on both sides, or on none."""
     other = intervals.negate(word)
     return choice(
         [
@@ -117,7 +120,7 @@ def not_word_boundary(word: Ranges, index: int) -> Tree:
 
 
 def assertion(ahead: bool, language: Node, index: int) -> Tree:
-    """The whole text on one side is in a language, in the simplest form."""
+    """The simplest form of the assertion that the whole text on one side is in a language."""
     if language == ANY_TEXT:
         return EPSILON
     if language == EMPTY:
@@ -134,18 +137,18 @@ def assertion(ahead: bool, language: Node, index: int) -> Tree:
 
 
 def sequence(parts: ListOf[Tree]) -> Tree:
-    """The parts one after the other; plain neighbours become one language."""
+    """The concatenation of the parts; adjacent plain parts become one language."""
     if EMPTY in parts:
         return EMPTY
     merged: list[Tree] = []
     run: list[Node] = []
     for part in parts:
-        for each in part.parts if isinstance(part, PatternSequence) else (part,):
-            if isinstance(each, Node):
-                run.append(each)
+        for item in part.parts if isinstance(part, PatternSequence) else (part,):
+            if isinstance(item, Node):
+                run.append(item)
             else:
                 merged += [in_sequence(run)] if run else []
-                merged.append(each)
+                merged.append(item)
                 run = []
     if not merged:
         return in_sequence(run)
@@ -155,7 +158,7 @@ def sequence(parts: ListOf[Tree]) -> Tree:
 
 
 def choice(parts: ListOf[Tree]) -> Tree:
-    """Any of the parts; plain ones become one language."""
+    """The union of the parts; plain parts become one language."""
     plain = [part for part in parts if isinstance(part, Node)]
     other = [part for part in parts if not isinstance(part, Node)]
     merged = [*other, *([alternate(*plain)] if plain and alternate(*plain) != EMPTY else [])]
@@ -163,7 +166,7 @@ def choice(parts: ListOf[Tree]) -> Tree:
 
 
 def loop(body: Tree, low: int, high: int | None) -> Tree:
-    """`low` to `high` copies; a bare assertion counts once (`(?=a){2}`) or not at all (`(?=a)*`)."""
+    """`low` to `high` copies. A bare assertion is needed once (`(?=a){2}`) or not at all (`(?=a)*`)."""
     if isinstance(body, Node):
         return times(body, low, high)
     if high == 0 or (isinstance(body, Near | Look) and low == 0):
@@ -172,7 +175,7 @@ def loop(body: Tree, low: int, high: int | None) -> Tree:
 
 
 def mirror_tree(tree: Tree) -> Tree:
-    """The pattern that matches the same texts read backwards."""
+    """The reversal of a pattern: it matches the same texts read backwards."""
     if isinstance(tree, Node):
         return mirror(tree)
     if isinstance(tree, Near):

@@ -1,14 +1,13 @@
-r"""Patterns in the syntax of ECMA-262 with its `u` flag, found anywhere in a text, as JSON Schema's `pattern` uses
-them.
+r"""Parser of ECMA-262 patterns (with the `u` flag), matched anywhere in a text, as in JSON Schema's `pattern`.
 
-The idea: `parse_ecma("b+")` is the language of all texts that contain a match; `^` and `$` are the ends of the
-text. `\d` and `\w` are ASCII, `.` is all but line ends, `\p{...}` is Unicode (ECMA-262, section 22.2; JSON Schema
-2020-12 Core, section 6.4). Schemas in the wild need some tolerance, each with one evident meaning:
+The idea: `parse_ecma("b+")` is the language of all texts that contain a match; `^` and `$` are the ends of the text.
+`\d` and `\w` are ASCII, `.` excludes line ends, `\p{...}` is Unicode (ECMA-262, section 22.2; JSON Schema 2020-12 Core,
+section 6.4). Real schemas deviate from the syntax; deviations with one evident meaning are accepted:
 
-* Annex B.1.2: escaped punctuation (`\-`, `\_`, `\@`), lone `]`, `{` and `}` stand for themselves.
-* `(?i)`, `(?P<name>...)`, `\A`, `\Z` and `\z` are read as other engines read them; `(?i:...)` is ECMAScript 2025.
+* Annex B.1.2: escaped punctuation (`\-`, `\_`, `\@`), lone `]`, `{` and `}` mean themselves.
+* `(?i)`, `(?P<name>...)`, `\A`, `\Z` and `\z` mean the same as in other engines; `(?i:...)` is ECMAScript 2025.
 
-Unknown letter escapes are refused: engines disagree on them. Limits: backreferences are not regular.
+Unknown letter escapes are refused, because engines disagree on them. Limit: backreferences are not regular.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars
 from constrain.automata.unicode import casing, intervals
 from constrain.automata.unicode.classes import ASCII_DIGIT, ASCII_WORD, ECMA_LINE_END, ecma_space, unicode_property
 
-_CONTROLS = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+CONTROLS = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _LOOKS: tuple[Kind, ...] = ("(?<=", "(?<!", "(?=", "(?!")
 
 
 def parse_ecma(pattern: str) -> Node:
-    """The texts in which an ECMA-262 pattern is found.
+    """The texts that contain a match of an ECMA-262 pattern.
 
     Raises:
-        RegexError: not a pattern, or not a regular one; with a caret.
-        LimitError: too many groups inside each other, or too many combinations of assertions.
+        RegexError: The pattern cannot be read or is not regular; with its place.
+        LimitError: Groups are nested too deeply, or there are too many combinations of assertions.
     """
-    reader = EcmaReader(pattern, Flags())
-    return finish_pattern(reader, assertions.sequence([ANY_TEXT, reader.read(), ANY_TEXT]))
+    parser = EcmaParser(pattern, Flags())
+    return finish_pattern(parser, assertions.sequence([ANY_TEXT, parser.read(), ANY_TEXT]))
 
 
-class EcmaReader(PatternParser):
-    """The reader of ECMA-262 patterns."""
+class EcmaParser(PatternParser):
+    """The ECMA-262 dialect."""
 
-    closes_at_once = True  # `[]` matches nothing, `[^]` anything
+    closes_at_once = True  # `[]` matches nothing, `[^]` any character
 
     def is_count(self, low: str, high: str, comma: bool) -> bool:
         return bool(low)
@@ -61,7 +60,7 @@ class EcmaReader(PatternParser):
         self.flags = flags
 
     def mode_group(self, index: int) -> Flags:
-        """The flags of `(?i:` or `(?i)`, up to the colon or parenthesis."""
+        """Read the flags of `(?i:` or `(?i)`, up to the colon or parenthesis."""
         if self.peek() == ">":
             self.fail("atomic groups are not part of ECMA-262", index, 3, "write (?:...) if nothing depends on it")
         flags = self.group_flags("ims")
@@ -85,16 +84,16 @@ class EcmaReader(PatternParser):
         return self.one(ord(character))
 
     def escape(self) -> Tree:
-        """An escape outside of a class."""
+        """Read an escape outside of a class."""
         index = self.at
         letter = self.text[index + 1 : index + 2]
         if letter and letter in "AZzbB":
             self.at += 2
             self.repeatable = False
             return self.anchor(letter, index)
-        found = self.class_of(letter)
-        if found is not None:
-            return chars(self.close_case([], [found]))
+        ranges = self.class_of(letter)
+        if ranges is not None:
+            return chars(self.close_case([], [ranges]))
         if letter and letter in "123456789k":
             self.at += 1
             self.digits()
@@ -105,7 +104,7 @@ class EcmaReader(PatternParser):
         return self.one(self.character_escape())
 
     def anchor(self, letter: str, index: int) -> Tree:
-        r"""`\b`, `\B`; also `\A`, `\Z`, `\z`, which are not ECMA-262."""
+        r"""The assertion of `\b` or `\B`; also of `\A`, `\Z` and `\z`, which are not ECMA-262."""
         if letter in "bB":
             word = self.close_case([], [ASCII_WORD])
             return (assertions.word_boundary if letter == "b" else assertions.not_word_boundary)(word, index)
@@ -115,47 +114,47 @@ class EcmaReader(PatternParser):
         if self.text.startswith("\\b", self.at):
             self.at += 2
             return 8
-        found = self.class_of(self.text[self.at + 1 : self.at + 2])
-        return self.character_escape() if found is None else found
+        ranges = self.class_of(self.text[self.at + 1 : self.at + 2])
+        return self.character_escape() if ranges is None else ranges
 
     def class_of(self, letter: str) -> Ranges | None:
-        r"""Step over `\d`, `\s`, `\w`, `\p{...}`, `\D`, ...; None (and no step) if the escape is none of these."""
+        r"""Read `\d`, `\s`, `\w`, `\p{...}`, `\D`, ...; None, and nothing is read, for any other escape."""
         if not letter or letter not in "dswDSWpP":
             return None
         index = self.at
         self.at += 2
         if letter in "pP":
-            found = self.property(index)
+            ranges = self.property(index)
         elif letter in "sS":
-            found = ecma_space()
+            ranges = ecma_space()
         else:
-            found = ASCII_DIGIT if letter in "dD" else self.close_case([], [ASCII_WORD])
-        return found if letter.islower() else intervals.negate(found)
+            ranges = ASCII_DIGIT if letter in "dD" else self.close_case([], [ASCII_WORD])
+        return ranges if letter.islower() else intervals.negate(ranges)
 
     def property(self, index: int) -> Ranges:
-        r"""The braces of `\p{...}`."""
+        r"""Read the braces of `\p{...}`."""
         end = self.text.find("}", self.at)
         if self.peek() != "{" or end < 0:
             self.fail(
                 "a Unicode property needs braces", index, 2, f"write {self.text[index : index + 2]}{{L}} for letters"
             )
         name = self.text[self.at + 1 : end]
-        found = unicode_property(name)
-        if found is None:
+        ranges = unicode_property(name)
+        if ranges is None:
             fix = "use a general category (Lu, Letter), a script (Script=Greek) or a binary property (Alphabetic)"
             self.fail(f"unknown Unicode property {name!r}", index, end + 1 - index, fix)
         self.at = end + 1
-        return found
+        return ranges
 
     def character_escape(self) -> int:
-        """An escape that stands for one character (CharacterEscape)."""
+        """Read an escape that means one character (CharacterEscape)."""
         index = self.at
         self.at += 2
         letter = self.text[index + 1 : index + 2]
         if not letter:
             self.fail("the pattern ends in a backslash", index, fix="write \\\\ for a backslash")
-        if letter in _CONTROLS:
-            return _CONTROLS[letter]
+        if letter in CONTROLS:
+            return CONTROLS[letter]
         if letter == "0" and not (self.peek() and self.peek() in "0123456789"):
             return 0
         if letter == "c" and self.peek().isascii() and self.peek().isalpha():
@@ -168,26 +167,26 @@ class EcmaReader(PatternParser):
         return ord(letter)
 
     def hexadecimal_escape(self, letter: str, index: int) -> int:
-        r"""`\xHH`, `\uHHHH`, a surrogate pair of those, `\u{H...}`; the letter has been stepped over."""
+        r"""Read the digits of `\xHH`, `\uHHHH`, a surrogate pair of two such, or `\u{H...}`."""
         if letter == "u" and self.take("{"):
             end = self.text.find("}", self.at)
-            found = self.hexadecimal(end - self.at) if end > self.at else None
-            if found is None or found > 0x10FFFF:
+            code = self.hexadecimal(end - self.at) if end > self.at else None
+            if code is None or code > 0x10FFFF:
                 self.fail("a code point needs hexadecimal digits up to 10FFFF", index, max(3, end + 1 - index))
             self.at = end + 1
-            return found
+            return code
         count = 2 if letter == "x" else 4
-        found = self.hexadecimal(count)
-        if found is None:
+        code = self.hexadecimal(count)
+        if code is None:
             self.fail(f"\\{letter} needs {count} hexadecimal digits", index, 2, f"write {letter} for the letter itself")
-        if letter == "u" and 0xD800 <= found < 0xDC00 and self.text.startswith("\\u", self.at):
+        if letter == "u" and 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", self.at):
             self.at += 2
             low = self.hexadecimal(4)
             if low is not None and 0xDC00 <= low < 0xE000:
-                return 0x10000 + ((found - 0xD800) << 10) + (low - 0xDC00)
+                return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
             self.at -= 2 if low is None else 6
-        return found
+        return code
 
     def close_case(self, singles: list[tuple[int, int]], sets: list[Ranges]) -> Ranges:
-        found = intervals.union(singles, *sets)
-        return casing.ecma_folding().close(found) if self.flags.ignore_case else found
+        ranges = intervals.union(singles, *sets)
+        return casing.ecma_folding().close(ranges) if self.flags.ignore_case else ranges

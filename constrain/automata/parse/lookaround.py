@@ -1,17 +1,18 @@
-r"""From a pattern with assertions to a plain regular language.
+r"""Eliminates assertions: a pattern with lookaround becomes a plain regular language.
 
-The idea: spread the choices out, so that a pattern is a list of *lines*, each a flat run of languages and assertions.
+The idea: distribute the choices, so that a pattern is a union of *lines*, each a sequence of languages and assertions.
 
-* A look-ahead restricts everything after it: `A (?=B) C` is `A · (C ∩ B·ANY_TEXT)`, taken from the right end of the
-  line.
-* A look-behind restricts everything before it: `A (?<=B) C` is `(A ∩ ANY_TEXT·B) · C`, taken from the left end.
-* Where a look-behind stands to the right of a look-ahead both restrict what is between them. That is still exact if
-  one of them sees the whole text, or sees no further than its neighbour in the line; otherwise it is refused.
-* In a loop, an assertion that sees no further than its copy becomes part of the body. `(A|E(?=d))*`, which sees one
-  character of the next copy (`$`, `\b`), and `((?!B)c)*` near the end of the text (c, d one character) have closed
-  forms; a few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is refused.
+* A lookahead restricts everything after it: `A (?=B) C` is `A · (C ∩ B·ANY_TEXT)`. Lookaheads are eliminated from the
+  right end of the line.
+* A lookbehind restricts everything before it: `A (?<=B) C` is `(A ∩ ANY_TEXT·B) · C`. Lookbehinds are eliminated from
+  the left end.
+* If a lookbehind comes after a lookahead, both restrict the text between them. That is still exact if one of them sees
+  the whole text, or sees no further than its neighbour in the line; otherwise the pattern is refused.
+* In a loop, an assertion that sees no further than its own copy becomes part of the body. Two kinds have closed forms:
+  `(A|E(?=d))*`, which sees one character of the next copy (`$`, `\b`), and `((?!B)c)*` near the end of the text (c and
+  d are one character). A few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is refused.
 
-Everything here is exact or raises `NotRegular`. Cost: the product of the choices that hold assertions, at most
+The result is exact, or `NotRegular` is raised. Cost: the product of the choices that contain assertions, at most
 `MAX_LINES`.
 """
 
@@ -63,14 +64,17 @@ from constrain.automata.syntax import (
 from constrain.automata.unicode import intervals
 
 MAX_LINES = 2000
-MAX_UNROLLED = 4  # copies of a counted loop with assertions in it
-MAX_LENGTHS = 16  # differing lengths of what follows a loop of `Tempered`
+MAX_UNROLLED = 4  # copies of a counted loop that contains assertions
+MAX_LENGTHS = 16  # different lengths of the text after a `Tempered` loop
 
 
 class NotRegular(Exception):
-    """An assertion that cannot be eliminated.
+    """An assertion cannot be eliminated.
 
-    index: its place in the pattern. too_many: it could be, but for a limit.
+    Attributes:
+        reason: One sentence.
+        index: Its place in the pattern.
+        too_many: A limit was reached; otherwise the method does not apply.
     """
 
     def __init__(self, reason: str, index: int, too_many: bool = False) -> None:
@@ -82,7 +86,10 @@ class NotRegular(Exception):
 
 @dataclass(frozen=True)
 class Tempered:
-    """`low` to `high` characters of a set, where what follows each place (from that character on) is in `wanted`."""
+    """A loop `((?=wanted)c){low,high}`: each text that begins with one of its characters c must be in `wanted`.
+
+    Named after "tempered greedy token", the idiom `((?!end).)*`.
+    """
 
     characters: Node
     wanted: Node
@@ -96,17 +103,17 @@ Line = list[Item]
 
 
 def plain(tree: Tree) -> Node:
-    """The language of the texts that the whole pattern matches from end to end."""
+    """The texts that the whole pattern matches from end to end. Raises NotRegular."""
     if isinstance(tree, Node):
         return tree
     return alternate(*(suffix for _, suffix in _solve_all(tree, closed=True)))
 
 
 def look(body: Tree, ahead: bool, negative: bool, index: int) -> Tree:
-    """The assertions that make up `(?=body)`, `(?!body)`, `(?<=body)` or `(?<!body)`."""
+    """The assertion `(?=body)`, `(?!body)`, `(?<=body)` or `(?<!body)`. Raises NotRegular."""
     if not ahead:
         return mirror_tree(look(mirror_tree(body), True, negative, index))
-    # each pair: the text before here is in the first and the text from here on is in the second
+    # In each pair, the text before this place is in the first language and the text after it in the second.
     pairs = _solve_all(sequence([body, ANY_TEXT]), closed=False)
     if all(before == ANY_TEXT for before, _ in pairs):
         whole = alternate(*(after for _, after in pairs))
@@ -118,19 +125,20 @@ def look(body: Tree, ahead: bool, negative: bool, index: int) -> Tree:
 
 
 def _solve_all(tree: Tree, closed: bool) -> list[tuple[Node, Node]]:
-    found: dict[Node, list[Node]] = {}
+    """`_solve` of all lines of a tree."""
+    pairs: dict[Node, list[Node]] = {}
     for line in _lines(tree):
         for before, after in _solve(line, closed):
             if EMPTY not in (before, after):
-                found.setdefault(before, []).append(after)
-    return [(before, alternate(*afters)) for before, afters in found.items()]
+                pairs.setdefault(before, []).append(after)
+    return [(before, alternate(*afters)) for before, afters in pairs.items()]
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
 def _lines(tree: Tree) -> list[Line]:
-    """Spread out the choices that hold assertions."""
+    """The lines of a tree: choices that contain assertions are distributed."""
     if isinstance(tree, PatternChoice):
         return _limited([line for part in tree.parts for line in _lines(part)], tree)
     if isinstance(tree, PatternSequence):
@@ -150,7 +158,7 @@ def _limited(lines: list[Line], tree: Tree) -> list[Line]:
 
 
 def _place(tree: Tree | Tempered) -> int:
-    """Where the first assertion of a tree stands."""
+    """The index of the first assertion of a tree."""
     if isinstance(tree, Near | Look | Tempered):
         return tree.index
     parts = (
@@ -164,13 +172,13 @@ def _place(tree: Tree | Tempered) -> int:
 
 
 def _loop_lines(tree: Loop) -> list[Line]:
-    """A loop whose body holds assertions: settle them inside the body, or spread out the copies, or refuse."""
+    """The lines of a loop with assertions: resolve them inside the body, or write out the copies, or raise."""
     lines = _limited([settled for line in _lines(tree.body) for settled in _settle(line)], tree)
     low, extra = tree.low, list[Line]()
-    if low <= 1:  # a copy that consumes nothing is needed only to make up the count
-        still = [line for line in lines if all(isinstance(item, Near | Look) for item in line)]
-        lines = [line for line in lines if line not in still]
-        extra = still if low == 1 else []
+    if low <= 1:  # a copy that consumes nothing is only needed to reach the count
+        zero_width = [line for line in lines if all(isinstance(item, Near | Look) for item in line)]
+        lines = [line for line in lines if line not in zero_width]
+        extra = zero_width if low == 1 else []
     if all(isinstance(item, Node) for line in lines for item in line):
         body = alternate(*(in_sequence([item for item in line if isinstance(item, Node)]) for line in lines))
         spread: list[Line] = [[times(body, low, tree.high)]] if lines or low == 0 else []
@@ -178,9 +186,9 @@ def _loop_lines(tree: Loop) -> list[Line]:
     tempered = _tempered(lines[0], low, tree.high) if len(lines) == 1 else None
     if tempered:
         return [[tempered], *extra]
-    chained = _chained(lines, low, True) or _chained(lines, low, False) if low <= 1 and tree.high is None else None
-    if chained:
-        return [*chained, *extra]
+    linked = _linked(lines, low, True) or _linked(lines, low, False) if low <= 1 and tree.high is None else None
+    if linked:
+        return [*linked, *extra]
     if tree.high is None or tree.high > MAX_UNROLLED:
         raise NotRegular("this assertion stands inside a repetition and sees beyond its own copy", _place(tree.body))
     copies: list[Line] = []
@@ -191,7 +199,7 @@ def _loop_lines(tree: Loop) -> list[Line]:
 
 
 def _tempered(line: Line, low: int, high: int | None) -> Tempered | None:
-    """A line of look-aheads and then one character, as a loop of its own kind."""
+    """The `Tempered` loop of a line that consists of lookaheads and one character; None for other lines."""
     *front, last = line
     if not isinstance(last, Chars) or not all(isinstance(item, Near | Look) and item.ahead for item in front):
         return None
@@ -199,18 +207,18 @@ def _tempered(line: Line, low: int, high: int | None) -> Tempered | None:
     return Tempered(last, wanted, low, high, min(_place(item) for item in front if isinstance(item, Near | Look)))
 
 
-def _chained(lines: list[Line], low: int, ahead: bool) -> list[Line] | None:
-    r"""`(A|E(?=d))*` (`low` 0) or `(A|E(?=d))+` (1), where the one assertion sees one character: `(a|b\b)*`, `(a|b$)+`.
+def _linked(lines: list[Line], low: int, ahead: bool) -> list[Line] | None:
+    r"""The lines of `(A|E(?=d))*` (`low` 0) or `(A|E(?=d))+` (1), whose one assertion links a copy to the next one.
 
-    After a copy of E the next copy must begin with d, or else the loop ends and the assertion speaks of what
-    follows it. With A', E' for the texts of A, E that begin with d, a round is A or E·E'*·A', and the loop is
-    rounds, then perhaps E·E'*(?=d).
+    Examples: `(a|b\b)*`, `(a|b$)+`. After a copy of E the next copy must begin with d, or the loop ends and the
+    assertion restricts the text after it. Let A', E' be the texts of A, E that begin with d. Then a round is A or
+    E·E'*·A', and the loop is rounds, optionally followed by E·E'*(?=d).
     """
     if any(isinstance(item, Tempered) for line in lines for item in line):
         return None
-    if not ahead:  # the same, read backwards
-        chained = _chained([_mirror_line(line) for line in lines], low, True)
-        return None if chained is None else [_mirror_line(line) for line in chained]
+    if not ahead:  # reversed
+        linked = _linked([_mirror_line(line) for line in lines], low, True)
+        return None if linked is None else [_mirror_line(line) for line in linked]
     nears: dict[tuple[Ranges, bool], Near] = {}
     free: Node = EMPTY
     bound: Node = EMPTY
@@ -228,8 +236,8 @@ def _chained(lines: list[Line], low: int, ahead: bool) -> list[Line] | None:
     if len(nears) != 1:
         return None
     (near,) = nears.values()
-    pending = concat(not_empty(bound), repeat(meet(not_empty(bound), near)))
-    rounds = alternate(not_empty(free), concat(pending, meet(not_empty(free), near)))
+    pending = concat(not_empty(bound), repeat(restrict(not_empty(bound), near)))
+    rounds = alternate(not_empty(free), concat(pending, restrict(not_empty(free), near)))
     empty: list[Line] = [[EPSILON]] if nullable(free) else [[near]] if nullable(bound) else []
     return [[times(rounds, low, None)], [times(rounds, 0, None), pending, near], *(empty if low else [])]
 
@@ -243,51 +251,51 @@ def _mirror_line(line: Line) -> Line:
 
 
 def _settle(line: Line) -> list[Line]:
-    """Let every assertion that can restrict its neighbour in the line; the others stay."""
+    """Merge every assertion into its neighbour that sees no further than it; the other assertions remain."""
     for at, item in enumerate(line):
         if isinstance(item, Near | Look):
-            settled = _localise(line, at)
-            if settled is not None:
-                return [each for one in settled for each in _settle(one)]
+            merged = _localise(line, at)
+            if merged is not None:
+                return [result for part in merged for result in _settle(part)]
     return [line]
 
 
 def _localise(line: Line, at: int) -> list[Line] | None:
-    """The line with one assertion worked into its neighbour; None if it may see further, or has no neighbour.
+    """The line with one assertion merged into its neighbour; None if it may see further, or has no neighbour.
 
-    A neighbour that may be empty splits the line: without it the assertion looks at the next one.
+    A neighbour that may be empty splits the line in two: without it, the assertion applies to the next item.
     """
     item = line[at]
     assert isinstance(item, Near | Look)
     places = range(at + 1, len(line)) if item.ahead else range(at - 1, -1, -1)
-    beside = next((place for place in places if not isinstance(line[place], Near | Look)), None)
-    if beside is None:
+    adjacent = next((place for place in places if not isinstance(line[place], Near | Look)), None)
+    if adjacent is None:
         return None
-    neighbour = line[beside]
+    neighbour = line[adjacent]
     if not isinstance(neighbour, Node):
         return None
     seen = 1 if isinstance(item, Near) else reach(item.language if item.ahead else mirror(item.language))
     empty = nullable(neighbour)
     if seen is None or (min_length(neighbour) < seen and not (seen == 1 and empty)):
         return None
-    held = meet(not_empty(neighbour), item)
+    restricted = restrict(not_empty(neighbour), item)
     split: list[Line] = []
-    if held != EMPTY:
-        changed = [*line[:beside], held, *line[beside + 1 :]]
+    if restricted != EMPTY:
+        changed = [*line[:adjacent], restricted, *line[adjacent + 1 :]]
         split.append(changed[:at] + changed[at + 1 :])
     if empty:
-        split.append([*line[:beside], *line[beside + 1 :]])
+        split.append([*line[:adjacent], *line[adjacent + 1 :]])
     return split
 
 
-def meet(node: Node, item: Assertion) -> Node:
-    """The texts of a language that an assertion at its start (`ahead`) or its end allows, when nothing lies beyond."""
+def restrict(node: Node, item: Assertion) -> Node:
+    """The texts of a language that fulfil an assertion at their start (`ahead`) or end, if no text is beyond them."""
     if node == EPSILON:
         return EPSILON if nullable(item.language) else EMPTY
     if not isinstance(item, Near):
         return intersect(node, item.language)
     if not item.ahead:
-        return mirror(meet(mirror(node), replace(item, ahead=True)))
+        return mirror(restrict(mirror(node), replace(item, ahead=True)))
     first = first_characters(node)
     allowed = intervals.common(first, item.characters)
     if allowed == first:
@@ -301,9 +309,9 @@ def meet(node: Node, item: Assertion) -> Node:
 
 
 def _solve(line: Line, closed: bool) -> list[tuple[Node, Node]]:
-    """Pairs (language of the text before, language of the text from here to its end) whose union is the line.
+    """Pairs (language of the text before, language of the text from here to the end) whose union is the line.
 
-    closed: the line begins at the start of the text. Otherwise only assertions tell of the text before.
+    closed: the line begins at the start of the text. Otherwise only assertions restrict the text before.
     """
     before: Node = ANY_TEXT
     line = _joined(line)
@@ -314,42 +322,43 @@ def _solve(line: Line, closed: bool) -> list[tuple[Node, Node]]:
         item = line[at]
         assert isinstance(item, Near | Look)
         left = line[:at]
-        if all(isinstance(each, Near | Look) for each in left):  # nothing consumed yet
+        if all(isinstance(other, Near | Look) for other in left):  # nothing is consumed yet
             if not closed:
                 before = intersect(before, item.language)
             elif not nullable(item.language):
                 return []
             line = left + line[at + 1 :]
         elif closed and len(left) == 1 and isinstance(left[0], Node):
-            line = _joined([meet(left[0], item), *line[at + 1 :]])
+            line = _joined([restrict(left[0], item), *line[at + 1 :]])
         else:
             return [(intersect(before, b), after) for b, after in _solve_crossed(line, at, closed)]
 
 
 def _solve_crossed(line: Line, at: int, closed: bool) -> list[tuple[Node, Node]]:
-    """A line whose look-behind at `at` has look-aheads, or an unknown text, to its left."""
+    """`_solve` for a line with lookaheads, or an unknown text, before its lookbehind at `at`."""
     item = line[at]
     assert isinstance(item, Near | Look)
-    if closed:  # does it, or a look-ahead to its left, see the whole text?
+    if closed:  # possible if the lookbehind, or a lookahead before it, sees the whole text
         for place in (at, *_aheads(line[:at])):
             one = line[place]
             outside = line[place:] if place == at else line[:place]
-            if isinstance(one, Near | Look) and all(isinstance(each, Near | Look) for each in outside):
-                rest = _solve(line[:place] + line[place + 1 :], closed)
-                return [(before, intersect(after, one.language)) for before, after in rest]
+            if isinstance(one, Near | Look) and all(isinstance(other, Near | Look) for other in outside):
+                pairs = _solve(line[:place] + line[place + 1 :], closed)
+                return [(before, intersect(after, one.language)) for before, after in pairs]
     for place in (at, *_aheads(line[:at])):
         split = _localise(line, place)
         if split is not None:
-            return [pair for each in split for pair in _solve(each, closed)]
+            return [pair for part in split for pair in _solve(part, closed)]
     raise NotRegular("this look-behind reaches back across a look-ahead or beyond the text it is tried on", item.index)
 
 
 def _aheads(line: Line) -> list[int]:
+    """The indices of the lookaheads of a line."""
     return [i for i, item in enumerate(line) if isinstance(item, Near | Look) and item.ahead]
 
 
 def _joined(line: Line) -> Line:
-    """Plain neighbours as one language."""
+    """The line with adjacent languages joined."""
     tidy: Line = []
     for item in line:
         if isinstance(item, Node) and tidy and isinstance(tidy[-1], Node):
@@ -360,31 +369,31 @@ def _joined(line: Line) -> Line:
 
 
 def _fold(line: Line) -> Node:
-    """A line whose assertions all look ahead, from its right end."""
-    rest: Node = EPSILON
+    """The language of a line without lookbehinds, computed from its right end."""
+    suffix: Node = EPSILON
     for item in reversed(line):
         if isinstance(item, Node):
-            rest = in_sequence([item, rest])
+            suffix = in_sequence([item, suffix])
         elif isinstance(item, Tempered):
-            rest = _fold_tempered(item, rest)
+            suffix = _fold_tempered(item, suffix)
         else:
-            rest = meet(rest, item)
-    return rest
+            suffix = restrict(suffix, item)
+    return suffix
 
 
-def _fold_tempered(item: Tempered, rest: Node) -> Node:
-    """`item` followed by `rest` up to the end of the text.
+def _fold_tempered(item: Tempered, suffix: Node) -> Node:
+    """The language of `item` followed by `suffix` up to the end of the text.
 
-    If `rest` has one length, m, then the places that the loop has passed are those with more than m characters left;
-    if it has a few, each is a case of its own.
+    If all texts of the suffix have length m, the loop passes exactly the places with more than m characters left. If
+    there are a few lengths, each is a case of its own.
     """
-    shortest, longest = min_length(rest), max_length(rest)
+    shortest, longest = min_length(suffix), max_length(suffix)
     if longest is None or longest - shortest > MAX_LENGTHS:
         raise NotRegular("this assertion stands inside a repetition that is not near the end of the text", item.index)
     cases: list[Node] = []
     for length in range(shortest, longest + 1):
-        rest_of_length = rest if shortest == longest else intersect(rest, repeat(ANY_CHAR, length, length))
-        whole = in_sequence([times(item.characters, item.low, item.high), rest_of_length])
+        of_length = suffix if shortest == longest else intersect(suffix, repeat(ANY_CHAR, length, length))
+        whole = in_sequence([times(item.characters, item.low, item.high), of_length])
         refused = intersect(complement(item.wanted), repeat(ANY_CHAR, length + 1, None))
         cases.append(difference(whole, concat(ANY_TEXT, refused)))
     return alternate(*cases)

@@ -1,12 +1,11 @@
-"""Patterns in the syntax of Python's `re`, matched against a whole text (`re.fullmatch`).
+"""Parser of Python's `re` patterns, matched against a whole text (`re.fullmatch`).
 
-The idea: Python's own compiler says what a pattern is — so errors are its errors, with a caret — and the reader
-below says what it means. `flags` are those of `re`. Anchors, look-around, `re.MULTILINE`, case-insensitivity and
-Unicode classes mean exactly what they mean to this version of Python; lazy quantifiers mean the same texts as
-greedy ones.
-Limits: backreferences and conditional groups are not regular; possessive quantifiers are read for single
-characters, atomic groups where they change nothing. Reference:
-https://docs.python.org/3/library/re.html#regular-expression-syntax
+The idea: Python's own compiler validates the pattern, so errors are its errors, with their place; the parser below
+translates it. `flags` are those of `re`. Anchors, lookaround, `re.MULTILINE`, case-insensitivity and Unicode classes
+mean exactly the same as in this version of Python; a lazy quantifier matches the same texts as a greedy one.
+Limits: backreferences and conditional groups are not regular. Possessive quantifiers are supported after single
+characters, atomic groups if they have one length.
+Reference: https://docs.python.org/3/library/re.html#regular-expression-syntax
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
     """The texts that `re.fullmatch(pattern, text, flags)` matches.
 
     Raises:
-        RegexError: not a pattern, or not a regular one; with a caret.
-        LimitError: too many groups inside each other, or too many combinations of assertions.
+        RegexError: The pattern cannot be read or is not regular; with its place.
+        LimitError: Groups are nested too deeply, or there are too many combinations of assertions.
     """
     if not isinstance(pattern, str):
         raise RegexError(f"a pattern must be a text, not {pattern!r}")
     try:
         effective = _compiled_flags(pattern, flags)
     except RecursionError:
-        PythonReader(pattern, Flags()).read()  # says where, unless the caller's own stack was nearly full
+        PythonParser(pattern, Flags()).read()  # raises an error with the place, unless the stack was nearly full before
         raise
-    reader = PythonReader(
+    parser = PythonParser(
         pattern,
         Flags(
             ignore_case=bool(effective & re.IGNORECASE),
@@ -54,14 +53,14 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
             ascii=bool(effective & re.ASCII),
         ),
     )
-    return finish_pattern(reader, reader.read())
+    return finish_pattern(parser, parser.read())
 
 
 def _compiled_flags(pattern: str, flags: int) -> int:
-    """Let Python check the pattern; its flags with those that the pattern sets for itself."""
+    """The flags together with those that the pattern sets itself. Python's compiler checks the pattern."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "possible nested set": the meaning is as before
+            warnings.simplefilter("ignore")  # such as "possible nested set", which announces a future change
             return re.compile(pattern, flags & ~re.DEBUG).flags
     except re.error as fault:
         raise RegexError(fault.msg, place=span(pattern, fault.pos or 0)) from None
@@ -71,8 +70,8 @@ def _compiled_flags(pattern: str, flags: int) -> int:
         raise RegexError(f"{fault} ({pattern!r}, flags={flags!r})") from None
 
 
-class PythonReader(PatternParser):
-    """The reader of patterns that `re.compile` has accepted."""
+class PythonParser(PatternParser):
+    """Python's dialect, for patterns that `re.compile` has accepted."""
 
     def skip_blank(self) -> bool:
         if self.take("(?#"):
@@ -94,7 +93,7 @@ class PythonReader(PatternParser):
         return sys.version_info >= (3, 11) and self.take("+")
 
     def possessive(self, body: Tree, low: int, high: int | None, index: int) -> Tree:
-        """Copies of one character, as many as there are: none may be left over for what follows."""
+        """Copies of one character, as many as there are: the text after them must not begin with another one."""
         if low == high:
             return assertions.loop(body, low, high)
         if not isinstance(body, Chars):
@@ -108,7 +107,7 @@ class PythonReader(PatternParser):
 
     def atomic(self, tree: Tree, index: int) -> Tree:
         if isinstance(tree, Node) and min_length(tree) == max_length(tree):
-            return tree  # one length, so there is nothing to go back to
+            return tree  # with one length there is nothing to backtrack to
         fix = "write (?:...) if the texts are the same"
         return self.fail("an atomic group of several lengths is not supported", index, 3, fix)
 
@@ -127,7 +126,7 @@ class PythonReader(PatternParser):
             self.group_name()
         elif self.take("?") and not self.take(":"):
             flags = self.group_flags("imsxau") or flags
-            if self.take(")"):  # (?i) at the start: `re` has told us already
+            if self.take(")"):  # (?i) at the start: `re` has reported these flags
                 return
             self.at += 1
         self.push("group", index)
@@ -149,14 +148,14 @@ class PythonReader(PatternParser):
             return ANY_CHAR if self.flags.dot_all else chars(intervals.negate(NEWLINE))
         if character == "^":
             return Near(False, NEWLINE if self.flags.multi_line else (), True, index)
-        if character == "$":  # also before a newline that ends the text
+        if character == "$":  # it also matches before a newline at the end of the text
             return (
                 Near(True, NEWLINE, True, index) if self.flags.multi_line else Look(True, literals(["", "\n"]), index)
             )
         return self.one(ord(character))
 
     def escape(self) -> Tree:
-        """An escape outside of a class."""
+        """Read an escape outside of a class."""
         index, letter = self.at, self.text[self.at + 1]
         if letter in "AZbB":
             self.at += 2
@@ -171,7 +170,7 @@ class PythonReader(PatternParser):
         return self.one(self.character_escape())
 
     def anchor(self, letter: str, index: int) -> Tree:
-        r"""`\A`, `\Z`, `\b`, `\B`."""
+        r"""The assertion of `\A`, `\Z`, `\b` or `\B`."""
         if letter in "AZ":
             return assertions.start(index) if letter == "A" else assertions.end(index)
         word = self.class_of("w")
@@ -180,7 +179,7 @@ class PythonReader(PatternParser):
         anywhere = assertions.not_word_boundary(word, index)
         if sys.version_info >= (3, 14):
             return anywhere
-        # up to Python 3.13 `\B` does not match in the empty text
+        # Up to Python 3.13 `\B` does not match in the empty text.
         somewhere = [Near(ahead, intervals.ANY, False, index) for ahead in (False, True)]
         return assertions.choice([assertions.sequence([side, anywhere]) for side in somewhere])
 
@@ -192,18 +191,18 @@ class PythonReader(PatternParser):
         return self.character_escape()
 
     def class_of(self, letter: str) -> Ranges:
-        r"""`\d`, `\s`, `\w` and, in upper case, what is not in them."""
+        r"""The characters of `\d`, `\s` or `\w`; of an upper-case letter the complement."""
         small = letter.lower()
-        found = _ASCII_CLASSES[small] if self.flags.ascii else python_class(small)
-        return found if letter == small else intervals.negate(found)
+        ranges = _ASCII_CLASSES[small] if self.flags.ascii else python_class(small)
+        return ranges if letter == small else intervals.negate(ranges)
 
     def is_octal(self) -> bool:
-        """Three octal digits after the backslash."""
+        """Whether three octal digits follow the backslash."""
         digits = self.text[self.at + 1 : self.at + 4]
         return len(digits) == 3 and all(digit in "01234567" for digit in digits)
 
     def character_escape(self) -> int:
-        """An escape that stands for one character."""
+        """Read an escape that means one character."""
         self.at += 2
         letter = self.text[self.at - 1]
         if letter in "01234567":

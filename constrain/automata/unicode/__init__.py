@@ -1,1 +1,1 @@
-"""Sets of characters: ranges, classes, case folding, scripts and properties of Unicode."""
+"""Sets of characters: ranges, classes, case folding, Unicode scripts and properties."""

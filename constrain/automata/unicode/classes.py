@@ -1,10 +1,10 @@
-r"""Character classes: what `\d`, `\w`, `\s`, `\p{...}` and `re.IGNORECASE` mean, as `Ranges`.
+r"""Character classes: `\d`, `\w`, `\s` and `\p{...}` as `Ranges`.
 
-The idea: Python's meanings are read off Python itself — `re` scans the text of all code points — so they are exact
-in every version of Python. General categories come from `unicodedata`; scripts and binary properties, which Python
-lacks, from tables.json (written by scripts/make_unicode_tables.py, at the Unicode version of the `regex` package).
+The idea: Python's classes are computed with Python's `re`, by scanning a text of all code points, so they are exact in
+every version of Python. General categories come from `unicodedata`. Scripts and binary properties, which Python lacks,
+come from tables.json (written by scripts/make_unicode_tables.py, for the Unicode version of the `regex` package).
 
-Cost: a class is computed when first asked for, in 10 to 90 ms, and kept.
+Cost: a class is computed at its first use, in 10 to 90 ms, and kept.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def every_character() -> str:
 
 @cache
 def python_class(letter: str) -> Ranges:
-    r"""What `\d`, `\s` or `\w` (given as "d", "s", "w") matches in a Python `str` pattern."""
-    found = re.compile(rf"\{letter}+").finditer(every_character())
-    return intervals.union((match.start(), match.end() - 1) for match in found)
+    r"""The characters that `\d`, `\s` or `\w` (letter "d", "s" or "w") matches in a Python `str` pattern."""
+    runs = re.compile(rf"\{letter}+").finditer(every_character())
+    return intervals.union((match.start(), match.end() - 1) for match in runs)
 
 
 @cache
 def ecma_space() -> Ranges:
-    r"""What `\s` matches in ECMA-262 (section 22.2.2.9, CharacterClassEscape :: s)."""
+    r"""The characters that `\s` matches in ECMA-262 (section 22.2.2.9, CharacterClassEscape :: s)."""
     blank = [
         (c, c) for low, high in python_class("s") for c in range(low, high + 1) if unicodedata.category(chr(c)) == "Zs"
     ]
@@ -76,26 +76,26 @@ def _categories() -> dict[str, Ranges]:
         end = start + sum(1 for _ in run)
         pairs.setdefault(name, []).append((start, end - 1))
         start = end
-    return {name: intervals.union(found) for name, found in pairs.items()}
+    return {name: intervals.union(ranges) for name, ranges in pairs.items()}
 
 
 @cache
 def category(name: str) -> Ranges | None:
-    """Characters of a general category by short name: `Lu`; `L` for all that begin with L; `LC`. None: no such."""
+    """The characters of a general category by short name: `Lu`, `L` (all that begin with L), `LC`. None: unknown."""
     if name == "LC":
-        return intervals.union(*(_categories()[each] for each in ("Lu", "Ll", "Lt")))
-    parts = [ranges for each, ranges in _categories().items() if each == name or each[0] == name]
+        return intervals.union(*(_categories()[cased] for cased in ("Lu", "Ll", "Lt")))
+    parts = [ranges for short, ranges in _categories().items() if short == name or short[0] == name]
     return intervals.union(*parts) if parts else None
 
 
 def loose(name: str) -> str:
-    """Property names are compared without case, spaces, hyphens and underscores (UAX #44, rule LM3)."""
+    """A property name without case, spaces, hyphens and underscores, for comparison (UAX #44, rule LM3)."""
     return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
 
 
 @cache
 def unicode_property(expression: str) -> Ranges | None:
-    r"""The inside of `\p{...}`: `Lu`, `Letter`, `gc=Lu`, `Script=Greek`, `scx=Grek`, `Alphabetic`. None: unknown."""
+    r"""Characters of `\p{...}`: `Lu`, `Letter`, `gc=Lu`, `Script=Greek`, `scx=Grek`, `Alphabetic`. None: unknown."""
     key, equals, value = expression.partition("=")
     name = loose(value if equals else key)
     if not equals:
@@ -133,7 +133,7 @@ def _script_extensions(name: str) -> Ranges | None:
 
 @cache
 def _tables() -> dict[str, dict[str, str]]:
-    """Code points of scripts and binary properties as hexadecimal ranges, `41-5a 5f`; other names of both."""
+    """The code points of scripts and binary properties as hexadecimal ranges, `41-5a 5f`; and their aliases."""
     tables: dict[str, dict[str, str]] = json.loads(TABLES.read_text(encoding="utf-8"))
     return tables
 

@@ -1,1 +1,1 @@
-"""Readers: Lark, GBNF and XGrammar's EBNF -> rules, with located errors."""
+"""Readers of grammar texts: Lark, GBNF and XGrammar's EBNF to rules, with errors that name their place."""

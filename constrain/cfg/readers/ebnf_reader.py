@@ -1,18 +1,18 @@
-r"""EBNF as XGrammar writes it, to a `Grammar`.
+r"""Reads XGrammar's EBNF.
 
     root ::= expression ("=" expression)*      # a comment
     expression ::= [0-9]+ ([-+*/] [0-9]+){0,4}
 
-The idea: a dialect of GBNF (`gbnf.Reader`) with its own names, line rules and escapes. A rule ends where the next one
-begins, which must be at the beginning of a line; newlines mean nothing else. Repetition operators cannot be stacked;
-an empty alternative is written `""`. `[^]` is any character.
+The idea: a dialect of GBNF (`gbnf.GbnfParser`) with its own names, line rules and escapes. A rule ends where the next
+one begins, which must be at the beginning of a line; newlines mean nothing else. Repetition operators cannot be
+stacked; the empty text is written `""` or `()`. `[^]` is any character.
 
 Syntax: https://xgrammar.mlc.ai/docs/, "EBNF Grammar". **Lookahead assertions** `(= ...)` at the end of a rule are hints
-there, by which XGrammar tells tokens apart before it sees what follows; they change no language (0.2.8 accepts the same
-texts with and without). They are read, checked and told in `findings`; masks are exact here without them. **Options**
-in brackets after a rule's name: `capture` and `temperature` change no language and are told too; budgets (`max_tokens`,
-`max_chars`) and `lazy` would, and are refused, as are **macros** (`Regex(...)`, `TagDispatch(...)`): combine
-constraints in Python instead (`constrain.seq`).
+by which XGrammar classifies tokens before it sees what follows; they do not change the language (0.2.8 accepts the same
+texts with and without). They are read, checked and reported in `findings`; masks are exact here without them.
+**Options** in brackets after a rule's name: `capture` and `temperature` do not change the language and are reported
+too. Budgets (`max_tokens`, `max_chars`) and `lazy` would change it and are refused, as are **macros** (`Regex(...)`,
+`TagDispatch(...)`): combine constraints in Python instead (`constrain.seq`).
 """
 
 from __future__ import annotations
@@ -33,20 +33,24 @@ _HARMLESS = ("capture", "temperature")
 def read_ebnf(text: str, *, start: str = "root") -> Reading:
     """Read a grammar in XGrammar's EBNF.
 
-    Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
-    is nested too deeply.
+    Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
+    nested too deeply.
     """
-    reader = EbnfReader(text)
-    reading = finish(reader, start)
-    return replace(reading, findings=(*reading.findings, *reader.notes))
+    parser = EbnfParser(text)
+    reading = finish(parser, start)
+    return replace(reading, findings=(*reading.findings, *parser.notes))
 
 
-class EbnfReader(GbnfParser):
-    """notes: sentences about what was read and has no effect on the language."""
+class EbnfParser(GbnfParser):
+    """Recursive descent over XGrammar's EBNF.
+
+    Attributes:
+        notes: Sentences about constructs that have no effect on the language.
+    """
 
     NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
     BLANK = BLANK_LINES
-    ANY = ""  # no sign for it; a dot may be part of a name
+    ANY = ""  # there is no sign for any character; a dot may be part of a name
     ESCAPES: ClassVar = {
         "n": "\n",
         "r": "\r",
@@ -68,7 +72,7 @@ class EbnfReader(GbnfParser):
         self.notes: list[str] = []
 
     def name(self, expected: str, fix: str) -> str:
-        """A name; a rule's name may have options, any other must not be a macro."""
+        """Read a name. A rule's name may have options; another name must not be a macro."""
         index = self.index
         name = super().name(expected, fix)
         following = self.text[self.index : self.index + 1]
@@ -84,11 +88,12 @@ class EbnfReader(GbnfParser):
         return name
 
     def _options(self, name: str) -> None:
+        """Read the options after a rule's name; refuse those that would change the language."""
         start = self.index
-        found = _OPTIONS.match(self.text, start)
-        if not found:
+        options = _OPTIONS.match(self.text, start)
+        if not options:
             raise self.fault("these options are not closed", start, fix="add ]")
-        at, end = start + 1, found.end() - 1
+        at, end = start + 1, options.end() - 1
         while at < end:
             option = _OPTION.match(self.text, at, end)
             if not option:
@@ -98,16 +103,16 @@ class EbnfReader(GbnfParser):
                 raise self.fault(message, option.start(1), len(option[1]), "write what it means as rules")
             self.notes.append(f"rule {name}: the option {option[1]} changes no language; it has no effect here")
             at = option.end()
-        self.index = found.end()
+        self.index = options.end()
 
     def at_end_of_rule(self) -> bool:
-        """Does the text end here, or a rule begin, or an assertion?"""
+        """Whether the text ends here, or a rule or an assertion begins."""
         if self.index >= len(self.text) or (not self.groups and self.text.startswith("(=", self.index)):
             return True
         return not self.groups and self.DEFINES.match(self.text, self.index) is not None
 
     def choice(self, nested: bool) -> Expression:
-        """As in GBNF; at the end of a rule an assertion may follow."""
+        """Read alternatives; at the end of a rule an assertion may follow."""
         if nested and self._at_empty_group():
             return Sequence(())
         body = super().choice(nested)
@@ -120,6 +125,7 @@ class EbnfReader(GbnfParser):
         return self.text.startswith(")", self.index)
 
     def _assertion(self) -> None:
+        """Read a lookahead assertion and note that it has no effect."""
         opened = self.index
         self.index += 2
         self.groups.append(opened)
@@ -135,16 +141,18 @@ class EbnfReader(GbnfParser):
         self.skip(BLANK_LINES)
 
     def sequence(self, nested: bool) -> Expression:
-        """As in GBNF, but not empty."""
+        """Read a sequence, empty only as a whole group: `()`."""
         self.skip(BLANK_LINES)
         index = self.index
-        found = super().sequence(nested)
-        if found == Sequence(()):
+        sequence = super().sequence(nested)
+        written = self.text[index : self.index].strip()
+        is_group = nested and self.text[:index].rstrip().endswith("(") and self.text[self.index : self.index + 1] == ")"
+        if sequence == Sequence(()) and not written and not is_group:
             raise self.fault("an empty alternative", min(index, len(self.text)), fix='write "" for the empty text')
-        return found
+        return sequence
 
     def repeated(self, item: Expression, blank: re.Pattern[str]) -> Expression:
-        """An item with at most one operator."""
+        """Read at most one operator after an item."""
         if self.text[self.index : self.index + 1] in ("*", "+", "?", "{"):
             item = self.repetition(item)
             self.skip(blank)

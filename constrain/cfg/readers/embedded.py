@@ -1,12 +1,12 @@
-"""Other languages inside grammar texts: `%json { ... }` and `%regex { ... }` where a rule may have a symbol.
+"""Extracts other languages from Lark texts: `%json { ... }` and `%regex { ... }` in the place of a symbol.
 
     start: "Answer: " %json {"type": "object"} | "Quote: " %regex {"substring_words": "to be or not to be"}
 
-The idea: before lark reads the text, each of them becomes a name that the text declares (`%declare`) and that is bound
-to an expression afterwards. What is inside is JSON, so its end is known; places are mapped back to the text as it was
-written. The notation is llguidance's (https://github.com/guidance-ai/llguidance, docs/syntax.md).
+The idea: before lark reads the text, each directive becomes a name that the text declares (`%declare`). Afterwards the
+name is bound to an expression. The argument is JSON, so its end is known; places in errors are mapped back to the
+original text. The notation is llguidance's (https://github.com/guidance-ai/llguidance, docs/syntax.md).
 
-What a directive means is not decided here: the caller passes a reader for each kind (`Readers`).
+The caller passes the meaning of each kind of directive (`Readers`).
 
 Limits: in rules, not in terminals; `lexer="dynamic"`. Ignored text may stand around an embedded text, not inside.
 """
@@ -23,7 +23,7 @@ from constrain.cfg.ebnf import Expression
 from constrain.errors import ConstrainError, GrammarError
 
 Readers = Mapping[str, Callable[[str], Expression]]
-"""By kind ("json", "regex"): the meaning of the JSON text behind `%kind`. A reader may raise ConstrainError."""
+"""By kind ("json", "regex"): reads the JSON text after `%kind`. A reader may raise ConstrainError."""
 
 NO_READERS: Readers = {}
 
@@ -35,10 +35,12 @@ _STEP = re.compile(
 
 @dataclass(frozen=True)
 class Extracted:
-    """A grammar text without what was embedded in it.
+    """A grammar text whose directives were replaced by names.
 
-    text: as lark can read it. parts: name -> what it stands for. steps: (index in text, index in what was written),
-    sorted: from there on they run in parallel.
+    Attributes:
+        text: A text that lark can read.
+        parts: The expressions of the names.
+        steps: Sorted pairs (index in `text`, index in the original text). Behind each pair the texts run in parallel.
     """
 
     text: str
@@ -46,15 +48,15 @@ class Extracted:
     steps: list[tuple[int, int]]
 
     def written(self, index: int) -> int:
-        """The index in the text as it was written."""
+        """The index in the original text that corresponds to an index in `text`."""
         at = bisect_right(self.steps, index, key=lambda step: step[0]) - 1
-        here, there = self.steps[at]
-        limit = self.steps[at + 1][1] if at + 1 < len(self.steps) else there + index - here
-        return min(there + index - here, limit)
+        new, original = self.steps[at]
+        limit = self.steps[at + 1][1] if at + 1 < len(self.steps) else original + index - new
+        return min(original + index - new, limit)
 
 
 def extract(text: str, place: Callable[[int, int], str], readers: Readers) -> Extracted:
-    """Take the embedded texts out. place: draws (index, length) in the text as written. Raises ConstrainError."""
+    """Replace the directives of a text. place: draws (index, length) in the original text. Raises ConstrainError."""
     parts: dict[str, Expression] = {}
     steps = [(0, 0)]
     if "%json" not in text and "%regex" not in text:
@@ -83,7 +85,7 @@ def extract(text: str, place: Callable[[int, int], str], readers: Readers) -> Ex
 
 
 def _read(text: str, index: int, place: Callable[[int, int], str], readers: Readers) -> tuple[int, Expression]:
-    """(where it ends, its meaning) of an embedded text."""
+    """(end, expression) of the directive at an index."""
     kind = "json" if text.startswith("%json", index) else "regex"
     if kind not in readers:
         fix = "read the text with constrain.grammar, or write the rule out"

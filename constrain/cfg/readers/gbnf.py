@@ -1,10 +1,10 @@
-r"""GBNF (the grammar format of llama.cpp) to a `Grammar`.
+r"""Reads GBNF, the grammar format of llama.cpp.
 
     root ::= "answer: " digit+ ("," digit{1,3})*   # a comment
     digit ::= [0-9]
 
-The idea: GBNF has no lexer, its rules go down to characters. A recursive-descent reader makes `ebnf` expressions of
-literals and character sets; `fold` then makes the largest regular pieces terminals, which changes no language since
+The idea: GBNF has no lexer; its rules go down to characters. A recursive-descent parser makes EBNF expressions of
+literals and character sets. `fold` then makes terminals of the largest regular pieces, which keeps the language, since
 nothing is ignored and every segmentation counts.
 
 Syntax: https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md. Escapes: `\xHH \uHHHH \UHHHHHHHH \n \t
@@ -32,31 +32,31 @@ _COUNT = re.compile(r"\{[ \t\r\n]*(\d+)[ \t\r\n]*(?:(,)[ \t\r\n]*(\d*)[ \t\r\n]*
 def read_gbnf(text: str, *, start: str = "root") -> Reading:
     """Read a GBNF grammar.
 
-    Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
-    is nested too deeply.
+    Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
+    nested too deeply.
     """
     return finish(GbnfParser(text), start)
 
 
-def finish(reader: GbnfParser, start: str) -> Reading:
-    """The grammar of a reader's text. Raises as `read_gbnf`."""
+def finish(parser: GbnfParser, start: str) -> Reading:
+    """The grammar of a parser's text. Raises as `read_gbnf`."""
     try:
-        rules = reader.read()
+        rules = parser.read()
         if not rules:
             raise GrammarError("the grammar is empty", fix='write at least a root rule, like root ::= "yes" | "no"')
         if start not in rules:
             message = f"there is no rule {start!r} to start from; the rules are: {', '.join(rules)}"
             raise GrammarError(message, fix=f"name one of your rules {start}, or pass start=...")
-        return build(rules, start, folded=True, place=reader.definition)
+        return build(rules, start, folded=True, place=parser.definition)
     except RecursionError:
         raise LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own") from None
 
 
 class GbnfParser:
-    """Recursive descent over the text; `index` is where it stands.
+    """Recursive descent over the text; `index` is the current position.
 
-    The class variables are what a similar format may have otherwise (`ebnf_reader`). BLANK: what separates the items of
-    a rule.
+    Each method reads one construct at the position and advances behind it. Dialects override the class variables
+    (ebnf_reader.py). BLANK: matches what separates the items of a rule.
     """
 
     NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
@@ -64,7 +64,7 @@ class GbnfParser:
     ANY = "."
     ESCAPES: ClassVar = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "[": "[", "]": "]"}
     SET_ESCAPES: ClassVar = ESCAPES
-    HEX_DIGITS: ClassVar = {"x": "{2}", "u": "{4}", "U": "{8}"}  # as the count of a regex
+    HEX_DIGITS: ClassVar = {"x": "{2}", "u": "{4}", "U": "{8}"}  # as a quantifier of a regex
     ESCAPES_SHOWN = r"\n \t \r \\ \" \[ \] \xHH \uHHHH \UHHHHHHHH"
 
     def __init__(self, text: str) -> None:
@@ -75,15 +75,16 @@ class GbnfParser:
         self.groups: list[int] = []  # the indices of the open parentheses
 
     def definition(self, name: str) -> str | None:
-        """The place of a rule, drawn."""
+        """Draws the place where a rule is defined."""
         return span(self.text, self.defined[name], len(name)) if name in self.defined else None
 
     def read(self) -> dict[str, Expression]:
+        """Read all rules. Raises GrammarError."""
         rules: dict[str, Expression] = {}
         self.skip(BLANK_LINES)
         while self.index < len(self.text):
-            name, rules_body = self.rule()
-            rules[name] = rules_body
+            name, body = self.rule()
+            rules[name] = body
         for name, index in self.used.items():
             if name not in self.defined:
                 place = span(self.text, index, len(name))
@@ -111,7 +112,7 @@ class GbnfParser:
         return name, body
 
     def at_end_of_rule(self) -> bool:
-        """Is this the end of the text or of a line?"""
+        """Whether the text or the line ends here."""
         return self.index >= len(self.text) or self.text[self.index] in "\r\n"
 
     def choice(self, nested: bool) -> Expression:
@@ -123,7 +124,7 @@ class GbnfParser:
         return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
     def at_bar(self) -> bool:
-        """Is a | next? It may also begin a line of its own."""
+        """Whether a | is next, maybe on a line of its own; if so, advance to it."""
         ahead = BLANK_LINES.match(self.text, self.index)
         if ahead and self.text[ahead.end() : ahead.end() + 1] == "|":
             self.index = ahead.end()
@@ -141,7 +142,7 @@ class GbnfParser:
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def repeated(self, item: Expression, blank: re.Pattern[str]) -> Expression:
-        """An item with the operators that follow it."""
+        """Read the repetition operators after an item."""
         while self.text[self.index : self.index + 1] in ("*", "+", "?", "{"):
             item = self.repetition(item)
             self.skip(blank)
@@ -187,14 +188,14 @@ class GbnfParser:
         if operator != "{":
             self.index += 1
             return Repetition(item, *{"*": (0, None), "+": (1, None), "?": (0, 1)}[operator])
-        found = _COUNT.match(self.text, index)
-        if not found:
+        count = _COUNT.match(self.text, index)
+        if not count:
             raise self.fault("bad repetition", index, fix="write {m}, {m,} or {m,n}")
-        self.index = found.end()
-        low = int(found[1])
-        high = int(found[3]) if found[3] else None if found[2] else low
+        self.index = count.end()
+        low = int(count[1])
+        high = int(count[3]) if count[3] else None if count[2] else low
         if high is not None and high < low:
-            raise self.fault(f"{{m,n}} needs m <= n, not {low} and {high}", index, len(found[0]), "swap them")
+            raise self.fault(f"{{m,n}} needs m <= n, not {low} and {high}", index, len(count[0]), "swap them")
         return Repetition(item, low, high)
 
     def string(self) -> Expression:
@@ -226,7 +227,7 @@ class GbnfParser:
         return Leaf(Terminal(node, self.text[index : self.index]))
 
     def character(self, opened: int, what: str, *, surrogates: bool = False) -> str:
-        """One character of a string or set, escapes undone."""
+        """Read one character of a string or set, with escapes undone. opened: where the string or set begins."""
         index = self.index
         if index >= len(self.text) or self.text[index] in "\r\n":
             close = '"' if what == "string" else "]"
@@ -240,12 +241,12 @@ class GbnfParser:
         if kind in escapes and kind:
             return escapes[kind]
         count = self.HEX_DIGITS.get(kind)
-        found = re.compile(f"[0-9A-Fa-f]{count}").match(self.text, self.index) if count else None
-        if not found:
+        match = re.compile(f"[0-9A-Fa-f]{count}").match(self.text, self.index) if count else None
+        if not match:
             digits = self.text[self.index : self.index + int(count[1])] if count and count[0] == "{" else ""
             fix = f"the escapes are {self.ESCAPES_SHOWN}"
             raise self.fault(f"unknown escape \\{kind}{digits}", index, 2 + len(digits), fix)
-        digits = found[0]
+        digits = match[0]
         self.index += len(digits)
         code = int(digits, 16)
         if code > syntax.MAX_CODE_POINT or (not surrogates and syntax.SURROGATES[0] <= code <= syntax.SURROGATES[1]):
@@ -255,12 +256,12 @@ class GbnfParser:
         return chr(code)
 
     def name(self, expected: str, fix: str) -> str:
-        found = self.NAME.match(self.text, self.index)
-        if not found:
+        match = self.NAME.match(self.text, self.index)
+        if not match:
             shown = repr(self.text[self.index]) if self.index < len(self.text) else "the end of the text"
             raise self.fault(f"expected {expected}, not {shown}", fix=fix)
-        self.index = found.end()
-        return found[0]
+        self.index = match.end()
+        return match[0]
 
     def expect(self, symbol: str) -> None:
         if not self.text.startswith(symbol, self.index):
@@ -268,8 +269,8 @@ class GbnfParser:
         self.index += len(symbol)
 
     def skip(self, blank: re.Pattern[str]) -> None:
-        found = blank.match(self.text, self.index)
-        self.index = found.end() if found else self.index
+        match = blank.match(self.text, self.index)
+        self.index = match.end() if match else self.index
 
     def fault(self, message: str, index: int | None = None, length: int = 1, fix: str | None = None) -> GrammarError:
         return GrammarError(message, place=span(self.text, self.index if index is None else index, length), fix=fix)

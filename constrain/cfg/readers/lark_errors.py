@@ -1,7 +1,7 @@
-"""Faults of a Lark grammar text, with their place: lark's own messages name a rule but rarely say where it stands.
+"""Errors of Lark grammar texts with their place: lark's own messages name a rule but rarely its position.
 
-The idea: the text is scanned once into names, strings and regexes (comments skipped), so that a name in one of lark's
-messages can be pointed at: where it is used, or where it is defined. A table says which of the two, per message.
+The idea: the text is scanned once into names, strings and regexes, without comments. So a name in one of lark's
+messages can be shown where it is used or where it is defined. A table says which of the two, for each message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEFINES = re.compile(r"(\{[^}\n]*\})?[ \t]*(\.[ \t]*[+-]?\d+)?[ \t]*:(?!:)")
 
 _SYNTAX = "see the syntax at https://lark-parser.readthedocs.io/en/stable/grammar.html"
 
-# (what lark says, with the name as the first group; what we say; what to point at; way out)
+# (lark's message, with the name as the first group; our message; the place to show; the fix)
 _MESSAGES = [
     (r"Terminal used but not defined: (\w+)", "{0} is used but not defined", "use", "define it, or %import it"),
     (
@@ -104,10 +104,13 @@ _MESSAGES = [
 
 
 class Places:
-    """Where names and literals stand in a grammar text.
+    """The places of names and literals in a grammar text.
 
-    text: as lark reads it. file: the text's file, if it is not the one that was given but imported by it.
-    original: the text as it was written, if something was embedded in it, extracted: what and where.
+    Attributes:
+        text: The text that lark reads.
+        file: The path of an imported file; "" for the text that was passed.
+        original: The original text, if directives were extracted from it.
+        extracted: Those directives, with their places.
     """
 
     def __init__(self, text: str, file: str = "", original: str = "", extracted: Extracted | None = None) -> None:
@@ -118,22 +121,25 @@ class Places:
 
     @cached_property
     def _names(self) -> list[tuple[str, int, bool]]:
-        """(name, index, is it defined here) of every name."""
-        found = []
+        """(name, index, whether it is defined there) of every name."""
+        names = []
         for piece in _SCAN.finditer(self.text):
             if piece["name"] is not None:
                 line = self.text[self.text.rfind("\n", 0, piece.start()) + 1 : piece.start()]
                 first = not line.replace("%override", "").replace("%extend", "").strip(" \t?!")
-                found.append((piece[0], piece.start(), first and _DEFINES.match(self.text, piece.end()) is not None))
-        return found
+                names.append((piece[0], piece.start(), first and _DEFINES.match(self.text, piece.end()) is not None))
+        return names
 
     def definition(self, name: str, *, last: bool = False) -> str | None:
-        """The place where a rule or terminal is defined; None if that is not in this text (but imported)."""
-        return self._draw(name, [index for each, index, defines in self._names if each == name and defines], last)
+        """The place where a rule or terminal is defined; None if this text does not define it."""
+        return self._draw(name, self._indices(name, defines=True), last)
 
     def use(self, name: str) -> str | None:
         """The place where a rule or terminal is first used."""
-        return self._draw(name, [index for each, index, defines in self._names if each == name and not defines], False)
+        return self._draw(name, self._indices(name, defines=False), False)
+
+    def _indices(self, name: str, *, defines: bool) -> list[int]:
+        return [index for other, index, is_definition in self._names if other == name and is_definition == defines]
 
     def _draw(self, name: str, indices: list[int], last: bool) -> str | None:
         return self.at(indices[-1 if last else 0], len(name)) if indices else None
@@ -148,24 +154,24 @@ class Places:
     def search(self, pattern: str) -> str | None:
         """The first place outside comments that matches a regex."""
         for piece in _outside_comments(self.text):
-            if found := re.compile(pattern).match(self.text, piece.start()):
-                return self.at(found.start(), len(found[0]))
+            if match := re.compile(pattern).match(self.text, piece.start()):
+                return self.at(match.start(), len(match[0]))
         return None
 
     def written(self, name: str) -> str:
-        """A name as it stands in an imported file: lark makes `path__name` of it (of `_name`: `_path__name`)."""
+        """A name as the imported file spells it: lark renames `name` to `path__name`, and `_name` to `_path__name`."""
         short = name.rpartition("__")[2]
         if not self.file or short == name:
             return name
         return f"_{short}" if name.startswith("_") else short
 
     def shown(self, name: str) -> str:
-        """A name as users know it: that of an embedded text is ours."""
+        """A name for messages; the made-up name of an embedded text is replaced."""
         embedded = self.extracted is not None and name in self.extracted.parts
         return "an embedded text" if embedded else name
 
     def at(self, index: int, length: int = 1) -> str:
-        """The place at an index."""
+        """Draws the place at an index."""
         if self.extracted is not None:
             return span(self.original, self.extracted.written(index), length)
         place = span(self.text, index, length)
@@ -177,7 +183,7 @@ def _outside_comments(text: str) -> Iterator[re.Match[str]]:
 
 
 def located(error: BaseException, places: Places) -> GrammarError:
-    """One of lark's errors as ours: message, place, way out."""
+    """Translate one of lark's errors: message, place and fix."""
     unexpected = error if isinstance(error, UnexpectedInput) else error.__context__
     if isinstance(unexpected, UnexpectedInput):
         return _syntax_error(str(error), unexpected, places)
@@ -185,11 +191,11 @@ def located(error: BaseException, places: Places) -> GrammarError:
         return _missing_import(error, places)
     message = str(error).split("\n")[0] or type(error).__name__
     for pattern, said, kind, fix in _MESSAGES:
-        if found := re.search(pattern, message):
-            name = places.written(found[1])
+        if match := re.search(pattern, message):
+            name = places.written(match[1])
             place = places.use(name) if kind == "use" else places.definition(name, last=kind == "last definition")
             place = place or places.use(name) or places.definition(name)
-            groups = (places.shown(name), *found.groups()[1:])
+            groups = (places.shown(name), *match.groups()[1:])
             if groups[0] != name:
                 fix = "use it in a rule (lower case)"
             for number, group in enumerate(groups):
@@ -214,7 +220,7 @@ def _syntax_error(message: str, unexpected: UnexpectedInput, places: Places) -> 
                 said, index = "the rule ends too early", _unclosed(text, index)
                 said = "this is not closed" if text[index : index + 1] in ("(", "[", "{") else said
     while index > 0 and text[index : index + 1] in ("", "\n", "\r") and text[index - 1 : index] in "\r\n":
-        index -= 1  # the fault is seen at the line's end: point there, not below
+        index -= 1  # point at the end of the line that lacks something, not at the next line
     return GrammarError(_lower(said), place=places.at(index), fix=fix)
 
 
@@ -222,21 +228,21 @@ _DIRECTIVES = "%ignore, %import, %declare, %override, %extend"
 
 
 def _bad_character(text: str, index: int) -> tuple[str, str]:
-    """(message, way out) for what lark cannot make a token of."""
-    found = text[index : index + 1]
-    if found == '"':
+    """(message, fix) for a character at which lark's lexer fails."""
+    character = text[index : index + 1]
+    if character == '"':
         return "this string is not closed", 'add "; a newline is written \\n'
-    if found == "/":
+    if character == "/":
         return "this regex is not closed", "add /; a slash inside is written \\/"
-    if found == "%" and (name := re.match(r"%\w*", text[index:])):
+    if character == "%" and (name := re.match(r"%\w*", text[index:])):
         return f"unknown directive {name[0]}", f"the directives are {_DIRECTIVES}, and %json and %regex in rules"
-    if found == "\ufeff":
+    if character == "\ufeff":
         return "a byte order mark", "remove it: the text begins after it"
-    return f"unexpected character {found!r}", _SYNTAX
+    return f"unexpected character {character!r}", _SYNTAX
 
 
 def _unclosed(text: str, end: int) -> int:
-    """Where the innermost parenthesis stands that is open at an index; the index itself if none is."""
+    """The index of the innermost parenthesis that is open at `end`; `end` itself if none is open."""
     opened: list[int] = []
     for piece in _outside_comments(text[:end]):
         if piece[0] in ("(", "[", "{"):
@@ -258,6 +264,7 @@ def _missing_import(error: OSError, places: Places) -> GrammarError:
 
 
 def _any_literal(message: str, places: Places) -> str | None:
+    """The place of the first literal that a message quotes."""
     for piece in _outside_comments(places.text):
         if (piece["string"] or piece["regexp"]) and piece[0] in message:
             return places.at(piece.start(), len(piece[0]))

@@ -1,8 +1,8 @@
-"""lark's own loader, with located errors: parses a grammar text, follows `%import`, merges `%override` and `%extend`.
+"""lark's own loader with located errors: parses a grammar text, follows `%import`, merges `%override` and `%extend`.
 
-The idea: what lark does well is left to lark. Added are a base folder for relative imports (`%import .other.rule`),
-the texts of imported files, so that a fault in one of them is shown where it is, and the commonest fault — a name that
-is not defined — found first and in the order of the text (lark's own check has no order).
+The idea: lark does the work. This module adds a base folder for relative imports (`%import .other.rule`), keeps the
+texts of imported files so that an error in one of them shows its place, and reports the most common error first, an
+undefined name, in the order of the text (lark's own check has no order).
 
 Cost: lark's parser, about 10 µs a byte of grammar text.
 """
@@ -21,9 +21,9 @@ from constrain.errors import ConstrainError, GrammarError
 
 
 def load(text: str, places: Places, base: str | None = None) -> Any:
-    """lark's `Grammar` of a text: `term_defs`, `rule_defs`, `ignore`.
+    """lark's `Grammar` of a text, with `term_defs`, `rule_defs` and `ignore`.
 
-    base: the folder that relative imports start from; None: the working directory. Raises GrammarError.
+    base: the folder of relative imports; None: the working directory. Raises GrammarError.
     """
     loader = _Loader(places)
     try:
@@ -35,11 +35,11 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
         fault = located(error, loader.latest)
         if fault.place is None and loader.latest is not places:
             fault = located(error, places)
-        raise fault from error  # lark guards some faults by `assert` only
+        raise fault from error  # lark reports some faults by `assert` only
 
 
 class _Loader(GrammarBuilder):
-    """latest: what is being read: the grammar itself, or a file."""
+    """lark's loader. latest: the places of the text that is being read, the grammar itself or an imported file."""
 
     def __init__(self, places: Places) -> None:
         super().__init__(import_paths=[self.read_file])
@@ -59,22 +59,23 @@ class _Loader(GrammarBuilder):
         return path, text
 
     def do_import(self, *args: Any) -> None:
-        """As in lark; it is called for the grammar's own imports only."""
+        """Follow one of the grammar's own imports."""
         super().do_import(*args)
         self.latest = self.places
 
     def validate(self) -> None:
-        """As in lark; names that are not defined come first."""
+        """Check the grammar; undefined names are reported first."""
         for definition in self._definitions.values():
-            known = {*definition.params}
+            parameters = {*definition.params}
             for value in definition.tree.iter_subtrees_topdown() if definition.tree else ():
                 if value.data == "value" and isinstance(value.children[0], Symbol):
-                    self._require(str(value.children[0].name), known, "used")
+                    self._require(str(value.children[0].name), parameters, "used")
         for name in self._ignore_names:
             self._require(name, set(), "ignored")
         super().validate()
 
     def _require(self, name: str, parameters: set[str], what: str) -> None:
+        """Raise GrammarError if a name is neither defined nor a parameter. what: "used" or "ignored"."""
         if name not in self._definitions and name not in parameters:
             fix = "define it, import it, or correct the name"
             place = self.places.use(name)

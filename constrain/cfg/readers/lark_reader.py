@@ -1,13 +1,13 @@
-"""Lark text to a `Grammar`, through lark's own loader.
+"""Reads Lark grammars, through lark's own loader.
 
-The idea: lark parses the text, follows `%import`, and merges `%override` and `%extend`; what it leaves is a tree for
-each rule and terminal. These trees become `ebnf` expressions here: templates are instantiated, literals become
-terminals (the defined one, if one has the same text), and what only shapes a parse tree — aliases, `?rule`, `_rule`,
-`!rule`, priorities of rules — is passed over, as it does not change the language. Lark's own `compile` is not used:
-it multiplies groups out, so that twenty optional parts would become a million rules.
+The idea: lark parses the text, follows `%import`, and merges `%override` and `%extend`; it yields a tree for each rule
+and terminal. These trees become EBNF expressions here: templates are instantiated, and literals become terminals (the
+defined terminal with the same text, if there is one). Whatever only shapes parse trees (aliases, `?rule`, `_rule`,
+`!rule`, priorities of rules) is ignored, since it does not change the language. Lark's own `compile` is not used: it
+multiplies groups out, so that twenty optional parts would become a million rules.
 
-Reference: https://lark-parser.readthedocs.io/en/stable/grammar.html. Terminals: `lark_terminals`; errors:
-`lark_errors`.
+Reference: https://lark-parser.readthedocs.io/en/stable/grammar.html. Terminals: lark_terminals.py; errors:
+lark_errors.py.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from lark import Token, Tree
 from lark.grammar import NonTerminal
 from lark.grammar import Symbol as LarkSymbol
 
+from constrain.automata.shape import nullable
 from constrain.automata.syntax import EMPTY, literal
 from constrain.cfg.build import Reading, build
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence, parts_of
@@ -31,10 +32,9 @@ from constrain.cfg.readers.lark_errors import Places
 from constrain.cfg.readers.lark_loader import load
 from constrain.cfg.readers.lark_terminals import bounds, literals, single_string, terminal_node, terminal_texts
 from constrain.cfg.rules import Lexer, Terminal
-from constrain.cfg.transform.analysis import nullable_node
-from constrain.cfg.transform.beside import eliminate_context
+from constrain.cfg.transform.contexts import eliminate_context
 from constrain.cfg.transform.fold import reachable, references
-from constrain.cfg.transform.regular import WHOLE, with_blanks
+from constrain.cfg.transform.regular import WHOLE, inline_ignored_rules
 from constrain.errors import GrammarError, LimitError, span
 
 MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself with ever larger arguments
@@ -43,12 +43,17 @@ MAX_PRIORITY = (1 << 20) - 1  # of terminals; the engine keeps them in an int32 
 
 @dataclass(frozen=True)
 class LarkRules:
-    """A Lark text as rules, before a grammar is made of them.
+    """The rules of a Lark text, before a grammar is built.
 
-    rules: what is defined; a declared symbol (`%declare`) stands there as a `Ref` to a name that `rules` lacks.
-    declared: those symbols, in order. start: the rule to start from, ignore: the ignored terminals.
-    terminals: the defined ones that rules use, by name. looking: those that look beside them, and where they stand.
-    place: where a name is defined, drawn; declaration: where it is used.
+    Attributes:
+        rules: The defined rules. A declared symbol (`%declare`) occurs in them as a `Ref` to a name that `rules` lacks.
+        declared: The declared symbols, in order.
+        start: The name of the start rule.
+        ignore: The ignored terminals.
+        terminals: The defined terminals that rules use, by name.
+        place: Draws the place where a name is defined.
+        declaration: Draws the place where a name is first used.
+        context_terminals: Terminals with lookaround contexts, and their places.
     """
 
     rules: Mapping[str, Expression]
@@ -58,15 +63,15 @@ class LarkRules:
     terminals: Mapping[str, Terminal]
     place: Callable[[str], str | None]
     declaration: Callable[[str], str | None]
-    looking: Mapping[Terminal, str | None]
+    context_terminals: Mapping[Terminal, str | None]
 
     def bound(self, definitions: Mapping[str, Expression]) -> LarkRules:
-        """The same with definitions for declared symbols (and any rules that these need)."""
+        """The same rules with definitions of declared symbols (and any rules that these need)."""
         declared = tuple(name for name in self.declared if name not in definitions)
         return replace(self, rules={**self.rules, **definitions}, declared=declared)
 
-    def in_lines(self, layout: Layout) -> Reading:
-        """The grammar of texts, where the layout says what lines and columns mean. Raises as `reading`."""
+    def reading_with_layout(self, layout: Layout) -> Reading:
+        """Build the grammar, with the meaning of lines and columns from a layout. Raises as `reading`."""
         for name in layout.declared:
             defined = name in self.rules or name in self.terminals
             if name not in self.declared and (defined or name == layout.newline):
@@ -77,11 +82,11 @@ class LarkRules:
                 )
         line, indent = (Leaf(Terminal(literal(text), name)) for text, name in zip("\n ", layout.declared, strict=False))
         meaning: dict[str, Expression] = dict(zip(layout.declared, (line, indent, Sequence(())), strict=True))
-        meaning = {name: each for name, each in meaning.items() if name in self.declared}
+        meaning = {name: expression for name, expression in meaning.items() if name in self.declared}
         return self.bound(meaning).reading("greedy", layout)
 
     def reading(self, lexer: Lexer, layout: Layout | None = None) -> Reading:
-        """The grammar. Raises GrammarError for a declared symbol that was not bound, and what `build` raises."""
+        """Build the grammar. Raises GrammarError for an undefined declared symbol, and what `build` raises."""
         reached = reachable(self.rules, self.start)
         for name in self.declared:
             if name in reached:
@@ -90,14 +95,14 @@ class LarkRules:
                     place=self.declaration(name),
                     fix="define it, and remove %declare",
                 )
-        nothing = {name: Leaf(Terminal(EMPTY, name)) for name in self.declared}  # used out of reach only
+        nothing = {name: Leaf(Terminal(EMPTY, name)) for name in self.declared}  # only unreachable rules use them
         rules = {**self.rules, **nothing}
         parts = parts_of(rules.values())
-        if self.looking and (parts or lexer == "greedy"):
+        if self.context_terminals and (parts or lexer == "greedy"):
             what = "in a grammar with embedded constraints" if parts else "under lexer='greedy'"
             raise GrammarError(
                 f"a terminal cannot look at the text around it (look-around or \\b at its edge) {what}",
-                place=next(iter(self.looking.values())),
+                place=next(iter(self.context_terminals.values())),
                 fix="remove it, and say in the rules what may follow; lexer='greedy' keeps words whole by itself",
             )
         if parts and lexer == "greedy":
@@ -107,12 +112,12 @@ class LarkRules:
                 fix="use lexer='dynamic'",
             )
         reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place, layout=layout)
-        if self.looking:
+        if self.context_terminals:
             return replace(reading, grammar=eliminate_context(reading.grammar))
         if not parts:
             return reading
-        if self.ignore:  # what is ignored may stand around a part, but not inside
-            rules, start = with_blanks(rules, self.start, self.ignore), WHOLE
+        if self.ignore:  # ignored text may stand around an embedded part, but not inside
+            rules, start = inline_ignored_rules(rules, self.start, self.ignore), WHOLE
         else:
             start = self.start
         return replace(build(rules, start, folded=True, place=self.place), findings=reading.findings)
@@ -129,14 +134,14 @@ def read_lark(
 ) -> Reading:
     """Read a Lark grammar.
 
-    base: the folder of relative imports; None: the working directory. layout: what its declared terminals mean, as
-    lines and blocks; the lexer is then greedy. embedded: the meaning of `%json` and `%regex`.
-    Raises GrammarError, with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text
-    is nested too deeply.
+    base: the folder of relative imports; None: the working directory. layout: the meaning of lines and columns; the
+    lexer is then greedy. embedded: readers for `%json` and `%regex`.
+    Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
+    nested too deeply.
     """
     try:
         rules = read_rules(text, start=start, base=base, embedded=embedded)
-        return rules.in_lines(layout) if layout is not None else rules.reading(lexer)
+        return rules.reading_with_layout(layout) if layout is not None else rules.reading(lexer)
     except RecursionError:
         raise _too_deep() from None
 
@@ -144,7 +149,7 @@ def read_lark(
 def read_rules(
     text: str, *, start: str = "start", base: str | None = None, embedded: Readers = NO_READERS
 ) -> LarkRules:
-    """Read a Lark grammar as rules, for those who give declared symbols a meaning. Raises as `read_lark`."""
+    """Read the rules of a Lark grammar, for callers that define declared symbols. Raises as `read_lark`."""
     if not text.strip():
         raise GrammarError("the grammar is empty", fix='write at least a start rule, like start: "yes" | "no"')
     try:
@@ -161,6 +166,8 @@ def _too_deep() -> LimitError:
 
 
 class _Reader:
+    """Converts lark's trees to EBNF expressions."""
+
     def __init__(self, text: str, places: Places, base: str | None) -> None:
         self.places = places
         loaded = load(text, places, base)
@@ -171,7 +178,7 @@ class _Reader:
         self.ignore: list[str] = list(loaded.ignore)
         self.strings = {str(s): n for n, (tree, _) in self.definitions.items() if (s := single_string(tree))}
         self.terminals: dict[str, Terminal] = {}
-        self.looking: dict[Terminal, str | None] = {}
+        self.context_terminals: dict[Terminal, str | None] = {}
         self.instances: dict[tuple[str, tuple[Expression, ...]], str] = {}
         self.done: dict[str, Expression] = {}
         self.pending: deque[tuple[str, Tree[Any], Mapping[str, Expression]]] = deque()
@@ -188,12 +195,12 @@ class _Reader:
             self._refuse_zero_width(terminal)
         terminals = {name: terminal for name, terminal in self.terminals.items() if name in self.definitions}
         place, used = self.places.definition, self.places.use
-        return LarkRules(self.done, self.declared, start, ignore, terminals, place, used, self.looking)
+        return LarkRules(self.done, self.declared, start, ignore, terminals, place, used, self.context_terminals)
 
     # Rules
 
     def expression(self, tree: Any, arguments: Mapping[str, Expression]) -> Expression:
-        """arguments: what the parameters of the template stand for."""
+        """The expression of a rule's tree. arguments: the values of the template's parameters."""
         if tree.data == "expansions":
             parts = tuple(self.expression(child, arguments) for child in tree.children)
             return parts[0] if len(parts) == 1 else Choice(parts)
@@ -223,12 +230,12 @@ class _Reader:
         return self.instance(item, arguments)
 
     def instance(self, usage: Any, arguments: Mapping[str, Expression]) -> Expression:
-        """A use of a template, `name{x, y}`, as a reference to the rule made for these arguments."""
+        """A reference to the rule of a template for some arguments, `name{x, y}`; the rule is made when first used."""
         target, *given = usage.children
         name = str(target.name)
         passed = arguments.get(name)
         name = passed.name if isinstance(passed, Ref) else name
-        values = tuple(self.value(each.children[0], arguments) for each in given)
+        values = tuple(self.value(argument.children[0], arguments) for argument in given)
         parameters, tree = self.rules[name]
         if len(parameters) != len(values):
             message = f"wrong number of arguments for template {name}: {len(values)}, not {len(parameters)}"
@@ -250,6 +257,7 @@ class _Reader:
     # Terminals
 
     def terminal(self, name: str) -> Terminal:
+        """The terminal of a definition."""
         if name not in self.terminals:
             tree, priority = self.definitions[name]
             if abs(priority) > MAX_PRIORITY:
@@ -258,28 +266,28 @@ class _Reader:
                     place=self.places.definition(name),
                     fix=f"keep priorities within ±{MAX_PRIORITY}",
                 )
-            node, beside = terminal_texts(tree, self.places.token)
+            node, contexts = terminal_texts(tree, self.places.token)
             shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
             literal = single_string(tree) is not None
-            self.terminals[name] = self._placed(Terminal(node, shown, priority, literal, beside=beside), tree)
+            self.terminals[name] = self._placed(Terminal(node, shown, priority, literal, contexts=contexts), tree)
         return self.terminals[name]
 
     def anonymous(self, token: Token) -> Terminal:
-        """A literal in a rule: the defined terminal with this text (it may have a priority), or a new one."""
+        """The terminal of a literal in a rule: the defined one with the same text (and its priority), or a new one."""
         defined = self.strings.get(str(token)) if token.type == "STRING" else None
         if defined:
             return self.terminal(defined)
         key = str(token)
         if key not in self.terminals:
             tree = Tree("literal", [token])
-            node, beside = terminal_texts(tree, self.places.token)
-            self.terminals[key] = self._placed(Terminal(node, key, 0, token.type == "STRING", beside=beside), tree)
+            node, contexts = terminal_texts(tree, self.places.token)
+            self.terminals[key] = self._placed(Terminal(node, key, 0, token.type == "STRING", contexts=contexts), tree)
         return self.terminals[key]
 
     def _placed(self, terminal: Terminal, tree: Any) -> Terminal:
-        """The terminal; where it stands is kept if it looks beside it."""
-        if terminal.beside:
-            self.looking[terminal] = self.places.token(next(iter(literals(tree))))
+        """The terminal itself; if it has lookaround contexts, remember its place for errors."""
+        if terminal.contexts:
+            self.context_terminals[terminal] = self.places.token(next(iter(literals(tree))))
         return terminal
 
     # Faults
@@ -294,7 +302,7 @@ class _Reader:
             )
 
     def _check_references(self) -> None:
-        """A template's bare name may be an argument, but stand for nothing."""
+        """Refuse a template's name without arguments, unless it is itself an argument."""
         for expression in self.done.values():
             for name in references(expression):
                 if name not in self.done and name not in self.declared:
@@ -302,14 +310,14 @@ class _Reader:
                     raise GrammarError(f"template {name} needs arguments", place=place, fix=f"write {name}{{...}}")
 
     def _require_text(self, name: str) -> bool:
-        """An ignored terminal cannot be a declared one."""
+        """True; raises GrammarError if an ignored terminal is only declared."""
         if name in self.declared:
             place = self.places.use(name)
             raise GrammarError(f"{name} is ignored, but only declared", place=place, fix="define it, as a regex")
         return True
 
     def _refuse_zero_width(self, terminal: Terminal) -> None:
-        if nullable_node(terminal.node):
+        if nullable(terminal.node):
             name = terminal.name
             place = self.places.definition(name) or self.places.use(name) or self.places.search(re.escape(name))
             raise GrammarError(
@@ -321,10 +329,10 @@ class _Reader:
 
 def _used(rules: Mapping[str, Expression], start: str) -> list[Terminal]:
     """The terminals that the start rule reaches."""
-    found: dict[Terminal, None] = {}
+    terminals: dict[Terminal, None] = {}
     for name in reachable(rules, start):
-        found |= dict.fromkeys(_leaves(rules[name]) if name in rules else ())
-    return list(found)
+        terminals |= dict.fromkeys(_leaves(rules[name]) if name in rules else ())
+    return list(terminals)
 
 
 def _leaves(expression: Expression) -> list[Terminal]:

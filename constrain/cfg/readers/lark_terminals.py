@@ -1,20 +1,20 @@
-r"""Terminals of a Lark grammar: from lark's trees to regular languages.
+r"""Converts terminals of a Lark grammar from lark's trees to regular languages.
 
-The idea: a terminal's definition, references resolved, is a tree of strings, regexes, ranges and EBNF operators; each
-operator is one of `syntax`'s. Two kinds of regex have a meaning only together with their neighbours, and then the
-*text* of the whole terminal is read as one regex: look-around (the `(?<!\\)` of lark's own `ESCAPED_STRING`), and
-lazy quantifiers.
+The idea: the definition of a terminal, with references resolved, is a tree of strings, regexes, ranges and EBNF
+operators; each operator is one of automata/syntax.py. Two kinds of regex have a meaning only together with their
+neighbours: lookaround (the `(?<!\\)` of lark's own `ESCAPED_STRING`), and lazy quantifiers. Then the *text* of the
+whole terminal is read as one regex.
 
-**Lazy quantifiers** (`.*?`). Lark matches a terminal with Python's `re`, so a lazy one ends at the first place where
-it can: `"/*" /.*?/ "*/"` is one comment, never two. The language of such a terminal is therefore the members that
-have no proper prefix among the members. That is what `re` does as long as only lazy and fixed-length parts follow the
-first lazy one, up to a tail that may match nothing (`/".*?"i?/`); anything else is refused, with its place. (Where two
-alternatives can match from one place on, as in `b*?c|c*?b`, `re` takes the first; here the shorter one counts.)
+**Lazy quantifiers** (`.*?`). Lark matches a terminal with Python's `re`, so a lazy terminal ends at the first possible
+place: `"/*" /.*?/ "*/"` is one comment, never two. The language of such a terminal is therefore the set of members
+without a proper prefix that is a member. That equals `re` as long as only lazy and fixed-length parts follow the first
+lazy one, up to a tail that may match nothing (`/".*?"i?/`); anything else is refused, with its place. (If two
+alternatives can match at one place, as in `b*?c|c*?b`, `re` takes the first; here the shorter match counts.)
 
-Look-around sees the terminal's own text, and one character beyond each edge (beside.py); what looks further is refused.
+Lookaround sees the terminal's own text and one character beyond each edge (transform/contexts.py); lookaround that sees
+further is refused.
 
-Difference to Lark: it pastes regexes together as text, so its `/a|b/ "c"` means `a|bc`; here it means what it says,
-`(a|b)c`.
+Difference to Lark: lark concatenates regexes as text, so its `/a|b/ "c"` means `a|bc`; here it means `(a|b)c`.
 """
 
 from __future__ import annotations
@@ -37,24 +37,23 @@ from constrain.cfg.readers.regex_shape import (
     split_after_lazy,
 )
 from constrain.cfg.rules import Context
-from constrain.cfg.transform.beside import contexts_of
+from constrain.cfg.transform.contexts import contexts_of
 from constrain.errors import GrammarError, RegexError
 
 Place = Callable[[Token], str | None]
 
 
 def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Context, ...]]:
-    """The language of a terminal's tree (references resolved in place, as lark's loader leaves it), and which of its
-    texts count between which characters, if it looks at these.
+    """(language, lookaround contexts) of a terminal's tree with references resolved, as lark's loader yields it.
 
-    place: draws where a literal stands. Raises GrammarError (located) for what cannot be read.
+    place: draws the place of a literal. Raises GrammarError with its place.
     """
     patterns = [(token, _pattern(token, place)) for token in literals(tree) if token.type == "REGEXP"]
     lazy = next((token for token, (text, _) in patterns if is_lazy(text)), None)
     if lazy is None and not any(needs_neighbours(text) for _, (text, _) in patterns):
         return _compose(tree, place, {}), ()
     whole, first = _as_text(tree, place), next(iter(literals(tree)))
-    node = _regex(whole, first, place)  # also when it is read in parts: a fault is one of the whole
+    node = _regex(whole, first, place)  # also if it is read in parts below: errors are those of the whole regex
     before, after = sees_outside(whole)
     if max(before, after) > 1 or (lazy is not None and max(before, after)):
         reason = (
@@ -65,8 +64,8 @@ def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Context, 
         fix = "remove it, and say in the rules what may follow"
         raise GrammarError(f"a terminal {reason}", place=place(first), fix=fix)
     if before or after:
-        beside = contexts_of(whole, bool(before), bool(after))
-        return syntax.alternate(*(row.node for row in beside)), beside
+        contexts = contexts_of(whole, bool(before), bool(after))
+        return syntax.alternate(*(context.node for context in contexts)), contexts
     if lazy is None:
         return node, ()
     head, tail = split_after_lazy(whole)
@@ -82,12 +81,12 @@ def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Context, 
 
 
 def terminal_node(tree: Tree[Any], place: Place) -> Node:
-    """The language of a terminal that looks at nothing around it. Raises as `terminal_texts`."""
+    """The language of a terminal without lookaround contexts. Raises as `terminal_texts`."""
     return terminal_texts(tree, place)[0]
 
 
 def single_string(tree: Tree[Any] | Token) -> Token | None:
-    """The token of the one string that a tree consists of (then it is a *literal*), else None."""
+    """The token of a tree that is a single string (a *literal*), else None."""
     while (
         isinstance(tree, Tree)
         and len(tree.children) == 1
@@ -98,7 +97,7 @@ def single_string(tree: Tree[Any] | Token) -> Token | None:
 
 
 def literals(tree: Tree[Any]) -> Iterator[Token]:
-    """The string and regex tokens of a tree, left to right; shared subtrees once."""
+    """The string and regex tokens of a tree, left to right; a shared subtree counts once."""
     stack: list[Any] = [tree]
     seen: set[int] = set()
     while stack:
@@ -120,7 +119,7 @@ def literal_node(token: Token, place: Place) -> Node:
 
 
 def _pattern(token: Token, place: Place) -> tuple[str, str]:
-    """A literal's text with Lark's escapes undone, and its flags."""
+    """(text, flags) of a literal, with Lark's escapes undone."""
     if token.value in ('""', "//"):
         raise GrammarError("an empty literal", place=place(token), fix="leave it out: no symbol is the empty text")
     try:
@@ -166,7 +165,7 @@ def _range(tree: Any, place: Place) -> tuple[int, int]:
 
 
 def bounds(children: Any, place: Place) -> tuple[int, int | None]:
-    """The counts of an `expr` tree: its operator token, and numbers after `~`."""
+    """(low, high) of an `expr` tree: of its operator, or of the numbers after `~`."""
     operator = children[1]
     if operator != "~":
         return {"?": (0, 1), "*": (0, None), "+": (1, None)}[str(operator)]
@@ -199,7 +198,7 @@ def _compose_new(tree: Any, place: Place, done: dict[int, Node]) -> Node:
 
 
 def _as_text(tree: Any, place: Place) -> str:
-    """The whole terminal as one Python regex, every part grouped."""
+    """The whole terminal as one Python regex, with every part in a group."""
     if tree.data == "literal":
         text, flags = _pattern(tree.children[0], place)
         return f"(?{flags}:{re.escape(text) if tree.children[0].type == 'STRING' else text})"

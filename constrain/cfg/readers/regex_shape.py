@@ -1,9 +1,7 @@
-"""What a terminal's regex asks of its surroundings: lazy quantifiers, look-around, and whether they reach beyond its
-edges.
+"""Finds lazy quantifiers and lookaround in a terminal's regex, and whether lookaround reaches beyond its edges.
 
-Two views: `_PIECE` steps over the text of a regex (any regex, also a fragment), and the functions on whole terminals
-walk the tree that Python's own `re` makes of it. Cost: linear. When `re` cannot read a pattern, the answer is the
-cautious one.
+Two methods: `_PIECE` scans the text of any regex, also of a fragment; the functions on whole terminals walk the tree of
+Python's own `re` parser. Cost: linear. If `re` cannot parse a pattern, the answer is the cautious one.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ try:
 except ImportError:  # Python 3.10
     import sre_parse as _parser
 
-# One step: an escaped character, a character class, a group's opening, a quantifier, or anything else.
+# One piece of a regex: an escaped character, a character class, a group's opening, a quantifier, or any character.
 _PIECE = re.compile(
     r"(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<open>\((?:\?(?:<?[=!]|[^()]*?[:>)])?)?)"
     r"|(?P<quantifier>(?:[*+?]|\{\d*,?\d*\})(?P<lazy>\?)?)|(?P<other>.)",
@@ -27,20 +25,20 @@ _ASSERTIONS = {"(?=", "(?!", "(?<=", "(?<!", r"\b", r"\B", r"\A", r"\Z", "^", "$
 
 
 def is_lazy(pattern: str) -> bool:
-    """Does the regex have a lazy quantifier?"""
+    """Whether the regex has a lazy quantifier."""
     return any(piece["lazy"] for piece in _PIECE.finditer(pattern))
 
 
 def needs_neighbours(pattern: str) -> bool:
-    """Does the regex have an assertion, so that its meaning depends on what stands around it?"""
+    """Whether the regex has an assertion, so that its meaning depends on its neighbours."""
     return any(piece[0] in _ASSERTIONS for piece in _PIECE.finditer(pattern))
 
 
 def sees_outside(pattern: str) -> tuple[int, int]:
-    """How many characters before its first and after its last an assertion of the terminal may depend on; 2: or more.
+    """The number of characters (before, after) a terminal's text on which its assertions depend; 2 means 2 or more.
 
-    A look-ahead from inside that may run over the end, as in `(?!if\\b)\\w+`, does not count: it sees the end of the
-    terminal.
+    A lookahead from the inside that may run over the end, as in `(?!if\\b)\\w+`, does not count: for it the text ends
+    with the terminal.
     """
     parsed = _parse(pattern)
     if parsed is None:
@@ -49,15 +47,15 @@ def sees_outside(pattern: str) -> tuple[int, int]:
 
 
 def has_greedy_after_lazy(pattern: str) -> bool:
-    """Is a lazy quantifier followed by a part that is neither lazy nor of fixed length?"""
+    """Whether a lazy quantifier is followed by a part that is neither lazy nor of fixed length."""
     parsed = _parse(pattern)
     return parsed is None or _mixes(parsed, False)[1]
 
 
 def split_after_lazy(pattern: str) -> tuple[str, str]:
-    """(head, tail) of a pattern: the tail follows all lazy parts and what they stop at, and may match nothing.
+    """Split a pattern (head, tail) after its lazy parts and the fixed-length parts behind them, as in `".*?"` + `i?`.
 
-    Where the head first ends does not depend on the tail, as in `".*?"i?`. The tail is "" if there is no such place.
+    The tail may match nothing, so the first end of the head does not depend on it. The tail is "" if no split exists.
     """
     items = _items(pattern)
     if len(items) == 1 and (group := _group(items[0])):
@@ -76,7 +74,7 @@ def split_after_lazy(pattern: str) -> tuple[str, str]:
 
 
 def _items(pattern: str) -> list[str]:
-    """The pieces of a pattern outside of groups, each with its quantifier; `|` is a piece."""
+    """The top-level pieces of a pattern, each with its quantifier; a group is one piece, and so is `|`."""
     items: list[str] = []
     depth = 0
     for piece in _PIECE.finditer(pattern):
@@ -89,7 +87,7 @@ def _items(pattern: str) -> list[str]:
 
 
 def _group(item: str) -> tuple[str, str] | None:
-    """(opening, inside) of a piece that is one group without a quantifier; no look-around."""
+    """(opening, inside) of a piece that is one group without a quantifier and no lookaround; else None."""
     opening = _PIECE.match(item)
     if opening and opening["open"] and opening[0] not in _ASSERTIONS and item.endswith(")"):
         return opening[0], item[opening.end() : -1]
@@ -109,27 +107,27 @@ def _parse(pattern: str) -> Any:
 
 
 def _asserts(parsed: Any, *, leading: bool) -> int:
-    """How far the assertions at an edge look over it: 0 characters, 1, or 2 for more."""
-    found = 0
+    """The number of characters that assertions at an edge see beyond it: 0, 1, or 2 for more."""
+    characters = 0
     for operation, argument in parsed if leading else reversed(list(parsed)):
         name = str(operation)
         if name == "AT":
-            found = max(found, 1 if "BOUNDARY" in str(argument) else 2)
+            characters = max(characters, 1 if "BOUNDARY" in str(argument) else 2)
             continue
         if name in ("ASSERT", "ASSERT_NOT"):
             if argument[0] == (-1 if leading else 1):
-                found = max(found, 1 if argument[1].getwidth() == (1, 1) else 2)
+                characters = max(characters, 1 if argument[1].getwidth() == (1, 1) else 2)
             continue
         inner = list(_inside(name, argument))
-        found = max([found, *(_asserts(part, leading=leading) for part in inner)])
+        characters = max([characters, *(_asserts(part, leading=leading) for part in inner)])
         least = min((part.getwidth()[0] for part in inner), default=1)
         if least * (argument[0] if "REPEAT" in name else 1) > 0:
             break
-    return found
+    return characters
 
 
 def _inside(name: str, argument: Any) -> Iterable[Any]:
-    """The parts of a group, a choice or a repetition of `re`'s tree."""
+    """The parts of a group, a choice or a repetition in `re`'s tree."""
     if name == "BRANCH":
         return argument[1]
     if name == "SUBPATTERN":
@@ -140,8 +138,10 @@ def _inside(name: str, argument: Any) -> Iterable[Any]:
 
 
 def _mixes(parsed: Any, lazy: bool) -> tuple[bool, bool]:
-    """lazy: was a lazy quantifier passed? Returns (was one passed afterwards, does a part of variable length follow
-    one)."""
+    """(whether a lazy quantifier was passed, whether a part of variable length follows one).
+
+    lazy: whether one was passed before the tree.
+    """
     for operation, argument in parsed:
         name = str(operation)
         inner = list(_inside(name, argument))

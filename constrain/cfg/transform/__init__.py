@@ -1,1 +1,1 @@
-"""Analyses and rewrites of grammars that keep the language, or change it in a stated way."""
+"""Analyses of grammars, and rewrites: each keeps the language or says how it changes it."""

@@ -1,11 +1,10 @@
-"""What can be said about a grammar before any text is seen: nullable, productive, reachable, right-recursive;
-adjacent terminals.
+"""Static analyses of a grammar: nullable, productive, reachable and right-recursive rules; adjacent terminals.
 
-All functions work on a `Table` (see `ebnf`): rule name -> alternatives of symbols. Each is a least fixed point or a
-graph search, as in Grune and Jacobs, "Parsing Techniques" (2nd ed.), sections 2.9 (useless rules) and 8.2 (FIRST and
-FOLLOW sets).
+All functions work on a `Table` (ebnf.py): rule name -> alternatives of symbols. Each is a least fixed point or a graph
+search, as in Grune and Jacobs, "Parsing Techniques" (2nd ed.), sections 2.9 (useless rules) and 8.2 (FIRST and FOLLOW
+sets).
 
-Cost: linear in the table per round of a fixed point, and few rounds; `swallowed_pairs` decides one language inclusion
+Cost: linear in the table per round of a fixed point, and few rounds. `swallowed_pairs` decides one language inclusion
 for each pair of terminals that can be neighbours.
 """
 
@@ -14,65 +13,51 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from constrain.automata import syntax
+from constrain.automata.shape import nullable
 from constrain.automata.syntax import Node
 from constrain.cfg.ebnf import Counted, Part, Table, TableSymbol
 from constrain.cfg.rules import Terminal
 
 
-def nullable_node(node: Node) -> bool:
-    """Does the regular language contain the empty text? Exact."""
-    if isinstance(node, syntax.Literals):
-        return "" in node.texts
-    if isinstance(node, syntax.Acyclic):
-        return node.accepting[0]
-    if isinstance(node, syntax.Repeat):
-        return node.low == 0 or nullable_node(node.node)
-    if isinstance(node, syntax.Concat | syntax.Intersect):
-        return all(map(nullable_node, node.args))
-    if isinstance(node, syntax.Alternate):
-        return any(map(nullable_node, node.args))
-    if isinstance(node, syntax.Complement):
-        return not nullable_node(node.args[0])
-    return False  # Chars, JsonString
-
-
 def empty_node(node: Node) -> bool:
-    """Does the regular language contain no text at all? Exact."""
+    """Whether the regular language is empty. Exact."""
     from constrain.automata.decide import is_empty  # loads numba: only when a grammar is read
 
     return is_empty(node)
 
 
 def derivable(table: Table, holds: Callable[[Terminal], bool]) -> set[str]:
-    """The rules with an alternative all of whose terminals hold and all of whose rules are found: the least such set.
+    """The least set of rules such that a rule is in it if all symbols of one of its alternatives hold.
 
-    A worklist, linear in the table (Dowling and Gallier 1984, for Horn clauses). `x~0..n` always holds, and so does
-    a part: it is taken to derive some text (`parts` sees to it), and, to be on the safe side, the empty one too.
+    A rule name holds if it is in the set, a terminal if `holds` says so. `x~0..n` always holds. An embedded part always
+    holds too: it derives some text (constraints/parts.py checks that), and it is assumed to derive the empty one.
+
+    A worklist, linear in the table (Dowling and Gallier 1984, for Horn clauses).
     """
-    missing: list[set[str]] = []  # for each alternative: the rules not yet found
+    missing: list[set[str]] = []  # for each alternative: its rules that are not in the set yet
     owner: list[str] = []  # for each alternative: its rule
-    waiting: dict[str, list[int]] = {}  # rule -> the alternatives that miss it
+    waiting: dict[str, list[int]] = {}  # rule -> the alternatives that lack it
     ready: list[str] = []
     for name, alternatives in table.items():
         for alternative in alternatives:
             needed = [_inner(s) for s in alternative if not (isinstance(s, Counted) and s.low == 0)]
-            if all(not isinstance(each, Terminal) or holds(each) for each in needed):
-                missing.append({each for each in needed if isinstance(each, str)})
+            if all(not isinstance(symbol, Terminal) or holds(symbol) for symbol in needed):
+                missing.append({symbol for symbol in needed if isinstance(symbol, str)})
                 owner.append(name)
-                for each in missing[-1]:
-                    waiting.setdefault(each, []).append(len(owner) - 1)
+                for rule in missing[-1]:
+                    waiting.setdefault(rule, []).append(len(owner) - 1)
                 if not missing[-1]:
                     ready.append(name)
-    found: set[str] = set()
+    derived: set[str] = set()
     while ready:
         name = ready.pop()
-        if name not in found:
-            found.add(name)
+        if name not in derived:
+            derived.add(name)
             for index in waiting.get(name, ()):
                 missing[index].discard(name)
                 if not missing[index]:
                     ready.append(owner[index])
-    return found
+    return derived
 
 
 def _inner(symbol: TableSymbol) -> str | Terminal | Part:
@@ -81,16 +66,16 @@ def _inner(symbol: TableSymbol) -> str | Terminal | Part:
 
 def nullable_rules(table: Table) -> set[str]:
     """The rules that derive the empty text."""
-    return derivable(table, lambda terminal: nullable_node(terminal.node))
+    return derivable(table, lambda terminal: nullable(terminal.node))
 
 
 def nullable_symbol(symbol: TableSymbol, rules: set[str]) -> bool:
-    """Does the symbol derive the empty text, given the nullable rules? A part may."""
+    """Whether the symbol derives the empty text, given the nullable rules. An embedded part is assumed to."""
     if isinstance(symbol, Counted):
         return symbol.low == 0 or nullable_symbol(symbol.symbol, rules)
     if isinstance(symbol, Part):
         return True
-    return symbol in rules if isinstance(symbol, str) else nullable_node(symbol.node)
+    return symbol in rules if isinstance(symbol, str) else nullable(symbol.node)
 
 
 def productive_rules(table: Table) -> set[str]:
@@ -99,9 +84,9 @@ def productive_rules(table: Table) -> set[str]:
 
 
 def without_unproductive(table: Table) -> Table:
-    """The table without the alternatives that derive nothing; rules that lose all of theirs are gone.
+    """The table without unproductive alternatives, and without rules that have no other.
 
-    `x~0..n` of an unproductive x is the empty text.
+    `x~0..n` of an unproductive x becomes the empty text.
     """
     rules = productive_rules(table)
 
@@ -124,13 +109,13 @@ def _may_be_left_out(symbol: TableSymbol) -> bool:
 
 
 def reachable_rules(table: Table, start: str) -> set[str]:
-    """The rules that the start rule leads to, itself included."""
-    found, stack = {start}, [start]
+    """The rules that the start rule leads to, including itself."""
+    reached, stack = {start}, [start]
     while stack:
-        new = {name for a in table[stack.pop()] for name in map(_rule_of, a) if name is not None} - found
-        found |= new
+        new = {name for a in table[stack.pop()] for name in map(_rule_of, a) if name is not None} - reached
+        reached |= new
         stack += new
-    return found
+    return reached
 
 
 def _rule_of(symbol: TableSymbol) -> str | None:
@@ -145,25 +130,28 @@ def terminals(table: Table) -> dict[Terminal, None]:
 
 
 def right_recursive_rules(table: Table) -> frozenset[str]:
-    """The rules that lead back to themselves through last symbols, trailing nullable symbols skipped."""
-    nullable = nullable_rules(table)
+    """The rules that lead back to themselves through last symbols; trailing nullable symbols are skipped."""
+    nullables = nullable_rules(table)
     tails: dict[str, list[str]] = {}
     for name, alternatives in table.items():
-        tails[name] = found = []
+        tails[name] = last_rules = []
         for alternative in alternatives:
             for symbol in reversed(alternative):
                 rule = _rule_of(symbol)
-                found += [rule] if rule is not None else []
-                if not nullable_symbol(symbol, nullable):
+                last_rules += [rule] if rule is not None else []
+                if not nullable_symbol(symbol, nullables):
                     break
     return on_cycles(tails)
 
 
 def on_cycles(edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """The nodes of a graph that can reach themselves (Tarjan's strongly connected components, without recursion)."""
+    """The nodes of a graph that can reach themselves.
+
+    Source: Tarjan's strongly connected components (1972), without recursion.
+    """
     number: dict[str, int] = {}  # order of first visit
-    low: dict[str, int] = {}  # smallest number on the path that the node leads back to
-    path: list[str] = []  # visited, component not yet complete
+    low: dict[str, int] = {}  # the smallest number on the path that the node leads back to
+    path: list[str] = []  # visited nodes whose component is not complete yet
     on_path: set[str] = set()
     cyclic = {node for node, targets in edges.items() if node in targets}
     for root in edges:
@@ -193,20 +181,20 @@ def on_cycles(edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
     return frozenset(cyclic)
 
 
-def _ends(table: Table, nullable: set[str], last: bool) -> dict[str, set[Terminal]]:
-    """FIRST (or, with last=True, LAST) of every rule: the terminals that a text of it can begin (end) with."""
+def _ends(table: Table, nullables: set[str], last: bool) -> dict[str, set[Terminal]]:
+    """FIRST of every rule, or LAST: the terminals that its texts can begin, or end, with."""
     ends: dict[str, set[Terminal]] = {name: set() for name in table}
     order = list(table)
     changed = True
     while changed:
         changed = False
-        order.reverse()  # chains of rules are written in either direction: two rounds for each
+        order.reverse()  # rules may refer forwards or backwards: two rounds follow either
         for name in order:
             before = len(ends[name])
             for alternative in table[name]:
                 for symbol in reversed(alternative) if last else alternative:
                     ends[name] |= _ends_of(symbol, ends)
-                    if not nullable_symbol(symbol, nullable):
+                    if not nullable_symbol(symbol, nullables):
                         break
             changed |= len(ends[name]) > before
     return ends
@@ -214,15 +202,15 @@ def _ends(table: Table, nullable: set[str], last: bool) -> dict[str, set[Termina
 
 def _ends_of(symbol: TableSymbol, ends: Mapping[str, set[Terminal]]) -> set[Terminal]:
     inner = _inner(symbol)
-    if isinstance(inner, Part):  # never under lexer="greedy", and only there anybody asks
+    if isinstance(inner, Part):  # FIRST and LAST are needed for lexer="greedy" only, which has no parts
         return set()
     return ends[inner] if isinstance(inner, str) else {inner}
 
 
 def adjacent_pairs(table: Table) -> dict[tuple[Terminal, Terminal], None]:
     """The pairs (A, B) of terminals such that B can come directly after A."""
-    nullable = nullable_rules(table)
-    first, last = _ends(table, nullable, last=False), _ends(table, nullable, last=True)
+    nullables = nullable_rules(table)
+    first, last = _ends(table, nullables, last=False), _ends(table, nullables, last=True)
     pairs: dict[tuple[Terminal, Terminal], None] = {}
     for alternatives in table.values():
         for alternative in alternatives:
@@ -231,48 +219,46 @@ def adjacent_pairs(table: Table) -> dict[tuple[Terminal, Terminal], None]:
                     pairs |= {(a, b): None for a in _ends_of(left, last) for b in _ends_of(left, first)}
                 for right in alternative[i + 1 :]:
                     pairs |= {(a, b): None for a in _ends_of(left, last) for b in _ends_of(right, first)}
-                    if not nullable_symbol(right, nullable):
+                    if not nullable_symbol(right, nullables):
                         break
     return pairs
 
 
 def swallowed_pairs(table: Table, ignore: tuple[Terminal, ...]) -> list[tuple[Terminal, Terminal]]:
-    """The neighbours (A, B) that can never meet under `lexer="greedy"`, because A's longest match takes the beginning
-    of B.
+    """Adjacent terminals (A, B) that can never meet under `lexer="greedy"`: A's longest match takes the beginning of B.
 
-    Decided by one character: appending to any text of A any character that B can begin with gives a text of A again.
-    Then no text is lexed as A directly followed by B; the parser may still wait for B after A, so a viable prefix can
-    be a dead end. Exact whenever the first character of B decides; a pair that collides only from its second
-    character on is not found. A pair that an ignored terminal can separate is not reported, unless the ignored text
-    is itself swallowed.
+    The test: any text of A followed by any first character of B is a text of A again. Then no text is lexed as A
+    directly followed by B, but the parser may still wait for B after A: a dead end. Exact if the first character of B
+    decides; pairs that collide only from the second character on are missed. Pairs that an ignored terminal can
+    separate are not reported, unless A swallows that terminal too.
     """
-    pairs = adjacent_pairs(table)
-    known: dict[tuple[Terminal, Node], bool] = {}
+    cache: dict[tuple[Terminal, Node], bool] = {}
 
     def swallows(a: Terminal, b: Terminal) -> bool:
         key = a, first_characters(b.node)
-        if key not in known:
+        if key not in cache:
             longer = syntax.concat(a.node, key[1])
-            known[key] = not finite_node(a.node) and empty_node(syntax.difference(longer, a.node))
-        return known[key]
+            cache[key] = not finite_node(a.node) and empty_node(syntax.difference(longer, a.node))
+        return cache[key]
 
-    found = [(a, b) for a, b in pairs if swallows(a, b) and all(swallows(a, blank) for blank in ignore)]
-    return sorted(found, key=lambda pair: (pair[0].name, pair[1].name))
+    pairs = adjacent_pairs(table)
+    swallowed = [(a, b) for a, b in pairs if swallows(a, b) and all(swallows(a, blank) for blank in ignore)]
+    return sorted(swallowed, key=lambda pair: (pair[0].name, pair[1].name))
 
 
 def outranked(table: Table, ignore: tuple[Terminal, ...]) -> list[tuple[Terminal, Terminal]]:
-    """(winner, loser) of terminals with the same texts, one of which wins under `lexer="greedy"` where both may stand.
+    """Pairs (winner, loser) of terminals with the same syntax tree, where the winner has the higher rank.
 
-    The same texts: the same tree. Cost: linear in the terminals.
+    Under `lexer="greedy"` the loser is never taken where both may stand. Cost: linear in the terminals.
     """
     ranks: dict[Node, dict[Terminal, None]] = {}
     for terminal in [*terminals(table), *ignore]:
         ranks.setdefault(terminal.node, {})[terminal] = None
-    found: list[tuple[Terminal, Terminal]] = []
+    pairs: list[tuple[Terminal, Terminal]] = []
     for same in ranks.values():
         first, *others = sorted(same, key=_rank, reverse=True)
-        found += [(first, other) for other in others if _rank(other) < _rank(first)]
-    return found
+        pairs += [(first, other) for other in others if _rank(other) < _rank(first)]
+    return pairs
 
 
 def _rank(terminal: Terminal) -> tuple[int, bool]:
@@ -280,10 +266,10 @@ def _rank(terminal: Terminal) -> tuple[int, bool]:
 
 
 def left_associative(table: Table) -> Table:
-    """The same language with less ambiguity: `s: s x s | y` becomes `s: s x s# | s#` and `s#: y`.
+    """An equivalent, less ambiguous grammar: `s: s x s | y` becomes `s: s x s# | s#` and `s#: y`.
 
-    A text of such a rule is a sequence of `y` with an `x` between any two, whatever tree it was derived by; so the tree
-    that leans to the left is enough. Of `s: s s s`, copies of the rule alone, all but the first are replaced.
+    A text of such a rule is a sequence of `y` with an `x` between any two, whatever its derivation, so left-associative
+    derivations suffice. In `s: s s s` all but the first `s` are replaced.
     """
     flat: Table = {}
     for name, alternatives in table.items():
@@ -299,17 +285,16 @@ def left_associative(table: Table) -> Table:
 
 
 def finite_node(node: Node) -> bool:
-    """Is the language visibly finite? (False may be wrong under `&` and complement.)"""
+    """Whether the language is finite by its tree. Under `&` and complement the answer may be False for a finite one."""
     if isinstance(node, syntax.Intersect):
         return any(map(finite_node, node.args))
     if isinstance(node, syntax.Complement) or (isinstance(node, syntax.Repeat) and node.high is None):
         return False
-    return all(finite_node(each) for each in node.args if isinstance(each, Node))
+    return all(finite_node(part) for part in node.args if isinstance(part, Node))
 
 
 def first_characters(node: Node) -> Node:
-    """The characters that a text of the language can begin with, as a character set; it may be too large under `&`
-    and complement."""
+    """The set of characters that texts of the language begin with; it may be too large under `&` and complement."""
     if isinstance(node, syntax.Chars):
         return node
     if isinstance(node, syntax.Literals):
@@ -317,12 +302,12 @@ def first_characters(node: Node) -> Node:
     if isinstance(node, syntax.Alternate):
         return _union(map(first_characters, node.args))
     if isinstance(node, syntax.Concat):
-        found = []
+        firsts = []
         for part in node.args:
-            found.append(first_characters(part))
-            if not nullable_node(part):
+            firsts.append(first_characters(part))
+            if not nullable(part):
                 break
-        return _union(found)
+        return _union(firsts)
     if isinstance(node, syntax.Repeat):
         return first_characters(node.node)
     if isinstance(node, syntax.Intersect):  # the smallest of the parts' sets is a bound
@@ -331,4 +316,4 @@ def first_characters(node: Node) -> Node:
 
 
 def _union(parts: Iterable[Node]) -> Node:
-    return syntax.chars(each for part in parts for each in part.args[0])
+    return syntax.chars(pair for part in parts for pair in part.args[0])

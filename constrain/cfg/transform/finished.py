@@ -1,13 +1,13 @@
-"""The check of a finished text some parts of which have checks of their own (`Nonterminal.check`).
+"""The check of a finished text whose parts have checks of their own (`Nonterminal.check`).
 
-The idea: an Earley parser over the whole text, in plain Python; a nonterminal with a check is completed over a span
-only if the check passes there. So a text passes exactly if *some* derivation of it passes everywhere, however
+The idea: an Earley parser over the whole text, in plain Python. A nonterminal with a check is completed over a span
+only if the span passes the check. So a text passes exactly if *some* derivation of it passes everywhere, however
 ambiguous the grammar is.
 
-Source: Earley, "An efficient context-free parsing algorithm" (1970); nullable rules as in Aycock and Horspool,
-"Practical Earley parsing" (2002): what was completed where it began is remembered there.
-Cost: tens of microseconds a byte for grammars like JSON's, cubic at worst; asked only of texts that the automaton
-accepts. Limit: for `lexer="dynamic"` with nothing ignored, which is how parts are put together (`parts`).
+Source: Earley, "An efficient context-free parsing algorithm" (1970). Nullable rules as in Aycock and Horspool,
+"Practical Earley parsing" (2002): a nonterminal that was completed where it began is remembered there.
+Cost: tens of microseconds a byte for grammars like JSON's, cubic at worst. It runs only on texts that the automaton
+accepts. Limit: for `lexer="dynamic"` without ignored terminals, which is how constraints/parts.py composes grammars.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Item = tuple[Nonterminal, Sequence[Symbol], int, int]  # left-hand side, alterna
 
 
 def check_finished(grammar: Grammar, text: str) -> str | None:
-    """None if some derivation of the text passes all checks, else one sentence: of a check, or that there is none."""
+    """None if some derivation of the text passes all checks, else one sentence that says why not."""
     assert grammar.lexer == "dynamic" and not grammar.ignore
     parser = _Parser(text.encode())
     if parser.derives(grammar.start):
@@ -30,8 +30,15 @@ def check_finished(grammar: Grammar, text: str) -> str | None:
 
 
 class _Parser:
-    """items[i]: the items after i bytes, in order; known[i]: the same, to be asked. waiting[i]: those that wait for a
-    nonterminal. done[i]: (nonterminal, origin) completed there. fault: of the first check that failed."""
+    """An Earley parser of one text.
+
+    Attributes:
+        items: `items[i]` are the items after i bytes, in the order in which they were added.
+        known: The same items as sets.
+        waiting: `waiting[i]` are the items after i bytes that wait for a nonterminal.
+        done: `done[i]` are the pairs (nonterminal, origin) completed after i bytes.
+        fault: The sentence of the first check that failed.
+    """
 
     def __init__(self, text: bytes) -> None:
         self.text = text
@@ -43,6 +50,7 @@ class _Parser:
         self.fault: str | None = None
 
     def derives(self, start: Nonterminal) -> bool:
+        """Whether the start symbol derives the text and all checks pass."""
         self.predict(start, 0)
         for position in range(len(self.text) + 1):
             self.visit(position)
@@ -61,7 +69,7 @@ class _Parser:
             self.items[position].append(item)
 
     def visit(self, position: int) -> None:
-        """Predict, complete and scan what is at a position; the list of its items grows meanwhile."""
+        """Predict, complete and scan at a position. The list of its items grows meanwhile."""
         waiting, done = self.waiting[position], self.done[position]
         scanned: dict[Terminal, list[int]] = {}
         for item in self.items[position]:
@@ -97,7 +105,6 @@ class _Parser:
         return fault is None
 
     def ends(self, terminal: Terminal, begin: int) -> list[int]:
-        """Where a lexeme of the terminal that begins here may end."""
-        found = ends(terminal.node, self.text, begin)
-        excluded = {end for each in terminal.excluding for end in ends(each.node, self.text, begin)}
-        return [end for end in found if end not in excluded]
+        """The ends of the lexemes of a terminal that begin at a position."""
+        excluded = {end for other in terminal.excluding for end in ends(other.node, self.text, begin)}
+        return [end for end in ends(terminal.node, self.text, begin) if end not in excluded]

@@ -1,9 +1,8 @@
-"""Folding: pieces of a grammar that are regular become single terminals, without changing the language.
+"""Folds regular pieces of a grammar into single terminals, without changing the language.
 
-The idea: when nothing may stand between two lexemes and every segmentation counts (`lexer="dynamic"`, no `%ignore`),
-where a lexeme ends is nobody's business: `[0-9] [0-9]*` may be two terminals or one. The engine is fastest on long
-lexemes, so the rules that do not reach a recursion are inlined bottom-up, as far as a limit of size allows, and
-neighbours are merged.
+The idea: if nothing is ignored between lexemes and every segmentation counts (`lexer="dynamic"`, no `%ignore`), the
+boundaries of lexemes do not matter: `[0-9] [0-9]*` may be two terminals or one. The engine is fastest on long lexemes.
+So rules that do not reach a recursion are inlined bottom-up, up to a limit of size, and adjacent terminals are merged.
 
 Cost: linear in the grammar plus what is inlined. Limit: right- or left-linear recursion is regular too, but stays a
 rule.
@@ -20,38 +19,38 @@ from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, 
 from constrain.cfg.rules import Terminal
 from constrain.cfg.transform.analysis import on_cycles
 
-MAX_WEIGHT = 400  # characters, sets and literals in one terminal, repetitions counted up to 50 times
+MAX_WEIGHT = 400  # characters, sets and literals in one terminal; a repetition counts up to 50 times
 MAX_REPEATS_COUNTED = 50
 
 
 def references(expression: Expression) -> dict[str, None]:
     """The names of the rules that an expression mentions, in order."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     stack = [expression]
     while stack:
         top = stack.pop()
         if isinstance(top, Ref):
-            found[top.name] = None
+            names[top.name] = None
         elif isinstance(top, Repetition):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += reversed(top.parts)
-    return found
+    return names
 
 
 def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
-    """The names that the start rule leads to, itself included; also those that have no rule."""
-    found, stack = {start: None}, [start]
+    """The names that the start rule leads to, including itself and names without a rule."""
+    reached, stack = {start: None}, [start]
     while stack:
         name = stack.pop()
-        new = [each for each in references(rules[name]) if each not in found] if name in rules else []
-        found |= dict.fromkeys(new)
+        new = [reference for reference in references(rules[name]) if reference not in reached] if name in rules else []
+        reached |= dict.fromkeys(new)
         stack += new
-    return found
+    return reached
 
 
 def fold(rules: Mapping[str, Expression], limit: int = MAX_WEIGHT) -> dict[str, Expression]:
-    """The same rules with maximal regular pieces as terminals (see the module for when that is exact)."""
+    """The same rules with maximal regular pieces as terminals. The module header says when that is exact."""
     edges = {name: list(references(expression)) for name, expression in rules.items()}
     folder = _Folder(on_cycles(edges), limit)
     for name in _leaves_first(edges):
@@ -60,13 +59,13 @@ def fold(rules: Mapping[str, Expression], limit: int = MAX_WEIGHT) -> dict[str, 
 
 
 def to_node(rules: Mapping[str, Expression], start: str, limit: int = 10 * MAX_WEIGHT) -> Node | None:
-    """The whole language as one regular language, if the start rule folds into one terminal; else None."""
+    """The language as a regular one if the start rule folds into a single terminal; else None."""
     folded = fold(rules, limit)[start]
     return folded.terminal.node if isinstance(folded, Leaf) else None
 
 
 def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
-    """Every node after the nodes that it leads to, as far as cycles allow."""
+    """The nodes in post-order: each after the nodes that it leads to, except on cycles."""
     done: dict[str, None] = {}
     entered: set[str] = set()
     for root in edges:
@@ -77,12 +76,14 @@ def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
                 done[stack.pop()] = None
             else:
                 entered.add(name)
-                stack += [each for each in edges[name] if each not in entered]
+                stack += [target for target in edges[name] if target not in entered]
     return list(done)
 
 
 @dataclass
 class _Folder:
+    """Folds expressions. cyclic: rules that are recursive; limit: the greatest weight of a terminal."""
+
     cyclic: frozenset[str]
     limit: int
 
@@ -135,7 +136,7 @@ class _Folder:
         return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
     def join(self, combine: object, left: Leaf, right: Leaf, owner: str) -> Leaf | None:
-        """Both terminals as one, or None if that would be too large."""
+        """One terminal for both, or None if it would be too large."""
         weight = self.weight(left.terminal.node) + self.weight(right.terminal.node)
         if weight > self.limit:
             return None
@@ -145,7 +146,7 @@ class _Folder:
 
     def weight(self, node: Node) -> int:
         if node not in self.weights:
-            inner = [self.weight(each) for each in node.args if isinstance(each, Node)]
+            inner = [self.weight(part) for part in node.args if isinstance(part, Node)]
             copies = min(max(node.low, node.high or 1), MAX_REPEATS_COUNTED) if isinstance(node, syntax.Repeat) else 1
             self.weights[node] = sum(inner) * copies if inner else 1
         return self.weights[node]

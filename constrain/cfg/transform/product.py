@@ -1,17 +1,16 @@
-"""The intersection of a context-free grammar with a regular language, as a grammar that is made as it is reached.
+"""The intersection of a context-free grammar with a regular language, as a lazy grammar.
 
 The idea (Bar-Hillel, Perles and Shamir, "On formal properties of simple phrase structure grammars", 1961): a symbol of
-the product is (p, X, Q): the texts of X that lead the automaton of the regular side from the state p to one of the
-states Q. A rule X → Y Z becomes (p, X, Q) → (p, Y, {m}) (m, Z, Q) for every m on the way. Only triples with a text
-may be offered, or masks would lead into dead ends: which states the texts of X can lead to from p (`ends`) is a least
-fixed point, computed for those (p, X) that are reached from the start, with bit sets of states.
+the product is a triple (p, X, Q), the texts of X that lead the automaton of the regular language from state p to one of
+the states Q. A rule X → Y Z becomes (p, X, Q) → (p, Y, {m}) (m, Z, Q) for every intermediate state m. Triples without
+any text would lead masks into dead ends. So the states that the texts of X lead to from p (`ends`) are computed first,
+as a least fixed point over all pairs (p, X) that are reached from the start.
 
-A terminal meets the automaton inside: (p, T, Q) is T ∩ (texts that lead from p to Q). Where that tree would be too
-large it becomes rules with one character each. A symbol none of whose texts the automaton stops or tells apart stays
-as it is.
+For a terminal, (p, T, Q) is T ∩ (texts that lead from p to Q). Where that syntax tree would be too large, it becomes
+rules with one character each. A symbol stays as it is if the automaton neither stops nor distinguishes its texts.
 
-Exact for `lexer="dynamic"`. Under maximal munch the longest lexeme would be sought among the cut terminals, which is
-another language: GrammarError. Cost: rules × states² in the worst case, in Python; LimitError beyond `LIMIT` triples.
+Exact for `lexer="dynamic"`. Under maximal munch the longest lexeme would be sought among the restricted terminals,
+which is another language: GrammarError. Cost: rules × states² in the worst case, in Python; LimitError beyond `LIMIT`.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from constrain.automata.paths import Language, Paths
 from constrain.automata.quotient import spelled
 from constrain.automata.syntax import Node, alternate, chars, difference, intersect
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.cfg.transform.regular import spaced_out
+from constrain.cfg.transform.regular import inline_ignored
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.errors import LimitError, UnsatisfiableError
 
-LIMIT = 200_000  # pairs (state, nonterminal), and dots in their rules
+LIMIT = 200_000  # items
 
 States = frozenset[int]
-Call = tuple[Nonterminal, int]  # texts of a nonterminal, from a state
-Dot = tuple[Nonterminal, int, int, int]  # a call, an alternative, how many of its symbols were read
+Call = tuple[Nonterminal, int]  # a nonterminal, the state before its texts
+Item = tuple[Nonterminal, int, int, int]  # a call, the number of an alternative, the dot in it
 
 
 def product(grammar: Grammar, node: Node) -> Grammar:
     """The texts of a grammar (`lexer="dynamic"`) that are in a regular language.
 
-    Raises UnsatisfiableError if there are none, LimitError.
+    Raises UnsatisfiableError if there are none, LimitError if the product is too large.
     """
-    plain = spaced_out(grammar)
+    plain = inline_ignored(grammar)
     made = _Product(Paths(node))
     if made.paths.is_empty:
         raise UnsatisfiableError("no text fulfils the regular side of an intersection", fix="relax one of its parts")
@@ -55,16 +54,18 @@ def product(grammar: Grammar, node: Node) -> Grammar:
 
 
 class _Product:
+    """The symbols of the product of a grammar with an automaton (`paths`)."""
+
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         self._terminal_ends: dict[tuple[Terminal, int], tuple[States, bool]] = {}
         self._languages: dict[Terminal, Language] = {}
         self._ends: dict[Call, set[int]] = {}
-        self._waiting: dict[Call, set[Dot]] = {}
-        self._reached: dict[Dot, set[int]] = {}
+        self._waiting: dict[Call, set[Item]] = {}
+        self._reached: dict[Item, set[int]] = {}
         self._made: dict[object, Symbol] = {}
         self._sequence_ends: dict[tuple[tuple[Symbol, ...], int], States] = {}
-        self._stopped: set[Call] = set()  # calls some of whose texts the automaton stops
+        self._stopped: set[Call] = set()  # calls with a text that the automaton rejects on the way
 
     # -- where texts lead ----------------------------------------------------------------------------------------------
 
@@ -75,6 +76,7 @@ class _Product:
         return frozenset(self._ends.get((symbol, state), ()))
 
     def _lexeme_ends(self, terminal: Terminal, state: int) -> tuple[States, bool]:
+        """The states that a terminal's texts lead to, and whether the automaton rejects none of them on the way."""
         key = (terminal, state)
         if key not in self._terminal_ends:
             if terminal not in self._languages:
@@ -83,52 +85,56 @@ class _Product:
         return self._terminal_ends[key]
 
     def solve(self, start: Nonterminal, state: int) -> None:
-        """The least fixed point of `ends` for everything that is reached from a call."""
-        work: list[tuple[Dot, set[int]]] = []
+        """Compute `ends` for everything that is reached from a call: a least fixed point."""
+        work: list[tuple[Item, set[int]]] = []
         self._call((start, state), work)
         while work:
-            dot, fresh = work.pop()
-            nonterminal, begin, which, read = dot
-            fresh = fresh - self._reached.setdefault(dot, set())
-            if not fresh:
+            item, states = work.pop()
+            nonterminal, begin, number, dot = item
+            states = states - self._reached.setdefault(item, set())
+            if not states:
                 continue
-            self._reached[dot] |= fresh
-            alternative = alternatives_of(nonterminal)[which]
-            if read == len(alternative):
+            self._reached[item] |= states
+            alternative = alternatives_of(nonterminal)[number]
+            if dot == len(alternative):
                 call = (nonterminal, begin)
-                new = fresh - self._ends[call]
+                new = states - self._ends[call]
                 self._ends[call] |= new
-                work += [(_next(waiting), new) for waiting in self._waiting[call] if new]
+                work += [(_advanced(waiting), new) for waiting in self._waiting[call] if new]
                 continue
-            symbol = alternative[read]
-            after: set[int] = set()
-            for m in fresh:
-                if isinstance(symbol, Terminal):
-                    found, complete = self._lexeme_ends(symbol, m)
-                    after |= found
-                    if not complete:
-                        self._stopped.add((nonterminal, begin))
-                else:
-                    self._call((symbol, m), work)
-                    self._waiting[symbol, m].add(dot)
-                    after |= self._ends[symbol, m]
+            after = self._after(item, alternative[dot], states, work)
             if after:
-                work.append((_next(dot), after))
+                work.append((_advanced(item), after))
             if len(self._reached) > LIMIT:
                 raise LimitError(
                     f"an intersection of a grammar and a regular language needs more than {LIMIT} rules",
                     fix="simplify the regular side, or write the restriction into the grammar",
                 )
-        self._spread_stops()
+        self._propagate_stops()
 
-    def _call(self, call: Call, work: list[tuple[Dot, set[int]]]) -> None:
+    def _after(self, item: Item, symbol: Symbol, states: set[int], work: list[tuple[Item, set[int]]]) -> set[int]:
+        """The states after the symbol behind an item's dot, as far as they are known."""
+        after: set[int] = set()
+        for state in states:
+            if isinstance(symbol, Terminal):
+                ends, complete = self._lexeme_ends(symbol, state)
+                after |= ends
+                if not complete:
+                    self._stopped.add(item[:2])
+            else:
+                self._call((symbol, state), work)
+                self._waiting[symbol, state].add(item)
+                after |= self._ends[symbol, state]
+        return after
+
+    def _call(self, call: Call, work: list[tuple[Item, set[int]]]) -> None:
         if call not in self._ends:
             self._ends[call], self._waiting[call] = set(), set()
             nonterminal, state = call
             work += [((nonterminal, state, i, 0), {state}) for i in range(len(alternatives_of(nonterminal)))]
 
-    def _spread_stops(self) -> None:
-        """Who calls a call that may be stopped may be stopped."""
+    def _propagate_stops(self) -> None:
+        """Add every call that waits for a stopped call to the stopped calls."""
         pending = list(self._stopped)
         while pending:
             for nonterminal, begin, _, _ in self._waiting[pending.pop()]:
@@ -137,19 +143,19 @@ class _Product:
                     pending.append((nonterminal, begin))
 
     def _ends_of(self, symbols: tuple[Symbol, ...], state: int) -> States:
-        """The same of a sequence."""
+        """The states that the texts of a sequence of symbols lead to from a state."""
         if not symbols:
             return frozenset([state])
         key = (symbols, state)
         if key not in self._sequence_ends:
-            found = (self._ends_of(symbols[1:], m) for m in self.ends(symbols[0], state))
-            self._sequence_ends[key] = frozenset().union(*found)
+            ends = (self._ends_of(symbols[1:], m) for m in self.ends(symbols[0], state))
+            self._sequence_ends[key] = frozenset().union(*ends)
         return self._sequence_ends[key]
 
     # -- triples -------------------------------------------------------------------------------------------------------
 
     def symbol(self, symbol: Symbol, state: int, targets: States) -> Symbol:
-        """The texts of a symbol that lead from a state to one of the targets; there are some."""
+        """The triple (state, symbol, targets) as a symbol. Some text must lead to a target."""
         ends = self.ends(symbol, state)
         targets &= ends
         key = (symbol, state, targets)
@@ -179,11 +185,11 @@ class _Product:
         if len(symbols) == 1:
             return [[self.symbol(symbols[0], state, targets)]] if self.ends(symbols[0], state) & targets else []
         first, others = symbols[0], symbols[1:]
-        on_the_way = [m for m in sorted(self.ends(first, state)) if self._ends_of(others, m) & targets]
-        return [[self.symbol(first, state, frozenset([m])), self._rest(others, m, targets)] for m in on_the_way]
+        between = [m for m in sorted(self.ends(first, state)) if self._ends_of(others, m) & targets]
+        return [[self.symbol(first, state, frozenset([m])), self._rest(others, m, targets)] for m in between]
 
     def _rest(self, symbols: tuple[Symbol, ...], state: int, targets: States) -> Symbol:
-        """The symbols that are still to come in an alternative."""
+        """One symbol for the remaining symbols of an alternative."""
         if len(symbols) == 1:
             return self.symbol(symbols[0], state, targets)
         key = (symbols, state, targets & self._ends_of(symbols, state))
@@ -199,14 +205,15 @@ class _Product:
     # -- terminals -----------------------------------------------------------------------------------------------------
 
     def _cut(self, terminal: Terminal, state: int, targets: States) -> Symbol:
+        """The texts of a terminal that lead from a state to one of the targets."""
         tree = self.paths.between(state, targets)
         if tree is not None:
             return Terminal(intersect(_plain(terminal), tree), terminal.name)
         return self._by_characters(terminal, state, targets)
 
     def _by_characters(self, terminal: Terminal, state: int, targets: States) -> Nonterminal:
-        """The same with one rule for each pair of states: where it stands in the terminal, and in the automaton."""
-        theirs, ours = self._languages[terminal], self.paths
+        """The same as right-linear rules, with a nonterminal for each pair of states (of terminal, of automaton)."""
+        language, paths = self._languages[terminal], self.paths
         edges: dict[tuple[int, int], list[tuple[Terminal, tuple[int, int]]]] = {}
         before: dict[tuple[int, int], list[tuple[int, int]]] = {}
         stack = [(0, state)]
@@ -215,15 +222,16 @@ class _Product:
             if pair in edges:
                 continue
             edges[pair] = []
-            for one, after in theirs.steps(pair[0]):
-                for two, place in ours.steps(pair[1]):
-                    both = intersect_characters(one, two)
+            for characters, lexeme_state in language.steps(pair[0]):
+                for others, path_state in paths.steps(pair[1]):
+                    both = intersect_characters(characters, others)
                     if both is not None:
-                        edges[pair].append((Terminal(both, terminal.name), (after, place)))
-                        before.setdefault((after, place), []).append(pair)
-                        stack.append((after, place))
-        last = {pair for pair in edges if pair[1] in targets and theirs.accepts(pair[0])}
-        alive, stack = set(last), list(last)
+                        target = (lexeme_state, path_state)
+                        edges[pair].append((Terminal(both, terminal.name), target))
+                        before.setdefault(target, []).append(pair)
+                        stack.append(target)
+        accepting = {pair for pair in edges if pair[1] in targets and language.accepts(pair[0])}
+        alive, stack = set(accepting), list(accepting)
         while stack:
             for pair in before.get(stack.pop(), ()):
                 if pair not in alive:
@@ -232,8 +240,8 @@ class _Product:
         made: dict[tuple[int, int], Nonterminal] = {}
 
         def expand(pair: tuple[int, int]) -> Sequence[Sequence[Symbol]]:
-            longer: list[list[Symbol]] = [[one, rule(after)] for one, after in edges[pair] if after in alive]
-            return [[], *longer] if pair in last else longer
+            longer: list[list[Symbol]] = [[symbol, rule(after)] for symbol, after in edges[pair] if after in alive]
+            return [[], *longer] if pair in accepting else longer
 
         def rule(pair: tuple[int, int]) -> Nonterminal:
             if pair not in made:
@@ -244,17 +252,17 @@ class _Product:
 
 
 def intersect_characters(one: Node, two: Node) -> Node | None:
-    """The characters of two sets that both have; None if there are none."""
+    """The common characters of two character sets; None if there are none."""
     ranges = [(max(a, c), min(b, d)) for a, b in one.args[0] for c, d in two.args[0] if max(a, c) <= min(b, d)]
     return chars(ranges) if ranges else None
 
 
-def _next(dot: Dot) -> Dot:
-    return (*dot[:3], dot[3] + 1)
+def _advanced(item: Item) -> Item:
+    return (*item[:3], item[3] + 1)
 
 
 def _plain(terminal: Terminal) -> Node:
-    """The language of a terminal, with what it excludes taken out."""
+    """The language of a terminal without the texts that it excludes."""
     if not terminal.excluding:
         return terminal.node
-    return difference(spelled(terminal.node), alternate(*(spelled(each.node) for each in terminal.excluding)))
+    return difference(spelled(terminal.node), alternate(*(spelled(other.node) for other in terminal.excluding)))

@@ -1,11 +1,10 @@
-"""Grammars without `%ignore`, and grammars that are regular: rewrites that keep the language, for `|` and `&` of
-constraints.
+"""Rewrites for `|` and `&` of constraints: eliminate `%ignore`; find the regular language of a grammar.
 
 The idea: under the dynamic lexer "ignored text may stand between any two lexemes" is the same as "every lexeme, and
-the start, may be followed by ignored text", and that can be written into the rules. After that, nothing is ignored,
-and two grammars can be joined by a start symbol, or folded into one regular language if they do not recurse.
+the start, may be followed by ignored text", and rules can say that. Two grammars without ignored terminals can be
+united by a new start symbol, or folded into one regular language if they do not recurse.
 
-Cost: `spaced_out` wraps nonterminals one by one as a text reaches them; `as_node` is linear in what it inlines.
+Cost: `inline_ignored` wraps nonterminals when a text reaches them; `regular_language` is linear in what it inlines.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from constrain.cfg.transform.analysis import terminals
 from constrain.cfg.transform.fold import to_node
 
 
-def spaced_out(grammar: Grammar) -> Grammar:
-    """The same language with nothing ignored: ignored texts become part of the rules. For `lexer="dynamic"` only."""
+def inline_ignored(grammar: Grammar) -> Grammar:
+    """An equivalent grammar without ignored terminals: the rules derive the ignored texts. For `lexer="dynamic"`."""
     if not grammar.ignore:
         return grammar
 
@@ -34,7 +33,7 @@ def spaced_out(grammar: Grammar) -> Grammar:
 
     def spaced(nonterminal: Nonterminal) -> Nonterminal:
         def expand() -> SequenceOf[SequenceOf[Symbol]]:
-            return [[each for symbol in alternative for each in pieces(symbol)] for alternative in nonterminal.expand()]
+            return [[part for symbol in alternative for part in pieces(symbol)] for alternative in nonterminal.expand()]
 
         return Nonterminal(
             nonterminal.name, expand, key=("spaced", nonterminal, blank), right_recursive=nonterminal.right_recursive
@@ -46,29 +45,34 @@ def spaced_out(grammar: Grammar) -> Grammar:
     return Grammar(Nonterminal("start", lambda: [[blank, spaced(grammar.start)]]))
 
 
-def as_node(reading: Reading) -> Node | None:
-    """The language as one regular language, or None if it recurses or is too large to inline."""
+def regular_language(reading: Reading) -> Node | None:
+    """The language of a grammar as a regular language, or None if it recurses or is too large to inline."""
     if reading.grammar.lexer == "greedy":
         return _only_terminal(reading.grammar)
-    if any(terminal.beside for terminal in terminals(to_table(reading.rules))):
+    if any(terminal.contexts for terminal in terminals(to_table(reading.rules))):
         return None
     if not reading.grammar.ignore:
         return to_node(reading.rules, reading.start)
-    return to_node(with_blanks(reading.rules, reading.start, reading.grammar.ignore), WHOLE)
+    return to_node(inline_ignored_rules(reading.rules, reading.start, reading.grammar.ignore), WHOLE)
 
 
 WHOLE = "#"  # no rule of a grammar text can have this name
 
 
-def with_blanks(rules: Mapping[str, Expression], start: str, ignore: tuple[Terminal, ...]) -> dict[str, Expression]:
-    """The same language with nothing ignored, as rules: ignored texts may follow each terminal, and the start of the
-    rule `WHOLE`, which is the new start."""
+def inline_ignored_rules(
+    rules: Mapping[str, Expression], start: str, ignore: tuple[Terminal, ...]
+) -> dict[str, Expression]:
+    """Equivalent rules without ignored terminals, with the new start rule `WHOLE`.
+
+    Ignored texts may follow each terminal and precede the whole text.
+    """
     blank = Repetition(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None)
-    spaced: dict[str, Expression] = {name: _spaced(each, blank) for name, each in rules.items()}
+    spaced: dict[str, Expression] = {name: _spaced(rule, blank) for name, rule in rules.items()}
     return {WHOLE: Sequence((blank, Ref(start))), **spaced}
 
 
 def _spaced(expression: Expression, blank: Expression) -> Expression:
+    """The expression with blanks after each terminal and part."""
     if isinstance(expression, Leaf | Part):
         return Sequence((expression, blank))
     if isinstance(expression, Ref):
@@ -79,7 +83,7 @@ def _spaced(expression: Expression, blank: Expression) -> Expression:
 
 
 def _only_terminal(grammar: Grammar) -> Node | None:
-    """The one terminal that the grammar consists of, if it does: then the lexer has no choice to make."""
+    """The language of a grammar that is a single terminal, where the lexer has no choice; else None."""
     alternatives = grammar.start.expand()
     if grammar.ignore or len(alternatives) != 1 or len(alternatives[0]) != 1:
         return None

@@ -1,7 +1,7 @@
-"""Going over grammars as they are: rules that are made when they are first reached, all or as many as a limit allows.
+"""Graph searches over lazy grammars: all rules, or as many as a limit allows.
 
-The idea: `Nonterminal.expansion` keeps what `expand` gave, for everybody who looks here. (The engine keeps records
-of its own.) Cost: what is visited.
+The idea: `Nonterminal.expansion` keeps the alternatives that `expand` returned, for all searches. (The engine keeps
+records of its own.) Cost: what is visited.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ Alternatives = Sequence[Sequence[Symbol]]
 
 
 def alternatives_of(nonterminal: Nonterminal) -> Alternatives:
-    """The alternatives, made at the first call."""
+    """The alternatives of a nonterminal, expanded at the first call."""
     if nonterminal.expansion is None:
         nonterminal.expansion = nonterminal.expand()
     return nonterminal.expansion
 
 
 def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives] | None:
-    """Every nonterminal that the start leads to, with its alternatives; None if there are more than `limit`."""
-    found: dict[Nonterminal, Alternatives] = {}
+    """Every nonterminal reachable from the start, with its alternatives; None if there are more than `limit`."""
+    table: dict[Nonterminal, Alternatives] = {}
     stack = [start]
     while stack:
         nonterminal = stack.pop()
-        if nonterminal in found:
+        if nonterminal in table:
             continue
-        if len(found) == limit:
+        if len(table) == limit:
             return None
-        found[nonterminal] = alternatives_of(nonterminal)
-        stack += [s for alternative in found[nonterminal] for s in alternative if isinstance(s, Nonterminal)]
-    return found
+        table[nonterminal] = alternatives_of(nonterminal)
+        stack += [s for alternative in table[nonterminal] for s in alternative if isinstance(s, Nonterminal)]
+    return table
 
 
 def nearest(start: Symbol, limit: int) -> tuple[dict[Nonterminal, Alternatives], bool]:
-    """(the nonterminals that are fewest steps from the start, with their alternatives; are these all?)."""
-    found: dict[Nonterminal, Alternatives] = {}
+    """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them."""
+    table: dict[Nonterminal, Alternatives] = {}
     queue = deque([start])
     while queue:
         symbol = queue.popleft()
-        if isinstance(symbol, Terminal) or symbol in found:
+        if isinstance(symbol, Terminal) or symbol in table:
             continue
-        if len(found) == limit:
-            return found, False
-        found[symbol] = alternatives_of(symbol)
-        queue.extend(each for alternative in found[symbol] for each in alternative)
-    return found, True
+        if len(table) == limit:
+            return table, False
+        table[symbol] = alternatives_of(symbol)
+        queue.extend(symbol for alternative in table[symbol] for symbol in alternative)
+    return table, True
 
 
 def nullable_nonterminals(table: dict[Nonterminal, Alternatives]) -> set[Nonterminal]:
-    """Those that derive the empty text."""
-    found: set[Nonterminal] = set()
+    """The nonterminals that derive the empty text."""
+    nullables: set[Nonterminal] = set()
     users: dict[Nonterminal, list[Nonterminal]] = {}
     for nonterminal, alternatives in table.items():
         for alternative in alternatives:
@@ -65,19 +65,19 @@ def nullable_nonterminals(table: dict[Nonterminal, Alternatives]) -> set[Nonterm
     pending = list(table)
     while pending:
         nonterminal = pending.pop()
-        if nonterminal not in found and any(all(is_nullable(s, found) for s in a) for a in table[nonterminal]):
-            found.add(nonterminal)
+        if nonterminal not in nullables and any(all(is_nullable(s, nullables) for s in a) for a in table[nonterminal]):
+            nullables.add(nonterminal)
             pending += users.get(nonterminal, ())
-    return found
+    return nullables
 
 
-def is_nullable(symbol: Symbol, nonterminals: set[Nonterminal]) -> bool:
-    """Does the symbol derive the empty text, given the nonterminals that do?"""
-    return nullable(symbol.node) if isinstance(symbol, Terminal) else symbol in nonterminals
+def is_nullable(symbol: Symbol, nullables: set[Nonterminal]) -> bool:
+    """Whether the symbol derives the empty text, given the nullable nonterminals."""
+    return nullable(symbol.node) if isinstance(symbol, Terminal) else symbol in nullables
 
 
 def left_recursive(table: dict[Nonterminal, Alternatives]) -> set[Nonterminal]:
-    """The nonterminals that lead back to themselves through first symbols, nullable ones skipped."""
+    """The nonterminals that lead back to themselves through first symbols; leading nullable symbols are skipped."""
     empty = nullable_nonterminals(table)
     number = {nonterminal: str(i) for i, nonterminal in enumerate(table)}
     edges: dict[str, list[str]] = {}

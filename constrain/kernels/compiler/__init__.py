@@ -1,1 +1,1 @@
-"""How kernels are compiled, linked with each other, and kept in numba's cache."""
+"""How kernels are declared, compiled, linked with each other, and kept in numba's cache."""

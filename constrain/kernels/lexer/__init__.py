@@ -1,1 +1,1 @@
-"""Regular expressions as lexer states."""
+"""Regular expressions over bytes as lexer states."""

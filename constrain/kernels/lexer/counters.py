@@ -1,14 +1,14 @@
-"""Counters that no token can reach the end of: one position in a long bounded string stands for all.
+"""Counters whose end no token can reach: one position in a long bounded string stands for all.
 
 The idea: a token has at most so many bytes. If a counter has more copies left than fit into them, the lexer state does
-the same with every token as if the counter had no end, so that both share their inside set (tables.py).
+the same with every token as if the counter had no end, so that both share their token table (masks/dynamic/tables.py).
 
 Inside an intersection the parts depend on each other, except in the usual case: a pattern, and a length that counts any
 characters from zero on (or from one, if the pattern has no empty text). Then a text goes on iff the shortest completion
 of the pattern fits into what is left, whatever the ends of the pattern's own counters are; and if what is left exceeds
 the longest token and every such completion, the length says nothing at all.
 
-Cost: a look at what stands before the first fixed part. Twin: tests/naive_regex.py.
+Cost: a look at what stands before the first fixed part. Reference: tests/naive_regex.py.
 """
 
 from __future__ import annotations
@@ -16,34 +16,29 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import (
-    ANY_CHARACTER,
-    CLAMPED,
-    FLAGS,
-    alt,
-    both,
-    cat,
-    is_nullable,
-    push_flat,
-    rep,
-)
-from constrain.kernels.records.arena import (
+from constrain.kernels.lexer.expressions import alt, both, cat, push_flat, rep
+from constrain.kernels.records.arena import intern1, key_end, key_start, key_word, kind, size
+from constrain.kernels.records.expressions import (
     ALT,
     AND,
+    ANY_CHARACTER,
     BYTES,
     CAT,
     EPSILON,
-    KEY,
+    EXPRESSION,
     LENGTHS,
     REP,
     TAG,
-    intern1,
-    kind,
-    push,
-    size,
+    cat_head,
+    cat_tail,
+    flags_of,
+    is_nullable,
+    rep_high,
+    rep_low,
+    rep_unit,
 )
+from constrain.kernels.records.stack import push, top
 
-SHORTEST, FARTHEST = 1, 2  # memo words of LENGTHS, each plus one
 UNKNOWN = 1 << 20  # bytes
 
 shortest_again = recursion(lambda: shortest, 3)
@@ -51,31 +46,31 @@ shortest_again = recursion(lambda: shortest, 3)
 
 @kernel("i(arena, arena, i)")
 def shortest(A, H, e):
-    """The bytes of the shortest text of an expression, or fewer; exact if `farthest` is known."""
+    """A lower bound of the bytes of a text of e; exact if `farthest` is known."""
     k = kind(A, e)
-    if k == BYTES:
+    if k == BYTES.KIND:
         return 1
-    if k != CAT and k != ALT and k != REP:
+    if k != CAT.KIND and k != ALT.KIND and k != REP.KIND:
         return 0
-    lengths = intern1(A, H, LENGTHS, e)
-    if A[lengths + SHORTEST] != 0:
-        return np.int64(A[lengths + SHORTEST]) - 1
-    found = np.int64(0)
-    if k == CAT:
+    lengths = intern1(A, H, LENGTHS.KIND, e)
+    if A[lengths + LENGTHS.SHORTEST] != 0:
+        return np.int64(A[lengths + LENGTHS.SHORTEST]) - 1
+    length = np.int64(0)
+    if k == CAT.KIND:
         rest = e
-        while kind(A, rest) == CAT:
-            found += shortest_again(A, H, A[rest + KEY])
-            rest = np.int64(A[rest + KEY + 1])
-        found += shortest_again(A, H, rest)
-    elif k == ALT:
-        found = np.int64(UNKNOWN)
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            found = min(found, shortest_again(A, H, A[i]))
+        while kind(A, rest) == CAT.KIND:
+            length += shortest_again(A, H, cat_head(A, rest))
+            rest = cat_tail(A, rest)
+        length += shortest_again(A, H, rest)
+    elif k == ALT.KIND:
+        length = np.int64(UNKNOWN)
+        for i in range(key_start(e), key_end(A, e)):
+            length = min(length, shortest_again(A, H, A[i]))
     else:
-        found = shortest_again(A, H, A[e + KEY]) * np.int64(A[e + KEY + 1])
-    found = min(found, UNKNOWN)
-    A[lengths + SHORTEST] = found + 1
-    return found
+        length = shortest_again(A, H, rep_unit(A, e)) * rep_low(A, e)
+    length = min(length, UNKNOWN)
+    A[lengths + LENGTHS.SHORTEST] = length + 1
+    return length
 
 
 farthest_again = recursion(lambda: farthest, 3)
@@ -83,36 +78,36 @@ farthest_again = recursion(lambda: farthest, 3)
 
 @kernel("i(arena, arena, i)")
 def farthest(A, H, e):
-    """The most bytes that may be missing to the end of a text of e, wherever one is in it and if one hurries; UNKNOWN
-    if parts depend on each other."""
+    """The most bytes that may be missing, anywhere within a text of e, to the nearest end; UNKNOWN if parts depend on
+    each other."""
     k = kind(A, e)
-    if k == BYTES:
+    if k == BYTES.KIND:
         return 1
-    if k == EPSILON or k == TAG:
+    if k == EPSILON.KIND or k == TAG.KIND:
         return 0
-    if k != CAT and k != ALT and k != REP:
+    if k != CAT.KIND and k != ALT.KIND and k != REP.KIND:
         return UNKNOWN
-    lengths = intern1(A, H, LENGTHS, e)
-    if A[lengths + FARTHEST] != 0:
-        return np.int64(A[lengths + FARTHEST]) - 1
-    found = np.int64(0)
-    if k == CAT:
+    lengths = intern1(A, H, LENGTHS.KIND, e)
+    if A[lengths + LENGTHS.FARTHEST] != 0:
+        return np.int64(A[lengths + LENGTHS.FARTHEST]) - 1
+    length = np.int64(0)
+    if k == CAT.KIND:
         left = shortest(A, H, e)
         rest = e
-        while kind(A, rest) == CAT:
-            left -= shortest(A, H, A[rest + KEY])
-            found = max(found, farthest_again(A, H, A[rest + KEY]) + left)
-            rest = np.int64(A[rest + KEY + 1])
-        found = max(found, farthest_again(A, H, rest))
-    elif k == ALT:
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            found = max(found, farthest_again(A, H, A[i]))
+        while kind(A, rest) == CAT.KIND:
+            left -= shortest(A, H, cat_head(A, rest))
+            length = max(length, farthest_again(A, H, cat_head(A, rest)) + left)
+            rest = cat_tail(A, rest)
+        length = max(length, farthest_again(A, H, rest))
+    elif k == ALT.KIND:
+        for i in range(key_start(e), key_end(A, e)):
+            length = max(length, farthest_again(A, H, A[i]))
     else:
-        unit = np.int64(A[e + KEY])
-        found = farthest_again(A, H, unit) + shortest(A, H, unit) * max(np.int64(A[e + KEY + 1]) - 1, 0)
-    found = min(found, UNKNOWN)
-    A[lengths + FARTHEST] = found + 1
-    return found
+        unit = rep_unit(A, e)
+        length = farthest_again(A, H, unit) + shortest(A, H, unit) * max(rep_low(A, e) - 1, 0)
+    length = min(length, UNKNOWN)
+    A[lengths + LENGTHS.FARTHEST] = length + 1
+    return length
 
 
 @kernel("i(arena, arena, i, i)")
@@ -123,8 +118,8 @@ def most_copies(A, H, unit, longest):
 
 @kernel("i(arena, i)")
 def is_soon(A, e):
-    """Whether what follows a CAT begins with a counter."""
-    return kind(A, e) == REP or (kind(A, e) == CAT and kind(A, A[e + KEY]) == REP)
+    """Whether the tail e of a CAT begins with a counter."""
+    return kind(A, e) == REP.KIND or (kind(A, e) == CAT.KIND and kind(A, cat_head(A, e)) == REP.KIND)
 
 
 loosened_again = recursion(lambda: loosened, 5)
@@ -134,25 +129,25 @@ loosened_again = recursion(lambda: loosened, 5)
 def loosened(A, H, S, e, longest):
     """e without the ends of counters that no text of `longest` bytes can reach."""
     k = kind(A, e)
-    if k == CAT:
-        tail = np.int64(A[e + KEY + 1])
-        if is_soon(A, tail) or is_nullable(A, A[e + KEY]):
+    if k == CAT.KIND:
+        tail = cat_tail(A, e)
+        if is_soon(A, tail) or is_nullable(A, cat_head(A, e)):
             tail = loosened_again(A, H, S, tail, longest)
-        return cat(A, H, loosened_again(A, H, S, A[e + KEY], longest), tail)
-    if k == REP and A[e + KEY + 2] > most_copies(A, H, A[e + KEY], longest):
-        return rep(A, H, A[e + KEY], A[e + KEY + 1], -1)
-    if k == ALT:
-        start = np.int64(S[0])
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            push_flat(A, S, loosened_again(A, H, S, A[i], longest), ALT)
+        return cat(A, H, loosened_again(A, H, S, cat_head(A, e), longest), tail)
+    if k == REP.KIND and rep_high(A, e) > most_copies(A, H, rep_unit(A, e), longest):
+        return rep(A, H, rep_unit(A, e), rep_low(A, e), -1)
+    if k == ALT.KIND:
+        start = top(S)
+        for i in range(key_start(e), key_end(A, e)):
+            push_flat(A, S, loosened_again(A, H, S, A[i], longest), ALT.KIND)
         return alt(A, H, S, start)
     return e
 
 
 @kernel("i(arena, i)")
 def counts_characters(A, e):
-    """Whether an expression is: so many characters, any at all."""
-    return kind(A, e) == REP and A[e + KEY + 2] > 0 and A[A[e + KEY] + FLAGS] & ANY_CHARACTER != 0
+    """Whether an expression counts characters, any at all, up to a number."""
+    return kind(A, e) == REP.KIND and rep_high(A, e) > 0 and flags_of(A, rep_unit(A, e)) & ANY_CHARACTER != 0
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -160,22 +155,22 @@ def clamp_both(A, H, S, e, longest):
     """`clamp` of an intersection."""
     if size(A, e) != 2:
         return e
-    pattern = np.int64(A[e + KEY])
-    length = np.int64(A[e + KEY + 1])
+    pattern = key_word(A, e, 0)
+    length = key_word(A, e, 1)
     if counts_characters(A, pattern):
         pattern, length = length, pattern
     if not counts_characters(A, length) or counts_characters(A, pattern):
         return e
-    if A[length + KEY + 1] > (0 if is_nullable(A, pattern) else 1):  # one character is what the pattern asks for, too
+    if rep_low(A, length) > (0 if is_nullable(A, pattern) else 1):  # one character is what the pattern asks for, too
         return e
     most = farthest(A, H, pattern)
     if most == UNKNOWN:
         return e
     pattern = loosened(A, H, S, pattern, longest)
-    if A[length + KEY + 2] > longest + most:
+    if rep_high(A, length) > longest + most:
         return pattern
-    start = np.int64(S[0])
-    push_flat(A, S, pattern, AND)
+    start = top(S)
+    push_flat(A, S, pattern, AND.KIND)
     push(S, length)
     return both(A, H, S, start)
 
@@ -189,25 +184,25 @@ def clamp(A, H, S, e, longest):
 
     Only counters that stand before the first fixed part matter. Not inside NOT.
     """
-    if A[e + CLAMPED] != 0:
-        return np.int64(A[e + CLAMPED])
+    if A[e + EXPRESSION.CLAMPED] != 0:
+        return np.int64(A[e + EXPRESSION.CLAMPED])
     k = kind(A, e)
     out = e
-    if k == CAT:
-        tail = np.int64(A[e + KEY + 1])
-        if is_soon(A, tail) or is_nullable(A, A[e + KEY]):
+    if k == CAT.KIND:
+        tail = cat_tail(A, e)
+        if is_soon(A, tail) or is_nullable(A, cat_head(A, e)):
             tail = clamp_again(A, H, S, tail, longest)
-        out = cat(A, H, clamp_again(A, H, S, A[e + KEY], longest), tail)
-    elif k == REP:
-        high = np.int64(A[e + KEY + 2])
-        most = most_copies(A, H, A[e + KEY], longest)
-        out = rep(A, H, A[e + KEY], min(np.int64(A[e + KEY + 1]), most), -1 if high > most else high)
-    elif k == ALT:
-        start = np.int64(S[0])
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            push_flat(A, S, clamp_again(A, H, S, A[i], longest), ALT)
+        out = cat(A, H, clamp_again(A, H, S, cat_head(A, e), longest), tail)
+    elif k == REP.KIND:
+        high = rep_high(A, e)
+        most = most_copies(A, H, rep_unit(A, e), longest)
+        out = rep(A, H, rep_unit(A, e), min(rep_low(A, e), most), -1 if high > most else high)
+    elif k == ALT.KIND:
+        start = top(S)
+        for i in range(key_start(e), key_end(A, e)):
+            push_flat(A, S, clamp_again(A, H, S, A[i], longest), ALT.KIND)
         out = alt(A, H, S, start)
-    elif k == AND:
+    elif k == AND.KIND:
         out = clamp_both(A, H, S, e, longest)
-    A[e + CLAMPED] = out
+    A[e + EXPRESSION.CLAMPED] = out
     return out

@@ -1,1 +1,1 @@
-"""Token masks: for one sequence, for many, and what they do to logits."""
+"""Token masks: for one sequence, for many, and applied to logits."""

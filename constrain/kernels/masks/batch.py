@@ -4,70 +4,44 @@ The idea: finding a mask may make states, and is done by one thread at a time. W
 changes again: rows are written from records by any number of threads at once, each of which takes the next row from a
 shared counter and says when it has written it. So no thread waits for one that was late to wake.
 
-A row of a finished sequence has the configuration 0, and the record 0: nothing is allowed.
+A finished sequence has the configuration 0 and the mask 0: nothing is allowed.
 
 Cost: some 50 ns a row whose mask is known, and what writing it takes (0.1 µs for 128k tokens).
+Reference: tests/engine/test_batch.py.
 """
 
 from __future__ import annotations
 
-import threading
-
-import numba
-from numba.core import types
-from numba.extending import intrinsic
-
-from constrain.kernels import kernel
+from constrain.kernels import atomic_add, kernel
 from constrain.kernels.masks.fill import IS_ACCEPTING, IS_WATCHED, mask, write_mask
-from constrain.kernels.parser.configurations import MASK_OF, WATCHING, accepts, advance
+from constrain.kernels.parser.advance import advance
+from constrain.kernels.parser.configurations import accepts
 from constrain.kernels.records.arena import NONE
+from constrain.kernels.records.configurations import config_mask, is_watched
+from constrain.kernels.records.masks import ROW_COUNTER
 
-NEXT, WRITTEN = 0, 1  # words of the counter that threads share: the next row that nobody took; rows that are written
-
-_one_at_a_time = threading.Lock()
-
-
-def _add_plainly(counter, word, amount):
-    with _one_at_a_time:
-        before = int(counter[word])
-        counter[word] += amount
-        return before
-
-
-@intrinsic
-def _add_atomically(context, counter, word, amount):
-    """counter[word] += amount, whoever else does the same at that moment; what it was before. counter: int64[::1]."""
-
-    def generate(context, builder, signature, values):
-        array = context.make_array(signature.args[0])(context, builder, values[0])
-        place = builder.gep(array.data, [values[1]])
-        return builder.atomic_rmw("add", place, values[2], "acq_rel")
-
-    return types.int64(counter, types.int64, types.int64), generate
-
-
-add = _add_plainly if numba.config.DISABLE_JIT else _add_atomically
+add = atomic_add()
 
 
 @kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)
 def known_masks(A, H, S, configurations, records, flags):
-    """What is known of each configuration: records[i] its mask record, or 0; flags[i] = IS_WATCHED and IS_ACCEPTING,
-    added up, as they apply. How many records are not known."""
+    """Look up what is known of configurations: records[i] = the MASK region, or 0; flags[i] = IS_WATCHED and
+    IS_ACCEPTING, added up, as they apply. Returns how many masks are not known."""
     unknown = 0
     for i in range(configurations.size):
         c = configurations[i]
         records[i] = 0
         flags[i] = 0
         if c != 0:
-            records[i] = A[c + MASK_OF]
-            flags[i] = (IS_WATCHED if A[c + WATCHING] == 2 else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
+            records[i] = config_mask(A, c)
+            flags[i] = (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
             unknown += records[i] == 0
     return unknown
 
 
 @kernel("i(arena, arena, arena, ids, ids)", entry=True)
 def find_masks(A, H, S, configurations, records):
-    """records[i] = the mask record of configurations[i], where it is 0 so far."""
+    """Find masks: records[i] = the MASK region of configurations[i], where it is 0 so far."""
     for i in range(configurations.size):
         if records[i] == 0 and configurations[i] != 0:
             records[i] = mask(A, H, S, configurations[i])
@@ -76,30 +50,31 @@ def find_masks(A, H, S, configurations, records):
 
 @kernel("i(arena, ids, ids, rows, ids)", entry=True)
 def write_masks(A, records, places, rows, counter):
-    """Write the mask records[i] to rows[places[i]], for every i that no other thread takes; how many all have written.
+    """Write the mask records[i] to rows[places[i]], for every i that no other thread takes. Returns how many all have
+    written.
 
     counter: int64[2], zeros when the first thread begins. Changes nothing in A.
     """
-    i = add(counter, NEXT, 1)
+    i = add(counter, ROW_COUNTER.NEXT, 1)
     while i < records.size:
         if records[i] != 0:
             write_mask(A, records[i], rows[places[i]])
         else:
             rows[places[i]][:] = 0
-        add(counter, WRITTEN, 1)
-        i = add(counter, NEXT, 1)
-    return add(counter, WRITTEN, 0)
+        add(counter, ROW_COUNTER.WRITTEN, 1)
+        i = add(counter, ROW_COUNTER.NEXT, 1)
+    return add(counter, ROW_COUNTER.WRITTEN, 0)
 
 
-@kernel("i(ids)", entry=True)
+@kernel("i(ids)", entry=True, brief=True)
 def written(counter):
-    """How many rows are written; what other threads wrote can be read then."""
-    return add(counter, WRITTEN, 0)
+    """Number of rows that are written; what other threads wrote can be read then."""
+    return add(counter, ROW_COUNTER.WRITTEN, 0)
 
 
 @kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)
 def advance_all(A, H, S, configurations, tokens, results):
-    """results[i] = `advance` of configurations[i] by tokens[i]; NONE where the sequence is finished."""
+    """Advance sequences: results[i] = `advance` of configurations[i] by tokens[i]; NONE for a finished one."""
     for i in range(configurations.size):
         results[i] = advance(A, H, S, configurations[i], tokens[i]) if configurations[i] != 0 else NONE
     return 0

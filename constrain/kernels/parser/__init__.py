@@ -1,1 +1,1 @@
-"""Earley states and configurations."""
+"""Parser states (Earley sets) and configurations."""

@@ -1,9 +1,11 @@
-"""The rules of a list of pairs, an object, made at once from a list of words (`Chain` in cfg/rules.py), and of a
-list of equals, an array (`Repetition`).
+"""All rules of a JSON object or of an array of equal items, made in one call from an int32 message.
 
-Python says which symbols stand in them, by their records, and which texts the keys have; the keys are spelled here.
+The idea: Python says which symbols stand in the rules, by their records, and which texts the keys have
+(engine/bulk_rules.py packs the message); the keys are spelled here. Rules come to be only when a text reaches the
+object, so the call is on the way to a mask.
 
-Cost: some microseconds and thirty words a pair, and the letters of its key.
+Messages: records/messages.py. Cost: some microseconds and thirty words a member, and the letters of its key.
+Reference: tests/engine/test_bulk_rules.py, which compares the rules with those of cfg/bulk_rules.py.
 """
 
 from __future__ import annotations
@@ -12,33 +14,20 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.lexer.spelling import push_strings
-from constrain.kernels.parser.earley import ALTERNATIVES, IS_WATCHED, RIGHT_RECURSIVE, mark_watched, suffix_of
-from constrain.kernels.records.arena import (
-    KEY,
-    KIND_BITS,
+from constrain.kernels.parser.rules import mark_watched, suffix_of
+from constrain.kernels.records.arena import intern4, intern_list, region
+from constrain.kernels.records.expressions import TAGSET
+from constrain.kernels.records.grammars import (
+    LIST,
     NONTERMINAL,
     SUFFIX,
-    TAGSET,
     TERMINAL,
-    intern4,
-    intern_list,
-    push,
-    region,
-    sort_groups,
-    unique_groups,
+    list_end,
+    new_nonterminal_head,
+    new_suffix_head,
 )
-
-PLACE = KEY + 1  # words of a NONTERMINAL
-
-# The words of a chain. BEYOND: the record of member(n), 0: there is none here. CLOSES: may any place close the list?
-# BEGINS: is the head `first`, not member(0)? PAIRS: n. REST: 1 if there are keys that are not listed. TEXTS: how many
-# texts there are, at least n; the others belong to keys that must not come. FRESH: how many values are new.
-# NUMBER, VALUE_NUMBER: of the places and of new values.
-BEYOND, CLOSES, BEGINS, PAIRS, REST, TEXTS, FRESH, NUMBER, VALUE_NUMBER = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Then the punctuation: the expression of any key, and four lists, each with its length before it: the separator, the
-# close, what is between a key and its value, what is behind them. Then n times whether the member must be there; the
-# values, those of the rest last, -1 - k being the new value k; and the texts (spelling.py).
-PUNCTUATION = 9
+from constrain.kernels.records.messages import ARRAY_MESSAGE, OBJECT_MESSAGE, nonterminal_at, symbols_end, symbols_start
+from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 
 @kernel("i(arena, i, i)")
@@ -47,39 +36,39 @@ def new_suffix(A, symbol, following):
 
     PERF: no other list is equal, so that it need not be looked up, nor be found: 41 → 24 µs for twenty keys.
     """
-    suffix = region(A, KEY + 2)
-    A[suffix] = SUFFIX | (2 << KIND_BITS)
-    A[suffix + KEY] = symbol
-    A[suffix + KEY + 1] = following
+    suffix = region(A, SUFFIX.WORDS)
+    new_suffix_head(A, suffix)
+    A[suffix + SUFFIX.SYMBOL] = symbol
+    A[suffix + SUFFIX.NEXT] = following
     mark_watched(A, suffix)
     return suffix
 
 
-@kernel("i(arena, arena, i, i, i)")
-def new_suffixes(A, words, start, stop, following):
-    """The SUFFIX of the symbols words[start:stop] and what follows them, which is new."""
-    for k in range(stop, start, -1):
-        following = new_suffix(A, words[k - 1], following)
+@kernel("i(arena, arena, i, i)")
+def new_suffixes(A, message, symbols, following):
+    """The SUFFIX of SYMBOLS and what follows them, which is new."""
+    for k in range(symbols_end(message, symbols), symbols_start(symbols), -1):
+        following = new_suffix(A, message[k - 1], following)
+    return following
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def suffix_of_symbols(A, H, message, symbols, following):
+    """The SUFFIX of SYMBOLS and what follows them."""
+    for k in range(symbols_end(message, symbols), symbols_start(symbols), -1):
+        following = suffix_of(A, H, message[k - 1], following)
     return following
 
 
 @kernel("i(arena, i, i)")
 def store_alternatives(A, first, second):
-    """The region of at most two alternatives; 0: none."""
-    out = region(A, 3)
+    """The LIST of at most two alternatives; 0: none."""
+    out = region(A, LIST.WORDS + 2)
     for suffix in (first, second):
         if suffix != 0:
-            A[out] += 1
-            A[out + A[out]] = suffix
+            A[list_end(A, out)] = suffix
+            A[out + LIST.COUNT] += 1
     return out
-
-
-@kernel("i(arena, arena, arena, i, i, i)")
-def suffix_of_words(A, H, words, start, stop, following):
-    """The SUFFIX of the symbols words[start:stop] and what follows them."""
-    for k in range(stop, start, -1):
-        following = suffix_of(A, H, words[k - 1], following)
-    return following
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -87,130 +76,144 @@ def other_key(A, H, S, any_key, start, stop):
     """The TERMINAL of any key but those with the expressions S[start:stop]."""
     excluded = 0
     if stop > start:
-        top = np.int64(S[0])
+        base = top(S)
         for i in range(start, stop):
             push(S, S[i])
-        sort_groups(S, top, S[0], 1)
-        S[0] = unique_groups(S, top, S[0], 1)
-        excluded = intern_list(A, H, S, TAGSET, top)
-    return intern4(A, H, TERMINAL, any_key, excluded, 0, 0)
+        sort_groups(S, base, top(S), 1)
+        set_top(S, unique_groups(S, base, top(S), 1))
+        excluded = intern_list(A, H, S, TAGSET.KIND, base)
+    return intern4(A, H, TERMINAL.KIND, any_key, excluded, 0, 0)
 
 
 @kernel("i(arena, arena, i, i, i, i, i)")
-def pair(A, words, between, behind, key, value, following):
-    """The SUFFIX of a pair and what follows it, a new nonterminal; 0 if no text is such a value."""
+def member_suffix(A, message, between, behind, key, value, following):
+    """The SUFFIX of a key, its value and what follows it, a new nonterminal; 0 if no text is such a value."""
     if value == 0:
         return 0
-    rest = new_suffixes(A, words, behind, behind + words[behind - 1], new_suffix(A, following, 0))
-    rest = new_suffixes(A, words, between, between + words[between - 1], new_suffix(A, value, rest))
+    rest = new_suffixes(A, message, behind, new_suffix(A, following, 0))
+    rest = new_suffixes(A, message, between, new_suffix(A, value, rest))
     return new_suffix(A, key, rest)
 
 
+@kernel("i(arena)")
+def count_places(message):
+    """Number of nonterminals of an object: next(1) to next(n), member(0) to member(n - 1), the three of other keys
+    (member(n), next(n + 1), member(n) again)."""
+    return 2 * np.int64(message[OBJECT_MESSAGE.MEMBERS]) + 3 * np.int64(message[OBJECT_MESSAGE.OTHERS])
+
+
 @kernel("i(arena, arena)")
-def new_places(A, words):
-    """Records for the nonterminals of a chain, without alternatives: next(1) to next(n), member(0) to member(n - 1),
-    the three of the rest (member(n), next(n + 1), member(n) again), new values."""
-    others = 2 * np.int64(words[PAIRS]) + 3 * words[REST]
-    places = region(A, (others + words[FRESH]) * PLACE)
-    for i in range(others + words[FRESH]):
-        r = places + i * PLACE
-        A[r] = NONTERMINAL | (1 << KIND_BITS)
-        A[r + RIGHT_RECURSIVE] = i < others
-        A[r + KEY] = words[NUMBER] if i < others else words[VALUE_NUMBER]
-    return places
+def new_places(A, message):
+    """Records for the nonterminals of an object, in the order of `count_places`, and for new values; without
+    alternatives."""
+    places = count_places(message)
+    n = places + message[OBJECT_MESSAGE.NEW_VALUES]
+    first = region(A, NONTERMINAL.WORDS * n)
+    for k in range(n):
+        r = nonterminal_at(first, k)
+        new_nonterminal_head(A, r)
+        A[r + NONTERMINAL.RIGHT_RECURSIVE] = k < places
+        number = message[OBJECT_MESSAGE.NUMBER] if k < places else message[OBJECT_MESSAGE.VALUE_NUMBER]
+        A[r + NONTERMINAL.NUMBER] = number
+    return first
 
 
 @kernel("i(arena, i, i)")
-def value_of(words, value, places):
-    """The record of a value, from its word."""
-    record = np.int64(words[value])
+def value_of(message, value, first):
+    """The record of a value, from its word; first: the first of the object's records."""
+    record = np.int64(message[value])
     if record >= 0:
         return record
-    return places + (2 * words[PAIRS] + 3 * words[REST] - 1 - record) * PLACE
+    return nonterminal_at(first, count_places(message) - 1 - record)
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
-def make_chain(A, H, S, head, words):
-    """Make the places of a chain whose first nonterminal is `head`. Returns the first of their records (`new_places`).
+def make_object_rules(A, H, S, head, message):
+    """Give the nonterminals of an object their alternatives, `head` the first of them. Returns the first of the others
+    (`new_places`).
 
-    words: see above.
+    message: an OBJECT_MESSAGE.
     """
-    n, closes = np.int64(words[PAIRS]), np.int64(words[CLOSES])
-    separator = PUNCTUATION + 2
-    close = separator + words[separator - 1] + 1
-    between = close + words[close - 1] + 1
-    behind = between + words[between - 1] + 1
-    must = behind + words[behind - 1]
-    values = must + n
-    keys = np.int64(S[0])
-    push_strings(A, H, S, words, values + n + words[REST], words[TEXTS])
-    places = new_places(A, words)
-    members = places + n * PLACE
-    ended = suffix_of_words(A, H, words, close, close + words[close - 1], 0)
-    later = np.int64(words[BEYOND])  # member(i + 1), 0: nothing can come there
-    if words[REST] != 0:
-        other = members + n * PLACE
-        following = other + PLACE
-        again = following + PLACE
-        A[following + IS_WATCHED] = 1
-        A[again + IS_WATCHED] = 1
-        key = other_key(A, H, S, words[PUNCTUATION], keys, S[0])
-        written = pair(A, words, between, behind, key, value_of(words, values + n, places), following)
-        A[other + ALTERNATIVES] = store_alternatives(A, written, 0)
-        A[again + ALTERNATIVES] = A[other + ALTERNATIVES]
-        goes_on = new_suffixes(A, words, separator, close - 1, new_suffix(A, again, 0))
-        A[following + ALTERNATIVES] = store_alternatives(A, ended, goes_on)
+    n = np.int64(message[OBJECT_MESSAGE.MEMBERS])
+    closes = np.int64(message[OBJECT_MESSAGE.CLOSES])
+    separator = OBJECT_MESSAGE.LISTS
+    close = symbols_end(message, separator)
+    between = symbols_end(message, close)
+    behind = symbols_end(message, between)
+    required = symbols_end(message, behind)
+    values = required + n
+    keys = top(S)
+    push_strings(A, H, S, message, values + n + message[OBJECT_MESSAGE.OTHERS], message[OBJECT_MESSAGE.TEXTS])
+    first = new_places(A, message)
+    ended = suffix_of_symbols(A, H, message, close, 0)
+    later = np.int64(message[OBJECT_MESSAGE.BEYOND])  # member(i + 1), 0: nothing can come there
+    if message[OBJECT_MESSAGE.OTHERS] != 0:
+        other = nonterminal_at(first, 2 * n)
+        following = nonterminal_at(first, 2 * n + 1)
+        again = nonterminal_at(first, 2 * n + 2)
+        A[following + NONTERMINAL.IS_WATCHED] = 1
+        A[again + NONTERMINAL.IS_WATCHED] = 1
+        key = other_key(A, H, S, message[OBJECT_MESSAGE.ANY_KEY], keys, top(S))
+        value = value_of(message, values + n, first)
+        written = member_suffix(A, message, between, behind, key, value, following)
+        A[other + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, written, 0)
+        A[again + NONTERMINAL.ALTERNATIVES] = A[other + NONTERMINAL.ALTERNATIVES]
+        goes_on = new_suffixes(A, message, separator, new_suffix(A, again, 0))
+        A[following + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended, goes_on)
         later = other if written != 0 else 0
     for i in range(n - 1, -1, -1):
-        following = places + i * PLACE
+        following = nonterminal_at(first, i)
         skipped = 0
         goes_on = 0
         if later != 0:
             skipped = new_suffix(A, later, 0)
-            goes_on = new_suffixes(A, words, separator, close - 1, skipped)
-        A[following + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, goes_on)
-        key = intern4(A, H, TERMINAL, S[keys + i], 0, 0, 0)
-        written = pair(A, words, between, behind, key, value_of(words, values + i, places), following)
-        if words[must + i] != 0:
+            goes_on = new_suffixes(A, message, separator, skipped)
+        A[following + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended if closes else 0, goes_on)
+        key = intern4(A, H, TERMINAL.KIND, S[keys + i], 0, 0, 0)
+        value = value_of(message, values + i, first)
+        written = member_suffix(A, message, between, behind, key, value, following)
+        if message[required + i] != 0:
             skipped = 0
             closes = 0
-        here = members + i * PLACE if i != 0 or words[BEGINS] else head
-        A[here + ALTERNATIVES] = store_alternatives(A, written, skipped)
+        here = head
+        if i != 0 or message[OBJECT_MESSAGE.BEGINS]:
+            here = nonterminal_at(first, n + i)
+        A[here + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, written, skipped)
         later = here if written != 0 or skipped != 0 else 0
-    if words[BEGINS]:
-        first = new_suffix(A, later, 0) if later != 0 else 0
-        A[head + ALTERNATIVES] = store_alternatives(A, ended if closes else 0, first)
-    S[0] = keys
-    return places
+    if message[OBJECT_MESSAGE.BEGINS]:
+        begin = new_suffix(A, later, 0) if later != 0 else 0
+        A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended if closes else 0, begin)
+    set_top(S, keys)
+    return first
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
-def make_repetition(A, H, S, head, words):
-    """Make the nonterminal `next` of a repetition whose `first` is the head. Returns its record; that of the value, if
-    it is new, is behind it.
+def make_array_rules(A, H, S, head, message):
+    """Give the nonterminals of an array their alternatives, `head` the whole array. Returns what follows an item; the
+    record of the item, if it is new, is behind it.
 
-    words: whether the list may be empty; whether the value is new; the numbers of both; the separator, the close, and
-    what is behind a value, each with its length before it; the record of the value.
+    message: a ARRAY_MESSAGE.
     """
-    separator = 5
-    close = separator + words[separator - 1] + 1
-    behind = close + words[close - 1] + 1
-    last = behind + words[behind - 1]
-    following = region(A, (1 + words[1]) * PLACE)
-    A[following] = NONTERMINAL | (1 << KIND_BITS)
-    A[following + RIGHT_RECURSIVE] = 1
-    A[following + IS_WATCHED] = A[head + IS_WATCHED]
-    A[following + KEY] = words[2]
-    value = np.int64(words[last])
-    if words[1]:
-        value = following + PLACE
-        A[value] = NONTERMINAL | (1 << KIND_BITS)
-        A[value + KEY] = words[3]
-    ended = suffix_of_words(A, H, words, close, behind - 1, 0)
+    separator = ARRAY_MESSAGE.LISTS
+    close = symbols_end(message, separator)
+    behind = symbols_end(message, close)
+    following = region(A, NONTERMINAL.WORDS * (1 + np.int64(message[ARRAY_MESSAGE.NEW_VALUE])))
+    new_nonterminal_head(A, following)
+    A[following + NONTERMINAL.RIGHT_RECURSIVE] = 1
+    A[following + NONTERMINAL.IS_WATCHED] = A[head + NONTERMINAL.IS_WATCHED]
+    A[following + NONTERMINAL.NUMBER] = message[ARRAY_MESSAGE.NUMBER]
+    value = np.int64(message[symbols_end(message, behind)])
+    if message[ARRAY_MESSAGE.NEW_VALUE]:
+        value = nonterminal_at(following, 1)
+        new_nonterminal_head(A, value)
+        A[value + NONTERMINAL.NUMBER] = message[ARRAY_MESSAGE.VALUE_NUMBER]
+    ended = suffix_of_symbols(A, H, message, close, 0)
     written = 0
     if value != 0:
-        written = new_suffix(A, value, new_suffixes(A, words, behind, last, new_suffix(A, following, 0)))
-    again = new_suffixes(A, words, separator, close - 1, written) if written != 0 else 0
-    A[following + ALTERNATIVES] = store_alternatives(A, ended, again)
-    A[head + ALTERNATIVES] = store_alternatives(A, ended if words[0] else 0, written)
+        written = new_suffix(A, value, new_suffixes(A, message, behind, new_suffix(A, following, 0)))
+    again = new_suffixes(A, message, separator, written) if written != 0 else 0
+    A[following + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended, again)
+    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(
+        A, ended if message[ARRAY_MESSAGE.MAY_BE_EMPTY] else 0, written
+    )
     return following

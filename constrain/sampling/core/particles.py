@@ -27,11 +27,13 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.sampling.core.draw import STREAM_BITS, substream
 from constrain.sampling.core.job import Job, Sample, TokenMatcher, TokenRecord
 from constrain.sampling.core.model import Session
 from constrain.sampling.core.step import Step, score, step
 
 Events = list[tuple[int, list[int]]]  # (row of the job, tokens that are final now)
+FORCED = (1 << STREAM_BITS) - 2  # the substream for draws from a single token
 
 
 class Particle:
@@ -219,7 +221,7 @@ class Particles:
                 bitmask,
                 settings=self.job.settings,
                 draw=self.job.draw,
-                streams=[particle.stream for particle in self.live],
+                streams=[self._stream_of_next(particle) for particle in self.live],
                 size=self.job.size,
                 places=self.places,
             )
@@ -300,9 +302,22 @@ class Particles:
                 branch.place = place
         return twin
 
+    def _reads_runs(self) -> bool:
+        """Forced tokens are appended in runs, not drawn one by one."""
+        return self.forced and (len(self.live) <= 1 or self.job.model.ragged)
+
+    def _stream_of_next(self, particle: Particle) -> int:
+        """Where the next token is drawn from. A forced one is not drawn where runs are read, so it takes no number from
+        the sequence's own stream elsewhere either: outputs do not depend on the batch."""
+        matcher = particle.matcher
+        if not self.forced or matcher is None or len(self.all) <= 1 or self.job.model.ragged:
+            return particle.stream
+        forced = bool(matcher.forced_tokens()) or (self.only_eos is not None and matcher.is_finished())
+        return substream(particle.stream, FORCED) if forced else particle.stream
+
     def _force(self, particle: Particle) -> None:
         """Append the tokens that the constraint leaves no choice about; EOS among them, if there is only one."""
-        if not self.forced or particle.matcher is None or not (self.job.model.ragged or len(self.live) <= 1):
+        if particle.matcher is None or not self._reads_runs():
             return
         forced = list(particle.matcher.forced_tokens())
         start = len(particle.sample.tokens)

@@ -1,10 +1,9 @@
-"""Is this value a member? The same normal forms that the grammar is made of, asked about a value that is there.
+"""Membership of a value in a conjunction, by the normal forms that the grammar is made of.
 
-The idea: what a grammar cannot remember (equal items, multiples of 1,000,003, a regex inside a string) is simple once
-the value is complete. A conjunction is asked about a value at most once, so cost is at most (parts of the value) times
-(conjunctions that meet there).
+The idea: conditions that a grammar cannot remember (equal items, multiples of 1,000,003, a regex inside a string) are
+simple once the value is complete. Each conjunction is decided at most once for each part of the value.
 
-Values are as `residual.read_value` reads them: numbers are integers and decimals, never floats.
+Values are as `finished.read_exactly` reads them: numbers are integers and decimals, never floats.
 """
 
 from __future__ import annotations
@@ -14,39 +13,45 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from constrain.schema.normalize.compute import Computation
+from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.read.document import draw_step, excerpt
 from constrain.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, ObjectBox, value_of
+from constrain.schema.sets.json_types import Json, JsonObject
 from constrain.schema.sets.numbers import MAX_EXPONENT, NumberBox, Rational, holds
 from constrain.schema.sets.strings import matches
 
 
 class Fault(NamedTuple):
-    """Why a container is not in a box: a reason, or a part (step, value, conjunction) that does not fit."""
+    """The reason why an array or object is not in a box.
+
+    Attributes:
+        reason: A sentence; empty if a part is the reason.
+        part: The item or property that does not fit, as (step, value, its conjunction).
+    """
 
     reason: str
-    part: tuple[str | int, Any, Conj] | None = None
+    part: tuple[str | int, Json, Conj] | None = None
 
 
 class Membership:
-    """Questions about one value."""
+    """Decides membership for the parts of one value."""
 
-    def __init__(self, computation: Computation) -> None:
-        self.computation = computation
+    def __init__(self, normalizer: Normalizer) -> None:
+        self.normalizer = normalizer
         self._known: dict[tuple[int, Conj], bool] = {}  # by id(value): the value outlives this
 
-    def member(self, value: Any, conj: Conj) -> bool:
-        """Does the value fulfil the conjunction?"""
+    def is_member(self, value: Json, conj: Conj) -> bool:
+        """Whether the value fulfils the conjunction."""
         if conj in (TRUE, FALSE):
             return conj == TRUE
         key = (id(value), conj)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._member(value, conj)
+            known = self._known[key] = self._is_member(value, conj)
         return known
 
-    def _member(self, value: Any, conj: Conj) -> bool:
-        normal = self.computation.normal(conj)
+    def _is_member(self, value: Json, conj: Conj) -> bool:
+        normal = self.normalizer.normal(conj)
         if value is None:
             return normal.null
         if isinstance(value, bool):
@@ -57,67 +62,72 @@ class Membership:
             return any(self.array_fault(value, box) is None for box in normal.arrays)
         if isinstance(value, dict):
             return any(self.object_fault(value, box) is None for box in normal.objects)
-        return any(_is_number_of(box, value) for box in normal.numbers)
+        assert isinstance(value, (int, Decimal))
+        return any(_in_box(value, box) for box in normal.numbers)
 
     def array_fault(self, value: list[Any], box: ArrayBox) -> Fault | None:
-        """Why the array is not in the box; None if it is."""
+        """The reason why the array is not in the box; None if it is."""
         if len(value) < box.low or (box.high is not None and len(value) > box.high):
             return Fault(f"{len(value)} items are too {'few' if len(value) < box.low else 'many'}")
         for i, item in enumerate(value):
             conj = box.prefix[i] if i < len(box.prefix) else box.rest
-            if not self.member(item, conj):
+            if not self.is_member(item, conj):
                 return Fault("", (i, item, conj))
         for start, conj, least, most in box.counts:
-            count = sum(self.member(item, conj) for item in value[start:])
+            count = sum(self.is_member(item, conj) for item in value[start:])
             if count < least or (most is not None and count > most):
                 return Fault(f"the number of items that are to be counted is {count}")
-        equal = _first_repetition(value) if box.unique or box.repeats else None
+        equal = _equal_items(value) if box.unique or box.repeats else None
         if box.unique and equal is not None:
             return Fault(f"items {equal[0]} and {equal[1]} are equal")
         return Fault("no two items are equal") if box.repeats and equal is None else None
 
-    def object_fault(self, value: dict[str, Any], box: ObjectBox) -> Fault | None:
-        """Why the object is not in the box; None if it is."""
+    def object_fault(self, value: JsonObject, box: ObjectBox) -> Fault | None:
+        """The reason why the object is not in the box; None if it is."""
         if len(value) < box.low or (box.high is not None and len(value) > box.high):
             return Fault(f"{len(value)} properties are too {'few' if len(value) < box.low else 'many'}")
         for name in box.required:
             if name not in value:
                 return Fault(f"the property {name!r} is missing")
         for name, item in value.items():
-            if not self.member(name, box.names):
+            if not self.is_member(name, box.names):
                 return Fault(f"the name {name!r} is not allowed")
-            if not self.member(item, value_of(box, name)):
+            if not self.is_member(item, value_of(box, name)):
                 return Fault("", (name, item, value_of(box, name)))
         for language, conj in box.needs:
-            if not any(matches(language, name) and self.member(item, conj) for name, item in value.items()):
+            if not any(matches(language, name) and self.is_member(item, conj) for name, item in value.items()):
                 return Fault("no property is as one has to be")
         return None
 
-    def fault(self, value: Any, conj: Conj, path: str = "$") -> str:
-        """One sentence about a value that does not fulfil a conjunction: the deepest place that is to blame alone."""
-        normal = self.computation.normal(conj)
-        found: Fault | None = None
+    def explain(self, value: Json, conj: Conj, path: str = "$") -> str:
+        """One sentence about a value that does not fulfil a conjunction.
+
+        It names the deepest place that is the only reason: it descends while there is one box to compare with.
+        """
+        normal = self.normalizer.normal(conj)
+        fault: Fault | None = None
         if isinstance(value, list) and len(normal.arrays) == 1:
-            found = self.array_fault(value, normal.arrays[0])
+            fault = self.array_fault(value, normal.arrays[0])
         elif isinstance(value, dict) and len(normal.objects) == 1:
-            found = self.object_fault(value, normal.objects[0])
-        if found is None:
+            fault = self.object_fault(value, normal.objects[0])
+        if fault is None:
             return f"{path}: {excerpt(value, 60)} does not fulfil the schema"
-        if found.part is None:
-            return f"{path}: {found.reason}"
-        step, part, asked = found.part
-        return self.fault(part, asked, path + draw_step(step))
+        if fault.part is None:
+            return f"{path}: {fault.reason}"
+        step, part, part_conj = fault.part
+        return self.explain(part, part_conj, path + draw_step(step))
 
 
-def _is_number_of(box: NumberBox, value: int | Decimal) -> bool:
+def _in_box(value: int | Decimal, box: NumberBox) -> bool:
+    """Whether the number is in the box."""
     if isinstance(value, Decimal) and value and abs(value.adjusted()) > MAX_EXPONENT:
-        return _is_extreme_of(box, value)
+        return _extreme_in_box(value, box)
     number = value if isinstance(value, int) else Fraction(value)
     return holds(box, number) and (box.plain is None or box.plain == isinstance(value, int))
 
 
-def _is_extreme_of(box: NumberBox, value: Decimal) -> bool:
-    """The same for a number beyond all bounds that a schema may state, or nearer to zero: never written out."""
+def _extreme_in_box(value: Decimal, box: NumberBox) -> bool:
+    """`_in_box` for a number beyond 10^±`MAX_EXPONENT`, whose digits are too many to be written out."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     nearest: Rational = 0 if value.adjusted() < 0 else 10 ** (MAX_EXPONENT + 1)  # on this side of zero
@@ -137,8 +147,8 @@ def _is_extreme_of(box: NumberBox, value: Decimal) -> bool:
     return (box.multiple is None or is_multiple(box.multiple)) and not any(map(is_multiple, box.not_multiples))
 
 
-def _first_repetition(items: list[Any]) -> tuple[int, int] | None:
-    """The indices of two equal items."""
+def _equal_items(items: list[Any]) -> tuple[int, int] | None:
+    """The indices of two equal items; None if there are none."""
     seen: dict[Hashable, int] = {}
     for i, item in enumerate(items):
         first = seen.setdefault(equality_key(item), i)
@@ -147,8 +157,8 @@ def _first_repetition(items: list[Any]) -> tuple[int, int] | None:
     return None
 
 
-def equality_key(value: Any) -> Hashable:
-    """Equal keys, equal JSON values (Core 2020-12 section 4.2.2)."""
+def equality_key(value: Json) -> Hashable:
+    """A hashable key of a JSON value: keys are equal exactly if values are (Core 2020-12 section 4.2.2)."""
     if isinstance(value, list):
         return ("array", *map(equality_key, value))
     if isinstance(value, dict):

@@ -1,9 +1,10 @@
-"""Formats that no small automaton decides: a leaf of a language of strings, between two regular languages.
+"""Formats that no small automaton decides, as leaves of a language of strings with regular bounds.
 
-The idea: `Undecided("regex")` stands for exactly the texts of the format, so `not` and `oneOf` lose nothing on paper.
-Whether a given text is in such a language is decided by the format's own check. Where an automaton is needed, the leaf
-is replaced by a larger language, and below a complement by a smaller one, so that the whole only grows; what is too
-much is found by the check of the finished text.
+The idea: `Undecided("regex")` stands for exactly the texts of the format, so `not` and `oneOf` stay exact. The format's
+own check decides whether a given text is in such a language. Where an automaton is needed, a larger language replaces
+the leaf, and below a complement a smaller one, so that the whole language only grows (an over-approximation). The check
+of the finished text refuses the texts that are too many.
+
 Cost: linear in the unions, intersections and complements of the tree, once for each tree.
 """
 
@@ -27,22 +28,23 @@ from constrain.schema.formats.registry import AT_LEAST, CHECKED_LATER, FORMATS, 
 
 
 class Undecided(Node):
-    """The texts of a format. args: (name,), one of `CHECKED_LATER`."""
+    """The texts of a format. Its only argument is the name, a key of `CHECKED_LATER`."""
 
     @property
     def name(self) -> str:
+        """The name of the format."""
         return self.args[0]
 
 
 def format_language(name: str) -> Node:
-    """The texts of a format that is known."""
+    """The language of a known format."""
     return Undecided(name) if name in CHECKED_LATER else FORMATS[name]()
 
 
 @lru_cache(maxsize=1024)
 def at_most(language: Node) -> Node:
-    """A regular language that holds every text of the language: itself, if it has no format in it that is open."""
-    return _replaced(language, lambda name, inside: (FORMATS if inside else AT_LEAST)[name](), True)
+    """A regular language that holds every text of the language: the language itself, if it has no `Undecided` leaf."""
+    return _replaced(language, lambda name, positive: (FORMATS if positive else AT_LEAST)[name](), True)
 
 
 def for_text(language: Node, text: str) -> Node:
@@ -50,16 +52,16 @@ def for_text(language: Node, text: str) -> Node:
     return _replaced(language, lambda name, _: ANY_TEXT if conforms(name, text) else EMPTY, True)
 
 
-def _replaced(node: Node, leaf: Callable[[str, bool], Node], inside: bool) -> Node:
-    """The tree with its leaves replaced; inside: under an even number of complements."""
+def _replaced(node: Node, leaf: Callable[[str, bool], Node], positive: bool) -> Node:
+    """The tree with its `Undecided` leaves replaced; `positive`: it is under an even number of complements."""
     if isinstance(node, Undecided):
-        return leaf(node.name, inside)
+        return leaf(node.name, positive)
     if isinstance(node, Complement):
-        part = _replaced(node.args[0], leaf, not inside)
+        part = _replaced(node.args[0], leaf, not positive)
         return node if part is node.args[0] else complement(part)
     if not isinstance(node, Alternate | Intersect):
         return node
-    parts = [_replaced(part, leaf, inside) for part in node.args]
+    parts = [_replaced(part, leaf, positive) for part in node.args]
     if all(new is old for new, old in zip(parts, node.args, strict=True)):
         return node
     return (alternate if isinstance(node, Alternate) else intersect)(*parts)

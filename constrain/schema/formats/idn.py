@@ -1,12 +1,14 @@
-"""Host names with internationalized labels (RFC 5890 to 5893): what is enforced while generating, and the exact check
-of a finished text.
+"""Host names with internationalized labels (RFC 5890 to 5893): a regular language, and the exact check of a finished
+text.
 
-The idea: `idn_hostname` is a regular language that holds every such name and a little more. The little more is left to
-`is_idn_hostname`: decoding labels in Punycode, which no small automaton does; Normalization Form C and lengths, which
-count the encoded form; the Bidi rule and the contextual rules, which are regular, but whose automata need several
-hundred milliseconds before the first mask (six classes with hundreds of ranges each, in every spelling of a JSON
-string). For the same reason the characters are those of RFC 5892 with small gaps closed: exact ranges would cost 40 ms.
-Cost: the language 15 ms when first used; the check microseconds a label.
+The idea: `idn_hostname` is a regular language that holds every such name and some more texts. `is_idn_hostname` decides
+the rest. It decodes labels in Punycode, which no small automaton does; checks Normalization Form C, and lengths, which
+count the encoded form; and checks the Bidi rule and the contextual rules. These rules are regular, but their automata
+need several hundred milliseconds before the first mask (six classes with hundreds of ranges each, in every spelling of
+a JSON string). For the same reason the language has the characters of RFC 5892 with small gaps closed: exact ranges
+would cost 40 ms.
+
+Cost: 15 ms for the language when first used; microseconds per label for the check.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from constrain.automata.unicode.classes import unicode_property
 from constrain.schema.formats import idn_tables as tables
 
 MAX_LABEL, MAX_NAME = 63, 253  # octets of the encoded form (RFC 1123 section 2.1; RFC 1034 section 3.1)
-CLOSED_GAP = 64  # beyond ASCII, so many characters that are not valid are let through between two that are
+CLOSED_GAP = 64  # beyond ASCII, gaps of so many invalid characters between valid ones are closed in the language
 _DOTS = "[.\u3002\uff0e\uff61]"  # RFC 3490 section 3.1, which the official suite keeps
 _ASCII_LABEL = re.compile("(?!..--)[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?")  # NR-LDH, RFC 5890 section 2.3.1
 
@@ -33,9 +35,7 @@ _ASCII_LABEL = re.compile("(?!..--)[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?")  #
 
 @cache
 def idn_hostname() -> Node:
-    """Labels of letters, digits and inner hyphens; none in third and fourth place but after `xn` (RFC 5891 section
-    4.2.3.1).
-    """
+    """Labels of letters, digits and inner hyphens; hyphens third and fourth only after `xn` (RFC 5891, 4.2.3.1)."""
     letter = chars(intervals.union(_roughly_valid(), ((ord("A"), ord("Z")),)))
     shape = concat(letter, repeat(concat(repeat(literal("-")), letter)))
     label = intersect(shape, complement(parse_python("(?s:(?:[^xX].|[xX][^nN])--.*)")))
@@ -57,7 +57,7 @@ def _roughly_valid() -> Ranges:
 
 
 def is_idn_hostname(text: str) -> bool:
-    """A name of ASCII labels, U-labels and A-labels (RFC 5890 section 2.3.2.1), at most 253 octets when encoded."""
+    """Whether it is a name of ASCII labels, U-labels and A-labels (RFC 5890, 2.3.2.1) of at most 253 octets encoded."""
     labels = re.split(_DOTS, text)
     encoded = [label if label.isascii() else f"xn--{label.encode('punycode').decode()}" for label in labels]
     if len(".".join(encoded)) > MAX_NAME or any(len(label) > MAX_LABEL for label in encoded):
@@ -69,7 +69,7 @@ def is_idn_hostname(text: str) -> bool:
 
 
 def has_valid_a_labels(text: str) -> bool:
-    """Does every label that begins with `xn--` stand for a U-label, in a name of letters, digits, hyphens and dots?"""
+    """Whether every label that begins with `xn--` encodes a U-label; the text is a `hostname`."""
     if "xn--" not in text.lower():
         return True
     labels = text.split(".")
@@ -79,9 +79,9 @@ def has_valid_a_labels(text: str) -> bool:
 
 
 def _decoded(label: str) -> str | None:
-    """The U-label of an A-label, None if it is the encoding of none; any other label as it is (RFC 5891 section 5.3).
+    """The U-label of an A-label, None if it encodes none; any other label as it is (RFC 5891 section 5.3).
 
-    Decoding takes strings that encoding never gives, so the result must encode to the label again (section 5.4).
+    Decoding accepts strings that encoding never returns, so the result must encode to the label again (section 5.4).
     """
     if not label.isascii() or label[:4].lower() != "xn--":
         return label
@@ -94,7 +94,7 @@ def _decoded(label: str) -> str | None:
 
 
 def is_u_label(label: str) -> bool:
-    """RFC 5891 section 4.2, less length and the Bidi rule."""
+    """Whether it is a U-label by RFC 5891 section 4.2, without the limit of length and the Bidi rule."""
     return (
         not label.isascii()
         and unicodedata.is_normalized("NFC", label)
@@ -106,7 +106,7 @@ def is_u_label(label: str) -> bool:
 
 
 def _fits_context(label: str, at: int) -> bool:
-    """The contextual rule of a character, if it has one (RFC 5892 appendix A)."""
+    """Whether the contextual rule of a character holds, if it has one (RFC 5892 appendix A)."""
     character, before, after = label[at], label[max(0, at - 1) : at], label[at + 1 : at + 2]
     if character == "\u200c":
         return _is(before, "VIRAMAS") or _joins(label, at)
@@ -126,7 +126,7 @@ def _fits_context(label: str, at: int) -> bool:
 
 
 def _joins(label: str, at: int) -> bool:
-    """Would the letters on both sides join, over whatever is transparent? (RFC 5892 appendix A.1)"""
+    """Whether the letters on both sides would join, skipping transparent characters (RFC 5892 appendix A.1)."""
     left, right = at - 1, at + 1
     while left >= 0 and _is(label[left], "TRANSPARENT"):
         left -= 1
@@ -136,23 +136,23 @@ def _joins(label: str, at: int) -> bool:
 
 
 def _bidi_holds(labels: list[str]) -> bool:
-    """Once a label holds a character that runs from right to left, every label obeys the Bidi rule."""
+    """Whether every label obeys the Bidi rule, or no label has a character that runs from right to left."""
     mixed = any(_is(character, name) for label in labels for character in label for name in ("RIGHT_TO_LEFT", "ARABIC"))
     return not mixed or all(map(_obeys_bidi_rule, labels))
 
 
 def _obeys_bidi_rule(label: str) -> bool:
-    """The six conditions of RFC 5893 section 2."""
+    """Whether the six conditions of RFC 5893 section 2 hold."""
     classes = [_bidi_class(character) for character in label]
-    end = next((each for each in reversed(classes) if each != "NONSPACING"), "")
+    end = next((bidi_class for bidi_class in reversed(classes) if bidi_class != "NONSPACING"), "")
     if classes[0] == "RIGHT_TO_LEFT":
         return (
             "LEFT_TO_RIGHT" not in classes
             and end in ("RIGHT_TO_LEFT", "EUROPEAN", "ARABIC")
             and not ("EUROPEAN" in classes and "ARABIC" in classes)
         )
-    inside = "RIGHT_TO_LEFT" not in classes and "ARABIC" not in classes
-    return classes[0] == "LEFT_TO_RIGHT" and inside and end in ("LEFT_TO_RIGHT", "EUROPEAN")
+    left_only = "RIGHT_TO_LEFT" not in classes and "ARABIC" not in classes
+    return classes[0] == "LEFT_TO_RIGHT" and left_only and end in ("LEFT_TO_RIGHT", "EUROPEAN")
 
 
 def _bidi_class(character: str) -> str:
@@ -165,16 +165,16 @@ def _bidi_class(character: str) -> str:
 
 @cache
 def _ranges(name: str) -> Ranges:
-    """A class of the generated tables, or a script."""
-    written: str | None = getattr(tables, name, None)
-    if written is None:
+    """The code points of a class of the generated tables, or of a script."""
+    spans: str | None = getattr(tables, name, None)
+    if spans is None:
         return unicode_property(f"Script={name}") or ()
-    ends = (span.partition("-") for span in written.split())
+    ends = (span.partition("-") for span in spans.split())
     return intervals.union((int(low, 16), int(high or low, 16)) for low, _, high in ends)
 
 
 def _is(character: str, name: str) -> bool:
-    """Is the character (one, or none at the end of a label) in the class?"""
+    """Whether the character is in the class; False for the empty string, beyond the end of a label."""
     if not character:
         return False
     ranges = _ranges(name)

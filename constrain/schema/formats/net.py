@@ -1,8 +1,9 @@
 """Addresses and host names as regular languages (Validation 2020-12, sections 7.3.2 to 7.3.4).
 
-Exact, save that labels of host names in Punycode (`xn--`) are decoded on the finished text (`formats_idn.py`). Host
-names of mail addresses are those of RFC 5321, where such labels are letters, digits and hyphens like any other.
-Cost: trees are put together from small ones, each parsed once; one long pattern would take ten times as long.
+Exact, except that labels of host names in Punycode (`xn--`) are decoded on the finished text (`idn.py`). Mail addresses
+have the host names of RFC 5321, in which such labels are letters, digits and hyphens like any other.
+
+Cost: trees are composed of small ones, each parsed once; one long pattern would take ten times as long.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ def hostname() -> Node:
 
 @cache
 def email(international: bool) -> Node:
-    """Mailbox of RFC 5321 section 4.1.2; with any character beyond ASCII in atoms and labels, of RFC 6531 section 3.3.
+    """Mailbox of RFC 5321 section 4.1.2; if international, with any character beyond ASCII (RFC 6531 section 3.3).
 
-    Lengths are not limited: section 4.5.3.1 says what others must at least be able to receive.
+    Lengths are not limited: section 4.5.3.1 only says which lengths every receiver must accept.
     """
     more = [_BEYOND_ASCII] if international else []
     atom = repeat(alternate(parse_python(_ATEXT), *more), 1)
@@ -75,4 +76,5 @@ def _address_literal() -> Node:
 
 
 def _dotted(part: Node) -> Node:
+    """One or more parts with dots between them."""
     return concat(part, repeat(concat(literal("."), part)))

@@ -1,13 +1,14 @@
-"""Formats: what each name means, as a regular language of decoded texts or as a check of the finished text.
+"""The table of formats: the language of each name, and the check of the finished text where that is not regular.
 
-    FORMATS       name → the language that is enforced while generating, beside its document in `formats_*.py`
-    CHECKED_LATER         name → what is left of the format for the finished text, in words for the report
-    AT_LEAST      name → for these, a smaller language of texts that need no check (`formats_bounds.py` says what for)
-    NARROWED_FORMATS    name → valid texts that are refused, in words for the report
+    FORMATS           name → the language that is enforced while generating, made in the module of its RFC
+    CHECKED_LATER     name → the part of the format that is checked on the finished text, in words for the report
+    AT_LEAST          name → for these formats, a smaller language of texts that need no check (`bounds.py` needs it)
+    NARROWED_FORMATS  name → valid texts that are refused, in words for the report
 
-A format that no regular language decides is enforced as a language that is a little larger, and decided by `conforms`
-when the text is complete. Names in neither table are annotations, as the specification says; `report.py` lists them.
-Cost: a language is made when it is first used, in less than 20 ms to the first mask (`idn-hostname`; most need 2 ms).
+A format that no regular language decides is enforced as a slightly larger language, and `conforms` decides it when the
+text is complete. Unknown names are annotations, as the specification says; `normalize/report.py` lists them.
+
+Cost: a language is made when it is first used: 20 ms to the first mask for `idn-hostname`, 2 ms for most others.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from constrain.automata import decide
+from constrain.automata.parse.ecma_syntax import is_ecma_pattern
 from constrain.automata.parse.python import parse_python
 from constrain.automata.syntax import ANY_TEXT, Node, complement, intersect
 from constrain.schema.formats import idn as formats_idn
 from constrain.schema.formats import net as formats_net
-from constrain.schema.formats import regex as formats_regex
 from constrain.schema.formats import time as formats_time
 from constrain.schema.formats import uri as formats_uri
 
 
 def _language(pattern: str) -> Callable[[], Node]:
+    """A function that returns the language of a pattern, and parses it at its first call."""
     return lru_cache(maxsize=1)(lambda: parse_python(pattern))
 
 
@@ -63,7 +65,7 @@ AT_LEAST: dict[str, Callable[[], Node]] = {
     "idn-hostname": lambda: intersect(formats_net.hostname(), complement(parse_python("(?s:.*--.*)"))),
     "regex": _language(r"[^\^$\\.*+?()\[\]{}|]*"),
 }
-"""Name → texts that are of the format for certain, for each name of `CHECKED_LATER`."""
+"""Name → a language of texts that all are of the format, for each name of `CHECKED_LATER`."""
 
 _LEAP_SECONDS = "a second of 60 only with offsets of whole quarters of an hour"
 NARROWED_FORMATS = {"time": _LEAP_SECONDS, "date-time": _LEAP_SECONDS}
@@ -71,10 +73,10 @@ NARROWED_FORMATS = {"time": _LEAP_SECONDS, "date-time": _LEAP_SECONDS}
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "hostname": formats_idn.has_valid_a_labels,
     "idn-hostname": formats_idn.is_idn_hostname,
-    "regex": formats_regex.is_regex,
+    "regex": is_ecma_pattern,
 }
 
 
 def conforms(name: str, text: str) -> bool:
-    """Is the text of this format? Exact, but for what `NARROWED_FORMATS` says; the name is one of `FORMATS`."""
+    """Whether the text is of a format, a key of `FORMATS`. Exact, except for texts that `NARROWED_FORMATS` names."""
     return decide.matches(FORMATS[name](), text) and (name not in _CHECKS or _CHECKS[name](text))

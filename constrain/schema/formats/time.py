@@ -1,10 +1,12 @@
 """Dates, times and durations as regular languages (RFC 3339; Validation 2020-12, section 7.3.1).
 
 Exact: each month has its days, years run from 0000 to 9999 (RFC 3339 section 1), and a second may be 60 where it is the
-last one of a day in UTC. Whether a leap second was inserted on that very day is not asked: the list of them grows.
-Limit: a second of 60 goes with offsets of whole quarters of an hour, as all were since there are leap seconds (1972).
-Cost: an automaton that admits a leap second remembers the local time until the seconds are known. With all 1,440 times
-of a day that is 200 ms before the first mask, and no two times share their masks; with the 96 of these offsets, 3 ms.
+last one of a day in UTC. Whether a leap second was inserted on that very day is not checked: the list of them grows.
+
+Limit: a second of 60 needs an offset of whole quarters of an hour, as all have been since there are leap seconds
+(1972). Cost: an automaton that admits a leap second remembers the local time until the offset is known. With all 1,440
+times of a day that is 200 ms before the first mask, and no two times share their masks; with the 96 of these offsets,
+3 ms.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def date_time() -> Node:
 
 
 def _leap_seconds() -> Node:
-    """Times with second 60: UTC, which is the local time less the offset, is 23:59."""
+    """Times with second 60: local time minus offset, which is UTC, is 23:59."""
     fraction = parse_python(_FRACTION)
     hours = []
     for hour in range(24):

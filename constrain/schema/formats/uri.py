@@ -1,7 +1,7 @@
 """Identifiers, their templates and pointers as regular languages (Validation 2020-12, sections 7.3.5 to 7.3.7).
 
-Exact: the grammars of the documents, rule by rule. Cost: the large character sets of IRIs are one tree each, shared by
-all places where they stand, so that each is made into an automaton once.
+Exact: the grammars of the RFCs, rule by rule. Cost: each large character set of IRIs is one tree that all its uses
+share, so it is made into an automaton once.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def reference(international: bool) -> Node:
 
 @cache
 def _character(more: str, international: bool) -> Node:
-    """unreserved, pct-encoded, sub-delims, and what a rule adds to them: `pchar` with ":@"."""
-    found = parse_python(f"[{_UNRESERVED}{_SUB_DELIMS}{more}]")
-    return alternate(found, *([chars(_UCSCHAR)] if international else []), parse_python(_ESCAPED))
+    """unreserved, pct-encoded, sub-delims, and `more` characters; with ":@" it is pchar."""
+    ascii_part = parse_python(f"[{_UNRESERVED}{_SUB_DELIMS}{more}]")
+    return alternate(ascii_part, *([chars(_UCSCHAR)] if international else []), parse_python(_ESCAPED))
 
 
 @cache
@@ -80,8 +80,8 @@ def _tail(international: bool) -> Node:
 @cache
 def uri_template() -> Node:
     """RFC 6570 section 2."""
-    written = alternate(parse_python(rf"[!#$&-;=?-\[\]_a-z~]|{_ESCAPED}"), chars([*_UCSCHAR, *_IPRIVATE]))
+    literals = alternate(parse_python(rf"[!#$&-;=?-\[\]_a-z~]|{_ESCAPED}"), chars([*_UCSCHAR, *_IPRIVATE]))
     variable = rf"(?:[a-zA-Z0-9_]|{_ESCAPED})(?:\.?(?:[a-zA-Z0-9_]|{_ESCAPED}))*"
     specification = rf"{variable}(?::[1-9][0-9]{{0,3}}|\*)?"
     expression = parse_python(rf"\{{[+#./;?&=,!@|]?{specification}(?:,{specification})*\}}")
-    return repeat(alternate(written, expression))
+    return repeat(alternate(literals, expression))

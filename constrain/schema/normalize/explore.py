@@ -1,6 +1,6 @@
-"""Compute everything that a generation could reach, so that faults and limits show before the first token.
+"""Compute every conjunction that a text can reach, so that errors and limits show before the first token.
 
-Only for schemas with keywords whose algebra can fail (`Document.subtle`); cost: one normal form per reachable
+Only for schemas with keywords whose algebra can fail (`Document.must_explore`). Cost: one normal form for each
 conjunction.
 """
 
@@ -10,29 +10,29 @@ from collections import deque
 from collections.abc import Iterator
 
 from constrain.errors import LimitError
-from constrain.schema.normalize.compute import Computation
-from constrain.schema.sets.algebra import FALSE, TRUE, Conj, Normal
+from constrain.schema.normalize.normalizer import Normalizer
+from constrain.schema.sets.algebra import FALSE, TRUE, Conj, NormalForm
 from constrain.schema.sets.digits import number_node
 
 MAX_CONJUNCTIONS = 20_000
-MAX_ALTERNATIVES = 5_000  # of one value: each becomes rules when a text reaches it, a millisecond each
+MAX_ALTERNATIVES = 5_000  # boxes of one value; making the rules of a box takes a millisecond
 
 
-def explore(computation: Computation) -> None:
+def explore(normalizer: Normalizer) -> None:
     """Visit every conjunction that a text can reach. Raises SchemaError and LimitError with their place."""
-    root = computation.document.root
+    root = normalizer.document.root
     seen = {root, TRUE, FALSE}
     queue = deque([root])
     while queue:
         conj = queue.popleft()
-        if not computation.inhabited(conj):
+        if not normalizer.inhabited(conj):
             continue
-        with computation.located(conj):
-            parts = list(_parts(computation, computation.normal(conj)))
-        for each in parts:
-            if each not in seen:
-                seen.add(each)
-                queue.append(each)
+        with normalizer.located(conj):
+            parts = list(_parts(normalizer, normalizer.normal(conj)))
+        for part in parts:
+            if part not in seen:
+                seen.add(part)
+                queue.append(part)
         if len(seen) > MAX_CONJUNCTIONS:
             raise LimitError(
                 f"the schema has more than {MAX_CONJUNCTIONS} combinations of subschemas",
@@ -40,8 +40,8 @@ def explore(computation: Computation) -> None:
             )
 
 
-def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
-    """What the values inside a set must fulfil."""
+def _parts(normalizer: Normalizer, normal: NormalForm) -> Iterator[Conj]:
+    """Yield the conjunctions of the items and properties in a set; computes the automata of its numbers."""
     if len(normal.objects) > MAX_ALTERNATIVES:
         raise LimitError(
             f"a value has {len(normal.objects)} overlapping alternatives, more than {MAX_ALTERNATIVES}",
@@ -51,16 +51,16 @@ def _parts(computation: Computation, normal: Normal) -> Iterator[Conj]:
         number_node(number)
     for array in normal.arrays:
         if array.high is None and not (array.prefix or array.counts or array.unique):
-            if computation.has_arrays(array):
+            if normalizer.has_arrays(array):
                 yield array.rest
-        elif (shape := computation.array_shape(array)) is not None:
+        elif (shape := normalizer.array_shape(array)) is not None:
             yield from shape.parts()
     for box in normal.objects:
-        if not box.needs and box.names == TRUE and len(box.classes) == 1:  # what it leads to is what is written
-            if computation.has_objects(box):
+        if not box.needs and box.names == TRUE and len(box.classes) == 1:  # its shape has no other conjunctions
+            if normalizer.has_objects(box):
                 yield from (conj for _, conj in box.named)
                 yield box.classes[0][1]
             continue
-        for members in computation.object_shapes(box):
+        for members in normalizer.object_shapes(box):
             yield from (conj for _, conj in members.members)
-            yield from (conj for _, conj, _ in members.entries(members.all_pending))
+            yield from (conj for _, conj, _ in members.choices(members.all_pending))

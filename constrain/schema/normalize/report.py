@@ -1,5 +1,4 @@
-"""What becomes of every keyword: enforced while generating, an annotation, or a residue that is checked on the
-finished text.
+"""The report of a schema: each keyword is enforced while generating, an annotation, or checked on the finished text.
 
 Made only when asked for: compiling a schema does not pay for it.
 """
@@ -14,7 +13,7 @@ from constrain.schema.read.document import Options, Site
 from constrain.schema.read.keywords import KEYWORDS
 from constrain.schema.read.reader import SchemaReader
 
-HELPERS = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}
+STRUCTURAL = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}  # read with other keywords
 NARROWED = {
     "number": "under bounds an exponent follows one digit before the point; under multipleOf there are no exponents",
     "integer": "without bounds also 1.0 and 12e3; under bounds or multipleOf decimals only",
@@ -22,11 +21,11 @@ NARROWED = {
 
 
 def make_report(reader: SchemaReader) -> list[Entry]:
-    """Every keyword of every subschema that was reached, then the residues of JSON itself."""
+    """The entries of every keyword of every subschema that was reached, then two about JSON objects as such."""
     document = reader.document
-    residual = {(id(site), keyword): note for site, keyword, note in document.residues}
+    residual = {(id(site), keyword): note for site, keyword, note in document.residuals}
     entries = [entry for site in document.sites for entry in _entries(site, site, residual, document.options)]
-    for site, serial in reader.twins:
+    for site, serial in reader.duplicates:
         entries += _entries(site, document.atoms[serial], residual, document.options)
     entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches those that are not declared"))
     if document.options.property_order == "schema":
@@ -37,7 +36,7 @@ def make_report(reader: SchemaReader) -> list[Entry]:
 
 
 def _entries(site: Site, first: object, residual: dict[tuple[int, str], str], options: Options) -> Iterator[Entry]:
-    """The lines of one subschema; first: the equal subschema that was read."""
+    """Yield the entries of one subschema; `first` is the equal subschema that was read."""
     pointer = site.pointer
     for keyword, value in site.raw.items():
         note = residual.get((id(first), keyword))
@@ -48,7 +47,7 @@ def _entries(site: Site, first: object, residual: dict[tuple[int, str], str], op
             yield Entry(keyword, pointer, "annotation", known)
         elif keyword in KEYWORDS and keyword not in site.dialect.lacks:
             yield Entry(keyword, pointer, "enforced", _narrowing(keyword, value))
-        elif keyword in HELPERS:
+        elif keyword in STRUCTURAL:
             yield Entry(keyword, pointer, "enforced", "")
         else:
             yield Entry(keyword, pointer, "annotation", "")

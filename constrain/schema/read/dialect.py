@@ -1,23 +1,29 @@
-"""Drafts of JSON Schema: what differs between them, as one record each.
+"""Drafts of JSON Schema: one record each of the differences between them.
 
-Source: the `$schema` keyword, JSON Schema Core 2020-12 section 8.1.1; changes per draft from json-schema.org's release
-notes.
+Source: the `$schema` keyword, JSON Schema Core 2020-12 section 8.1.1; the changes of each draft from json-schema.org's
+release notes.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from constrain.schema.sets.json_types import Json
 
 
 class Dialect(NamedTuple):
     """One draft.
 
-    name: as `referencing` and the official suite call it. uri: its meta-schema.
-    id: the keyword that names a resource. ref_alone: siblings of `$ref` are ignored (drafts 4 to 7).
-    array_items: `items` may be a list of schemas. boolean_bounds: exclusiveMinimum/Maximum are booleans (draft 4).
-    plain_integers: 1.0 is not an integer (draft 4).
-    nullable: `nullable: true` adds null to `type` (OpenAPI 3.0.3, "Schema Object").
-    lacks: keywords that this draft does not know: they are annotations in it.
+    Attributes:
+        name: Its name in `referencing` and in the official suite.
+        uri: The URI of its meta-schema.
+        id: The keyword that names a resource.
+        ref_alone: Siblings of `$ref` are ignored (drafts 4 to 7).
+        array_items: `items` may be a list of schemas.
+        boolean_bounds: `exclusiveMinimum` and `exclusiveMaximum` are booleans (draft 4).
+        plain_integers: 1.0 is not an integer (draft 4).
+        nullable: `nullable: true` adds null to `type` (OpenAPI 3.0.3, "Schema Object").
+        lacks: Keywords that this draft does not know: they are annotations in it.
     """
 
     name: str
@@ -57,11 +63,11 @@ DRAFT_2020 = Dialect(
     lacks=frozenset({"additionalItems", "dependencies", "$recursiveRef", "$recursiveAnchor"}),
 )  # fmt: skip
 UNSTATED = DRAFT_2020._replace(array_items=True, lacks=frozenset())
-"""No `$schema`: draft 2020-12, and what older drafts wrote that it cannot mistake (lists of `items`, `dependencies`).
-"""
+"""Schemas without `$schema`: draft 2020-12 with the keywords of older drafts that cannot be mistaken (lists of `items`,
+`dependencies`)."""
 
 OPENAPI_3_0 = DRAFT_4._replace(name="openapi-3.0", id="$id", array_items=False, plain_integers=False, nullable=True)
-"""What OpenAPI 3.0 makes of draft 5 (which is draft 4): `nullable`. A null beside an `enum` must be listed there."""
+"""Draft 5 (which is draft 4) as OpenAPI 3.0 changes it, with `nullable`. An `enum` must list null to allow it."""
 
 DIALECTS = {dialect.uri: dialect for dialect in (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)}
 NAMED = {dialect.name: dialect for dialect in (*DIALECTS.values(), OPENAPI_3_0)}
@@ -70,7 +76,7 @@ _CONTAINERS = {"properties", "patternProperties", "additionalProperties", "prope
 _LOGIC = {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
 _VALUES = {"type", "enum", "const", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum"}
 _SIZES = {"exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"}
-VOCABULARIES = {  # the last part of the URI: its keywords (Core 2020-12 section 8.1.2 and appendix of each meta-schema)
+VOCABULARIES = {  # last part of the URI -> its keywords (Core 2020-12 section 8.1.2 and appendix of each meta-schema)
     "applicator": frozenset(_CONTAINERS | _LOGIC | {"prefixItems", "additionalItems"}),
     "unevaluated": frozenset({"unevaluatedItems", "unevaluatedProperties"}),
     "validation": frozenset(
@@ -81,17 +87,18 @@ VOCABULARIES = {  # the last part of the URI: its keywords (Core 2020-12 section
 }  # fmt: skip
 
 
-def dialect_of(schema: Any, default: Dialect = UNSTATED) -> Dialect | None:
-    """The draft that a schema states by `$schema`, the default if it states none, None if it states an unknown one."""
+def dialect_of(schema: Json, default: Dialect = UNSTATED) -> Dialect | None:
+    """The draft that `$schema` names; the default if there is no `$schema`; None if the draft is not known."""
     stated = schema.get("$schema") if isinstance(schema, dict) else None
     if not isinstance(stated, str):
         return default
     return DIALECTS.get(stated.rstrip("#").replace("https://json-schema.org/draft-0", "http://json-schema.org/draft-0"))
 
 
-def dialect_of_vocabularies(meta_schema: Any) -> Dialect | None:
-    """The draft of a meta-schema of one's own, less the keywords whose vocabulary it does not list; None if it asks for
-    a vocabulary that is not known here.
+def dialect_of_vocabularies(meta_schema: Json) -> Dialect | None:
+    """The draft of a user's meta-schema, without the keywords of vocabularies that the meta-schema does not list.
+
+    Returns None if it requires a vocabulary that is not known.
     """
     base = dialect_of(meta_schema, DRAFT_2020)
     listed = meta_schema.get("$vocabulary") if isinstance(meta_schema, dict) else None

@@ -1,11 +1,11 @@
-"""A schema as a table of atoms: every subschema that the root reaches, known by a serial number.
+"""A schema as a table of atoms: every subschema that the root reaches, with its serial number.
 
-The idea: a container only ever mentions its items and properties by conjunctions of serial numbers (`Conj`), so
-recursion is a number that occurs inside its own definition, and two routes to one subschema are the same number.
-`reader.py` fills the table; complements and constants are added while computing.
+The idea: a container mentions its items and properties only by conjunctions of serial numbers (`Conj`). So recursion is
+a number that occurs in its own definition, and two routes to one subschema are the same number. `reader.py` fills the
+table; complements and constants are added while normal forms are computed.
 
-Nothing here refers back to the table: a schema that nobody uses any more is freed at once, without a visit of the
-garbage collector (docs/notes/0010).
+Nothing in the table refers back to it, so a schema that nobody uses is freed without the garbage collector
+(docs/notes/0010-compiling.md).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 from constrain.errors import ConstrainError, SchemaError
 from constrain.schema.read.dialect import Dialect
-from constrain.schema.read.dynamic import Dynamic
-from constrain.schema.read.references import Scope
+from constrain.schema.read.dynamic import DynamicScope
+from constrain.schema.read.references import Resource
 from constrain.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
-from constrain.schema.sets.formula import Formula, Fulfils, Is, Not
-from constrain.schema.sets.values import Value, formula_of_value, value_key
+from constrain.schema.sets.formula import Atoms, Formula, KnownSet, Not
+from constrain.schema.sets.values import Value, set_of_values, value_key
 
 
 class Options(NamedTuple):
-    """How a schema is read and written: the arguments of `json_schema`."""
+    """The options of `json_schema` that say how a schema is read and written."""
 
     whitespace: str = "bounded"
     property_order: str = "schema"
@@ -32,33 +32,38 @@ class Options(NamedTuple):
 
 
 class Site:
-    """One subschema at one place.
+    """A subschema and its place.
 
-    raw: the schema as given. parent, key: the place, as a step down from another site. scope: against what references
-      resolve. dynamic: what dynamic references resolve to on the way that led here.
+    Attributes:
+        raw: The subschema as given.
+        parent: The enclosing subschema that it was reached from; None at a root.
+        steps: The path down from the parent.
+        resource: The resource against which its references are resolved.
+        dialect: The draft that it is read by.
+        dynamic: The dynamic scope in which it was reached.
     """
 
-    __slots__ = ("raw", "parent", "steps", "scope", "dialect", "dynamic")
+    __slots__ = ("raw", "parent", "steps", "resource", "dialect", "dynamic")
 
     def __init__(
         self,
-        raw: Any,
+        raw: Any,  # a schema; `reader.py` checks that it is one
         parent: Site | None,
         steps: tuple[str | int, ...],
-        scope: Scope,
+        resource: Resource,
         dialect: Dialect,
-        dynamic: Dynamic,
+        dynamic: DynamicScope,
     ) -> None:
         self.raw = raw
         self.parent = parent
         self.steps = steps
-        self.scope = scope
+        self.resource = resource
         self.dialect = dialect
         self.dynamic = dynamic
 
     @property
     def path(self) -> tuple[str | int, ...]:
-        """The steps from the root (from the root of another resource: after its URI)."""
+        """The steps from the root; in another resource its URI, then the steps from its root."""
         steps: list[str | int] = []
         site: Site | None = self
         while site is not None:
@@ -78,7 +83,7 @@ class Site:
     def error(
         self, message: str, fix: str | None = None, *keywords: str, kind: type[ConstrainError] = SchemaError
     ) -> ConstrainError:
-        """A fault at this place, with the keywords in question (and `type`) as a one-line excerpt."""
+        """An error at this place, with the keywords in question (and `type`) as a one-line excerpt."""
         shown = self.raw
         if keywords and isinstance(shown, dict):
             shown = {key: shown[key] for key in ("type", *keywords) if key in shown}
@@ -96,7 +101,7 @@ def draw_step(step: str | int) -> str:
     )
 
 
-def excerpt(value: Any, width: int = 100) -> str:
+def excerpt(value: object, width: int = 100) -> str:
     """A JSON value on one line, cut after `width` characters."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
@@ -107,7 +112,7 @@ def excerpt(value: Any, width: int = 100) -> str:
 
 
 class Negation(NamedTuple):
-    """The atom of values that do not fulfil a conjunction."""
+    """An atom for the complement of a conjunction."""
 
     conj: Conj
 
@@ -116,28 +121,33 @@ Atom = Site | Negation | Value | None
 
 
 class Document:
-    """The atoms of one schema: made while reading it, extended by complements and constants while computing.
+    """The atoms of one schema: made while reading it, extended by complements and constants later.
 
-    atoms[serial]: what it is (None for 0, the empty set). formulas[serial]: what it says.
-    residues: what keywords left to the check of the finished text: (site, keyword, note).
-    subtle: some keyword needs complements or products: compute everything at once, to find faults early.
-    root: the conjunction of the whole schema; root_site: its place.
+    Attributes:
+        options: How the schema is read and written.
+        dialect: The draft of the root.
+        atoms: The atom with each serial number; None for 0, the empty set.
+        formulas: The meaning of each atom; None until it is read.
+        residuals: Keywords that are left to the check of the finished text, as (site, keyword, note).
+        must_explore: Some keyword needs complements or products: `explore` computes everything, to find errors early.
+        root: The conjunction of the whole schema.
+        root_site: The place of the root.
     """
 
     def __init__(self, dialect: Dialect, options: Options, root_site: Site) -> None:
         self.options = options
         self.dialect = dialect
         self.atoms: list[Atom] = [None]
-        self.formulas: list[Formula | None] = [Is(NOTHING)]
-        self.residues: list[tuple[Site, str, str]] = []
-        self.subtle = False
+        self.formulas: list[Formula | None] = [KnownSet(NOTHING)]
+        self.residuals: list[tuple[Site, str, str]] = []
+        self.must_explore = False
         self.root_site = root_site
         self.root = TRUE
         self._values: dict[Any, int] = {}
         self._negations: dict[Conj, int] = {}
 
     def add(self, atom: Atom, formula: Formula | None) -> int:
-        """The serial number of a new atom. formula: None if it will be read later."""
+        """Add an atom and return its serial number; `formula` is None if it will be read later."""
         self.atoms.append(atom)
         self.formulas.append(formula)
         return len(self.atoms) - 1
@@ -148,11 +158,11 @@ class Document:
         serial = self._values.get(key)
         if serial is None:
             serial = self._values[key] = self.add(Value(value), None)
-            self.formulas[serial] = formula_of_value(value, self.constant)
+            self.formulas[serial] = KnownSet(set_of_values((value,), self.constant))
         return (serial,)
 
     def negation(self, conj: Conj) -> Conj:
-        """The conjunction of values that do not fulfil `conj`."""
+        """The complement of a conjunction, as a conjunction."""
         if not conj:
             return FALSE
         if conj[0] == 0:
@@ -163,7 +173,7 @@ class Document:
                 return atom.conj
         serial = self._negations.get(conj)
         if serial is None:
-            serial = self._negations[conj] = self.add(Negation(conj), Not(Fulfils(conj)))
+            serial = self._negations[conj] = self.add(Negation(conj), Not(Atoms(conj)))
         return (serial,)
 
     def site(self, serial: int) -> Site:
@@ -173,7 +183,7 @@ class Document:
         return site
 
     def site_of(self, conj: Conj) -> Site:
-        """A place to name for a conjunction: its first subschema, else the root."""
+        """The place that errors about a conjunction name: its first subschema, else the root."""
         for serial in conj:
             atom = self.atoms[serial]
             if isinstance(atom, Site):

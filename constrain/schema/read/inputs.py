@@ -1,18 +1,19 @@
-"""Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and the signatures of
-callables.
+"""Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and signatures of callables.
 
-The schema is pydantic's (`TypeAdapter.json_schema`), the way back too (`TypeAdapter.validate_json`), so that what is
-generated is an instance of what was given. A callable gives the object of its arguments, and back come its keyword
-arguments, validated. pydantic is imported when first needed.
+pydantic makes the schema (`TypeAdapter.json_schema`), and turns a generated text into an instance of the type
+(`TypeAdapter.validate_json`). The schema of a callable is the object of its arguments; its texts become validated
+keyword arguments. pydantic is imported when first needed.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints, is_typeddict
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from constrain.errors import SchemaError
+from constrain.schema.sets.json_types import Json
 
 FIX = (
     "pass a dict, JSON text, a pydantic model, a dataclass, a TypedDict, an Enum, a Literal, a Union, "
@@ -20,8 +21,8 @@ FIX = (
 )
 
 
-def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
-    """The schema of a type, and the function that turns a member text into an instance of it. Raises SchemaError."""
+def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
+    """The schema of a Python type, and the function that turns a text into an instance. Raises SchemaError."""
     try:
         import pydantic
     except ImportError:
@@ -35,20 +36,34 @@ def described(given: Any) -> tuple[Any, Callable[[str], Any]]:
     elif inspect.isroutine(given):
         return _arguments(given)
     else:
-        adapter = _adapter(_modern(given) if is_typeddict(given) else given, given)
+        adapter = _adapter(_for_pydantic(given), given)
     return _schema(adapter, given), adapter.validate_json
 
 
-def _modern(given: Any) -> Any:
-    """A TypedDict as `typing_extensions` has it, which pydantic asks for before Python 3.12."""
+def _for_pydantic(given: Any) -> Any:
+    """The type with each TypedDict in it as one of `typing_extensions`, which pydantic requires before Python 3.12."""
     import typing_extensions
 
-    hints = get_type_hints(given, include_extras=True)
-    fields = {
-        name: annotation if name in given.__required_keys__ else typing_extensions.NotRequired[annotation]
-        for name, annotation in hints.items()
-    }
-    return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
+    if is_typeddict(given):
+        if isinstance(given, typing_extensions._TypedDictMeta):  # type: ignore[attr-defined]
+            return given
+        hints = get_type_hints(given, include_extras=True)
+        fields = {
+            name: _for_pydantic(annotation)
+            if name in given.__required_keys__
+            else typing_extensions.NotRequired[_for_pydantic(annotation)]
+            for name, annotation in hints.items()
+        }
+        return typing_extensions.TypedDict(given.__name__, fields)  # type: ignore[operator]
+    origin, parts = get_origin(given), get_args(given)
+    if origin in (typing_extensions.Required, typing_extensions.NotRequired):
+        return _for_pydantic(parts[0])
+    if origin is Annotated:
+        return Annotated[(_for_pydantic(parts[0]), *parts[1:])]
+    changed = tuple(map(_for_pydantic, parts)) if origin not in (None, Literal, Callable) else parts
+    if changed == parts:
+        return given
+    return Union[changed] if origin in (Union, UnionType) else origin[changed]  # noqa: UP007
 
 
 def _adapter(annotation: Any, given: Any) -> Any:
@@ -60,7 +75,7 @@ def _adapter(annotation: Any, given: Any) -> Any:
         raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
 
 
-def _schema(adapter: Any, given: Any) -> Any:
+def _schema(adapter: Any, given: Any) -> Json:
     import pydantic
 
     try:
@@ -69,8 +84,8 @@ def _schema(adapter: Any, given: Any) -> Any:
         raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
 
 
-def _arguments(function: Callable[..., Any]) -> tuple[Any, Callable[[str], Any]]:
-    """The object of a function's arguments, as a model made of its signature."""
+def _arguments(function: Callable[..., Any]) -> tuple[Json, Callable[[str], Any]]:
+    """The schema of a function's arguments, from a pydantic model of its signature, and a parser of texts."""
     import pydantic
 
     fields: dict[str, Any] = {}

@@ -1,11 +1,12 @@
-"""The keywords of JSON Schema, one table: what each is read by, in every draft.
+"""The table of the keywords of JSON Schema, with the function that reads each.
 
 takes: a subschema (`Site`)
 gives: its formula; errors that name the keyword, its value and the place
 
-A function per keyword, named as in the specification, in `keywords_values.py` (types, numbers, strings),
-`keywords_containers.py` (arrays, objects) and `keywords_logic.py` (combinations, references). Keywords that are not in
-the table are annotations, as the specification says (Core 2020-12, section 4.3.1); `report.py` lists them.
+There is one function for each keyword, named as in the specification, in `keywords_values.py` (types, numbers,
+strings), `keywords_containers.py` (arrays, objects), `keywords_logic.py` (combinations, references) and
+`keywords_unevaluated.py`. Keywords that are not in the table are annotations, as the specification says (Core 2020-12,
+section 4.3.1); `normalize/report.py` lists them.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ KEYWORDS: dict[str, Keyword] = {
 
 
 def parse(reader: SchemaReader, site: Site) -> Formula:
-    """The formula of a subschema. Raises SchemaError at this place for malformed or unsupported keywords."""
+    """The formula of a subschema. Raises SchemaError at its place for malformed keywords."""
     reading = SubschemaReading(reader, site)
     lacks = site.dialect.lacks
     for name, value in site.raw.items():
@@ -82,5 +83,5 @@ def parse(reader: SchemaReader, site: Site) -> Formula:
     return reading.formula()
 
 
-def _refuse_name(site: Site, name: Any) -> Keyword:
+def _refuse_name(site: Site, name: object) -> Keyword:
     raise site.error(f"the keyword {name!r} is not a text", "use texts as keys")

@@ -1,10 +1,10 @@
 """`unevaluatedProperties` and `unevaluatedItems` (Core 2020-12 section 11).
 
-The idea: which properties count as evaluated depends on which branches a value fulfils, so the keyword is a union of
-*cases*: some branches are fulfilled, and what they do not evaluate fulfils the keyword's schema. A branch that is
-fulfilled can only add to what is evaluated, so a case need not say which branches fail: the union over all choices of
-branches is exact without any complement (`if` aside, whose `else` counts only where it fails). Cases that another one
-covers are dropped.
+The idea: which properties are evaluated depends on which branches a value fulfils. So the keyword is a union of
+*cases*: some branches are fulfilled, and the properties that they do not evaluate fulfil the keyword's schema. Each
+fulfilled branch can only add evaluated properties, so a case need not say which branches fail: the union over all
+choices of branches is exact without any complement (except for `if`, whose `else` counts only where it fails). Cases
+that another case covers are dropped.
 
 Cost: a product over the branches that evaluate something; branches that evaluate the same are one choice.
 Limit: `MAX_CASES`.
@@ -21,7 +21,8 @@ from constrain.errors import ConstrainError, LimitError
 from constrain.schema.read.keywords_values import pattern_value
 from constrain.schema.read.reading import SubschemaReading
 from constrain.schema.sets.algebra import ANY_OBJECT, EVERYTHING, NOTHING, TRUE, ArrayBox, Conj, ObjectBox, both
-from constrain.schema.sets.formula import AllOf, AnyOf, Formula, Fulfils, Is
+from constrain.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, KnownSet
+from constrain.schema.sets.json_types import Json
 
 if TYPE_CHECKING:
     from constrain.schema.read.document import Site
@@ -31,58 +32,72 @@ MAX_CASES = 500
 
 
 class Keys(NamedTuple):
-    """The keys that are evaluated: some names, those in some languages, or all."""
+    """A set of evaluated keys.
+
+    Attributes:
+        names: These names,
+        languages: and the keys in these languages;
+        every: or all keys.
+    """
 
     names: frozenset[str] = frozenset()
     languages: frozenset[Node] = frozenset()
     every: bool = False
 
     def joined(self, other: Keys) -> Keys:
+        """The union."""
         if self.every or other.every:
             return Keys(every=True)
         return Keys(self.names | other.names, self.languages | other.languages)
 
     def within(self, other: Keys) -> bool:
-        """Visibly a subset?"""
+        """Whether it is visibly a subset."""
         return other.every or (not self.every and self.names <= other.names and self.languages <= other.languages)
 
 
 class Items(NamedTuple):
-    """The items that are evaluated: the first `first`, those that fulfil one of some conjunctions, or all."""
+    """A set of evaluated items.
+
+    Attributes:
+        first: The first items, so many,
+        contained: and the items that fulfil one of these conjunctions;
+        every: or all items.
+    """
 
     first: int = 0
     contained: frozenset[Conj] = frozenset()
     every: bool = False
 
     def joined(self, other: Items) -> Items:
+        """The union."""
         if self.every or other.every:
             return Items(every=True)
         return Items(max(self.first, other.first), self.contained | other.contained)
 
     def within(self, other: Items) -> bool:
-        """Visibly a subset?"""
+        """Whether it is visibly a subset."""
         return other.every or (not self.every and self.first <= other.first and self.contained <= other.contained)
 
 
 Evaluated = Keys | Items
-Guard = Conj | str  # a conjunction that is fulfilled, or the name of a property that is present
+Condition = Conj | str  # a conjunction that the value fulfils, or the name of a property that it has
 
 
 class Case(NamedTuple):
-    """If all guards hold, this much is evaluated at least."""
+    """If all conditions hold, at least these keys or items are evaluated."""
 
-    guards: frozenset[Guard]
-    evaluated: Any
+    conditions: frozenset[Condition]
+    evaluated: Any  # Keys or Items, the same in all cases of a keyword
 
     def covers(self, other: Case) -> bool:
-        """Does it ask no more, and evaluate no less?"""
-        return self.guards <= other.guards and other.evaluated.within(self.evaluated)
+        """Whether it has no further condition than the other, and evaluates no less."""
+        return self.conditions <= other.conditions and other.evaluated.within(self.evaluated)
 
 
-def unevaluatedProperties(reading: SubschemaReading, value: Any) -> None:
-    """What the properties fulfil that no other keyword evaluates."""
+def unevaluatedProperties(reading: SubschemaReading, value: Json) -> None:
+    """A schema for the properties that no other keyword evaluates."""
     conj = reading.child(value, "unevaluatedProperties")
-    cases = _Cases(reading.reader, Keys(), _own_keys).of(reading.site, asked=True)
+    cases = _Cases(reading.reader, Keys(), _own_keys).of(reading.site, is_asked=True)
 
     def box(keys: Keys) -> ObjectBox:
         named = tuple((name, TRUE) for name in sorted(keys.names))
@@ -94,8 +109,8 @@ def unevaluatedProperties(reading: SubschemaReading, value: Any) -> None:
     _add(reading, cases, box)
 
 
-def unevaluatedItems(reading: SubschemaReading, value: Any) -> None:
-    """What the items fulfil that no other keyword evaluates."""
+def unevaluatedItems(reading: SubschemaReading, value: Json) -> None:
+    """A schema for the items that no other keyword evaluates."""
     conj = reading.child(value, "unevaluatedItems")
     negate = reading.document.negation
 
@@ -106,38 +121,41 @@ def unevaluatedItems(reading: SubschemaReading, value: Any) -> None:
         rest = negate(outside) if items.contained else conj  # the union, by De Morgan
         return ArrayBox((TRUE,) * items.first, rest)
 
-    _add(reading, _Cases(reading.reader, Items(), _own_items).of(reading.site, asked=True), box)
+    _add(reading, _Cases(reading.reader, Items(), _own_items).of(reading.site, is_asked=True), box)
 
 
 def _add(reading: SubschemaReading, cases: list[Case], box: Callable[[Any], ArrayBox | ObjectBox]) -> None:
-    """Add the union of the cases to what is read."""
-    if any(case.evaluated.every and not case.guards for case in cases):
+    """Add the union of the cases to the formulas; `box` returns the box in which the other keys or items fulfil it."""
+    if any(case.evaluated.every and not case.conditions for case in cases):
         return
-    reading.document.subtle = True
-    parts: list[Formula] = []
-    for guards, evaluated in cases:
-        conditions = [_condition(guard) for guard in sorted(guards, key=repr)]
+    reading.document.must_explore = True
+    union: list[Formula] = []
+    for conditions, evaluated in cases:
+        parts = [_formula_of(condition) for condition in sorted(conditions, key=repr)]
         if not evaluated.every:
-            made = box(evaluated)
-            changed = {"objects": (made,)} if isinstance(made, ObjectBox) else {"arrays": (made,)}
-            conditions.append(Is(EVERYTHING._replace(**changed)))
-        parts.append(conditions[0] if len(conditions) == 1 else AllOf(tuple(conditions)))
-    reading.formulas.append(parts[0] if len(parts) == 1 else AnyOf(tuple(parts)))
+            rest = box(evaluated)
+            if isinstance(rest, ObjectBox):
+                parts.append(KnownSet(EVERYTHING._replace(objects=(rest,))))
+            else:
+                parts.append(KnownSet(EVERYTHING._replace(arrays=(rest,))))
+        union.append(parts[0] if len(parts) == 1 else AllOf(tuple(parts)))
+    reading.formulas.append(union[0] if len(union) == 1 else AnyOf(tuple(union)))
 
 
-def _condition(guard: Guard) -> Formula:
-    if isinstance(guard, str):
-        return Is(NOTHING._replace(objects=(ANY_OBJECT._replace(required=(guard,)),)))
-    return Fulfils(guard)
+def _formula_of(condition: Condition) -> Formula:
+    if isinstance(condition, str):
+        return KnownSet(NOTHING._replace(objects=(ANY_OBJECT._replace(required=(condition,)),)))
+    return Atoms(condition)
 
 
 # --------------------------------------------------------------------------------------------------------- cases
 
 
 class _Cases:
-    """The cases of a subschema, through all keywords that apply to the same value.
+    """Finds the cases of a subschema, through all keywords that apply to the same value.
 
-    nothing: what is evaluated by no keyword. own: what the keywords of one subschema evaluate by themselves.
+    `nothing` is the empty set of keys or items. `own(reader, site, is_asked)` returns the keys or items that the
+    keywords of one subschema evaluate by themselves.
     """
 
     def __init__(
@@ -146,30 +164,31 @@ class _Cases:
         self.reader = reader
         self.none = Case(frozenset(), nothing)
         self.own = own
-        self._open: set[Conj] = set()  # on the present path: a loop without a property evaluates nothing new
+        self._open: set[Conj] = set()  # the present path: a subschema that meets itself again evaluates nothing new
 
-    def of(self, site: Site, asked: bool = False) -> list[Case]:
-        """The cases of a subschema that is fulfilled. asked: it is the one whose keyword is being read."""
-        found = [Case(frozenset(), self.own(self.reader, site, asked))]
-        for choice in self._choices(site):
-            found = self._product(site, found, _pruned(choice))
-        return found
+    def of(self, site: Site, is_asked: bool = False) -> list[Case]:
+        """The cases of a subschema that is fulfilled. `is_asked`: the keyword that is being read is in it."""
+        cases = [Case(frozenset(), self.own(self.reader, site, is_asked))]
+        for choices in self._choices(site):
+            cases = self._product(site, cases, _pruned(choices))
+        return cases
 
     def _product(self, site: Site, left: list[Case], right: list[Case]) -> list[Case]:
         if len(left) * len(right) > MAX_CASES * 20:
             raise self._too_many(site)
-        found = _pruned(Case(a.guards | b.guards, a.evaluated.joined(b.evaluated)) for a, b in product(left, right))
-        if len(found) > MAX_CASES:
+        pairs = product(left, right)
+        cases = _pruned(Case(a.conditions | b.conditions, a.evaluated.joined(b.evaluated)) for a, b in pairs)
+        if len(cases) > MAX_CASES:
             raise self._too_many(site)
-        return found
+        return cases
 
     @staticmethod
     def _too_many(site: Site) -> ConstrainError:
         message = f"what is unevaluated depends on more than {MAX_CASES} combinations of branches"
         return site.error(message, "write fewer branches that differ in their properties beside it", kind=LimitError)
 
-    def _inside(self, conj: Conj) -> list[Case]:
-        """The cases of a conjunction that is fulfilled."""
+    def _if_certain(self, conj: Conj) -> list[Case]:
+        """The cases of a conjunction that the value fulfils in any case."""
         atom = self.reader.document.atoms[conj[0]] if conj else None
         if atom is None or conj in self._open:
             return [self.none]
@@ -179,12 +198,12 @@ class _Cases:
         finally:
             self._open.discard(conj)
 
-    def _guarded(self, conj: Conj) -> list[Case]:
-        """The cases of a conjunction that may be fulfilled or not, if it is."""
-        return [Case(case.guards | {conj}, case.evaluated) for case in self._inside(conj)]
+    def _if_fulfilled(self, conj: Conj) -> list[Case]:
+        """The cases of a conjunction, on the condition that the value fulfils it."""
+        return [Case(case.conditions | {conj}, case.evaluated) for case in self._if_certain(conj)]
 
     def _choices(self, site: Site) -> Iterator[list[Case]]:
-        """For each applicator its cases, of which one holds."""
+        """Yield the cases of each keyword that applies subschemas to the same value; one of them holds."""
         raw = {key: value for key, value in site.raw.items() if key not in site.dialect.lacks}
         none = self.none
 
@@ -193,49 +212,49 @@ class _Cases:
 
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in raw:
-                yield self._inside(self.reader.follow(site, keyword, raw[keyword]))
+                yield self._if_certain(self.reader.follow(site, keyword, raw[keyword]))
         for i, part in enumerate(raw.get("allOf", ())):
-            yield self._inside(child(part, "allOf", i))
+            yield self._if_certain(child(part, "allOf", i))
         for i, part in enumerate(raw.get("anyOf", ())):
-            yield [none, *self._guarded(child(part, "anyOf", i))]
-        branches = [self._guarded(child(part, "oneOf", i)) for i, part in enumerate(raw.get("oneOf", ()))]
+            yield [none, *self._if_fulfilled(child(part, "anyOf", i))]
+        branches = [self._if_fulfilled(child(part, "oneOf", i)) for i, part in enumerate(raw.get("oneOf", ()))]
         if branches:
             yield [none, *(case for cases in branches for case in cases)]
         for keyword in ("dependentSchemas", "dependencies"):
             for name, part in raw.get(keyword, {}).items():
                 if not isinstance(part, list):
-                    cases = self._inside(child(part, keyword, name))
-                    yield [none, *(Case(case.guards | {name}, case.evaluated) for case in cases)]
+                    cases = self._if_certain(child(part, keyword, name))
+                    yield [none, *(Case(case.conditions | {name}, case.evaluated) for case in cases)]
         if "if" in raw:
             yield self._conditional(site, raw)
 
     def _conditional(self, site: Site, raw: dict[str, Any]) -> list[Case]:
-        """`if` and `then`, or `else` where `if` fails; `if` counts also without them."""
+        """The cases of `if` with `then`, and of `else` where `if` fails. `if` evaluates also without the others."""
         condition = self.reader.conj(raw["if"], site, ("if",))
-        then = self._inside(self.reader.conj(raw.get("then", True), site, ("then",)))
-        otherwise = self._inside(self.reader.conj(raw.get("else", True), site, ("else",)))
+        then = self._if_certain(self.reader.conj(raw.get("then", True), site, ("then",)))
+        otherwise = self._if_certain(self.reader.conj(raw.get("else", True), site, ("else",)))
         fails = self.reader.document.negation(condition)
         return [
             self.none,
-            *self._product(site, self._guarded(condition), then),
-            *(Case(case.guards | {fails}, case.evaluated) for case in otherwise),
+            *self._product(site, self._if_fulfilled(condition), then),
+            *(Case(case.conditions | {fails}, case.evaluated) for case in otherwise),
         ]
 
 
 def _pruned(cases: Iterable[Case]) -> list[Case]:
-    """The cases that no other one covers."""
+    """The cases that no other case covers."""
     kept: list[Case] = []
-    for case in sorted(dict.fromkeys(cases), key=lambda each: len(each.guards)):
+    for case in sorted(dict.fromkeys(cases), key=lambda case: len(case.conditions)):
         if not any(other.covers(case) for other in kept):
             kept = [other for other in kept if not case.covers(other)]
             kept.append(case)
     return kept
 
 
-def _own_keys(reader: SchemaReader, site: Site, asked: bool) -> Keys:
-    """What the keywords of one subschema evaluate of an object."""
+def _own_keys(reader: SchemaReader, site: Site, is_asked: bool) -> Keys:
+    """The keys that the keywords of one subschema evaluate by themselves."""
     raw = site.raw
-    if "additionalProperties" in raw or ("unevaluatedProperties" in raw and not asked):
+    if "additionalProperties" in raw or ("unevaluatedProperties" in raw and not is_asked):
         return Keys(every=True)
     patterns = raw.get("patternProperties", {})
     reading = SubschemaReading(reader, site)
@@ -243,12 +262,12 @@ def _own_keys(reader: SchemaReader, site: Site, asked: bool) -> Keys:
     return Keys(frozenset(raw.get("properties", {})), languages)
 
 
-def _own_items(reader: SchemaReader, site: Site, asked: bool) -> Items:
-    """What the keywords of one subschema evaluate of an array."""
+def _own_items(reader: SchemaReader, site: Site, is_asked: bool) -> Items:
+    """The items that the keywords of one subschema evaluate by themselves."""
     raw, dialect = site.raw, site.dialect
     tuples = isinstance(raw.get("items"), list) and dialect.array_items
     rest = "additionalItems" if tuples else "items"
-    if rest in raw or ("unevaluatedItems" in raw and not asked):
+    if rest in raw or ("unevaluatedItems" in raw and not is_asked):
         return Items(every=True)
     prefix = raw["items"] if tuples else () if "prefixItems" in dialect.lacks else raw.get("prefixItems", ())
     if "contains" in raw and "prefixItems" not in dialect.lacks:  # not in draft 2019-09

@@ -1,6 +1,4 @@
-"""Patterns of a schema, parsed once a text: ECMA-262 syntax, found anywhere in a string (Validation 2020-12, section
-6.3.3).
-"""
+"""Patterns of a schema: ECMA-262 syntax, found anywhere in a string (Validation 2020-12, section 6.3.3)."""
 
 from __future__ import annotations
 
@@ -12,5 +10,5 @@ from constrain.automata.syntax import Node
 
 @lru_cache(maxsize=8192)
 def pattern_node(pattern: str) -> Node:
-    """The texts in which a pattern is found. Raises RegexError."""
+    """The texts in which a pattern is found; remembered for each pattern. Raises RegexError."""
     return parse_ecma(pattern)

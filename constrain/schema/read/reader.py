@@ -1,14 +1,14 @@
 """Reading a schema: from the root to every subschema that it reaches, each checked and parsed once.
 
-The idea: subschemas are found through keywords and references (a broken definition that nothing uses is no fault);
-each is checked and turned into a formula by one pass of `keywords.py`. Subschemas of equal content are one atom
-(`twins.py`); one that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE. Small subschemas
-that nearly every schema has (`{"type": "string"}`) have been parsed before.
+The idea: subschemas are found through keywords and references, so a broken definition that nothing uses is no error.
+One pass of `keywords.py` checks each and turns it into a formula. Subschemas of equal content are one atom
+(`duplicates.py`); a subschema that is only a `$ref` *is* its target; `{}` and `true` are TRUE, `false` is FALSE. Small
+subschemas that nearly every schema has (`{"type": "string"}`) are parsed once for all schemas.
 
-The reader is gone when the document is read, with all its tables: what is kept afterwards is small. Who asks for the
-report or for the reason of a fault has the schema read again, and keeps the reader.
+The reader and its tables are freed when the document is read, so little is kept. The report and the reason of an error
+need a reader: for them the schema is read again.
 
-Cost: linear in the reachable part, some microseconds a subschema.
+Cost: linear in the reachable part, some microseconds for each subschema.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any
 
 from constrain.schema.read.dialect import Dialect
 from constrain.schema.read.document import Document, Options, Site, excerpt
-from constrain.schema.read.duplicates import SILENT, Contents
-from constrain.schema.read.dynamic import Dynamic, DynamicReference, dynamic_target, entered
+from constrain.schema.read.duplicates import ANNOTATIONS, Contents
+from constrain.schema.read.dynamic import DynamicReference, DynamicScope, dynamic_target, enter_resource
 from constrain.schema.read.keywords import parse
 from constrain.schema.read.limits import Limits
-from constrain.schema.read.references import Scope, Target
+from constrain.schema.read.references import Resource, Target
 from constrain.schema.sets.algebra import FALSE, TRUE, Conj
-from constrain.schema.sets.formula import Formula, Is, combined
+from constrain.schema.sets.formula import Formula, KnownSet, combined_atoms
+from constrain.schema.sets.json_types import Json
 
-MAX_COMMON = 2048  # subschemas whose formulas are kept, for each draft
+MAX_COMMON = 2048  # formulas that are kept for other schemas, for each draft
 COMMON = frozenset(
     {"type", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
     | {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
@@ -36,26 +36,43 @@ COMMON = frozenset(
 
 
 class SchemaReader:
-    """What reading one schema remembers.
+    """Reads one schema, when it is made.
 
-    dynamic: references depend on the way that led to them; if one does and this is False, `DynamicReference` is raised.
-    twins: subschemas that are equal to an earlier one, with its serial number; only noted with `noting`.
+    Attributes:
+        document: The table of atoms.
+        duplicates: Subschemas of the same content as an earlier one, as (site, its serial number); noted on request.
     """
 
     def __init__(
-        self, raw: Any, dialect: Dialect, options: Options, scope: Scope, limits: Limits, dynamic: bool = False,
-        noting: bool = False,
+        self, raw: Json, dialect: Dialect, options: Options, resource: Resource, limits: Limits, dynamic: bool = False,
+        note_duplicates: bool = False,
     ) -> None:  # fmt: skip
+        """Read a schema.
+
+        Args:
+            raw: The schema.
+            dialect: The draft to read it by.
+            options: How the schema is read and written.
+            resource: The root resource.
+            limits: The limits, which have been started.
+            dynamic: Whether to keep dynamic scopes.
+            note_duplicates: Whether to fill `duplicates`.
+
+        Raises:
+            SchemaError: The schema is malformed.
+            LimitError: A limit is reached.
+            DynamicReference: It has a dynamic reference, and `dynamic` is False.
+        """
         self.dynamic = dynamic
-        self.twins: list[tuple[Site, int]] = []
-        self._noted: set[int] | None = set() if noting else None
-        self._scope = scope
-        self._known: dict[Hashable, Conj] = {}  # by content, or (content, resource, way) where these are not the root's
-        self._aliases: set[int] = set()
-        self._queue: deque[tuple[int, int]] = deque()  # serial number, number of the content
+        self.duplicates: list[tuple[Site, int]] = []
+        self._noted: set[int] | None = set() if note_duplicates else None
+        self._resource = resource
+        self._known: dict[Hashable, Conj] = {}  # by content number; outside the root resource by `_identity`
+        self._aliases: set[int] = set()  # the aliases that are being resolved
+        self._queue: deque[tuple[int, int]] = deque()  # serial numbers and content numbers of atoms to be parsed
         self._contents = Contents(raw)
         self._common = common_formulas(dialect, options.formats)
-        root = Site(raw, None, (), scope, dialect, self._entered((), scope))
+        root = Site(raw, None, (), resource, dialect, self._entered((), resource))
         self.document = document = Document(dialect, options, root)
         document.root = self._read(root)
         while self._queue:
@@ -63,14 +80,14 @@ class SchemaReader:
             limits.check()
             document.formulas[serial] = self._parsed(document.site(serial), content)
         self._refuse_loops()
-        scope.shared.clear()  # it holds the scope itself
+        resource.shared.clear()  # it refers to the resource itself, a cycle
 
     def _parsed(self, site: Site, content: int) -> Formula:
-        """The formula of a subschema; kept for other schemas if it is common and touches nothing but itself."""
+        """The formula of a subschema; kept for other schemas if its keywords are common and refer to nothing."""
         document = self.document
-        before = len(document.residues)
+        before = len(document.residuals)
         formula = parse(self, site)
-        if isinstance(formula, Is) and len(document.residues) == before and site.dialect is document.dialect:
+        if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
             parts = self._contents.content(content)
             if COMMON.issuperset(parts[::2]):
                 if len(self._common) >= MAX_COMMON:
@@ -79,13 +96,11 @@ class SchemaReader:
         return formula
 
     def _refuse_loops(self) -> None:
-        """No subschema may combine itself with itself without passing through a property or an item (Core 2020-12,
-        section 9.4.1).
-        """
+        """Raise SchemaError for references that never pass through a property or an item (Core 2020-12, 9.4.1)."""
         formulas = self.document.formulas
-        state: dict[int, int] = {}  # 1: on the present path, 2: done
+        state: dict[int, int] = {}  # depth-first search: 1 on the present path, 2 done
         for start, first in enumerate(formulas):
-            stack = [start] if type(first) is not Is and start not in state else []
+            stack = [start] if type(first) is not KnownSet and start not in state else []
             while stack:
                 serial = stack[-1]
                 if state.get(serial):
@@ -93,30 +108,34 @@ class SchemaReader:
                     continue
                 state[serial] = 1
                 formula = formulas[serial]
-                for inner in combined(formula) if formula is not None else ():
+                for inner in combined_atoms(formula) if formula is not None else ():
                     if state.get(inner) == 1:
                         message = "this schema refers to itself without passing through a property or an item"
                         raise self.document.site_of((inner,)).error(message, "remove the loop")
                     if inner not in state:
                         stack.append(inner)
 
-    def conj(self, raw: Any, parent: Site, steps: tuple[str | int, ...]) -> Conj:
+    def conj(self, raw: Json, parent: Site, steps: tuple[str | int, ...]) -> Conj:
         """The conjunction of a subschema, reached from `parent` by some steps."""
         if isinstance(raw, dict):
             if not raw:
                 return TRUE
             content = self._contents.number(raw)
-            scope, dynamic, dialect = parent.scope, parent.dynamic, parent.dialect
-            key = content if scope is self._scope and not dynamic else (content, id(scope), dynamic)
+            resource, dynamic, dialect = parent.resource, parent.dynamic, parent.dialect
+            key = self._identity(content, resource, dynamic)
             known = self._known.get(key)
             if known is not None and self._noted is None:
                 return known
             if "$ref" not in raw and dialect.id not in raw:
-                return self._atom(Site(raw, parent, steps, scope, dialect, dynamic), content, key)
-        return self._read(Site(raw, parent, steps, parent.scope, parent.dialect, parent.dynamic))
+                return self._atom(Site(raw, parent, steps, resource, dialect, dynamic), content, key)
+        return self._read(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic))
+
+    def _identity(self, content: int, resource: Resource, dynamic: DynamicScope) -> Hashable:
+        """The key of a subschema: equal keys are one atom."""
+        return content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
 
     def _read(self, site: Site) -> Conj:
-        """The conjunction of whatever stands at a place."""
+        """The conjunction of the subschema at a place. Raises SchemaError if it is not a schema."""
         raw = site.raw
         if raw is True or raw is False:
             return TRUE if raw else FALSE
@@ -126,9 +145,8 @@ class SchemaReader:
         if dialect.id in raw:
             self._enter(site)
         content = self._contents.number(raw)
-        scope, dynamic = site.scope, site.dynamic
-        key = content if scope is self._scope and not dynamic else (content, id(scope), dynamic)
-        if "$ref" not in raw or not (dialect.ref_alone or all(name == "$ref" or name in SILENT for name in raw)):
+        key = self._identity(content, site.resource, site.dynamic)
+        if "$ref" not in raw or not (dialect.ref_alone or all(name == "$ref" or name in ANNOTATIONS for name in raw)):
             return self._atom(site, content, key)
         known = self._known.get(key)
         if known is None:
@@ -136,7 +154,7 @@ class SchemaReader:
         return known
 
     def _atom(self, site: Site, content: int, key: Hashable) -> Conj:
-        """The conjunction of a subschema that is an atom of its own, or equal to one."""
+        """The atom with a key; if there is none, a new one for the subschema at this place."""
         known = self._known.get(key)
         if known is None:
             document = self.document
@@ -145,21 +163,21 @@ class SchemaReader:
             if common is None:
                 self._queue.append((known[0], content))
         elif self._noted is not None and id(site.raw) not in self._noted:
-            self.twins.append((site, known[0]))
+            self.duplicates.append((site, known[0]))
         if self._noted is not None:
             self._noted.add(id(site.raw))
         return known
 
     def _enter(self, site: Site) -> None:
-        """A subschema with a name of its own opens a resource."""
+        """Enter the resource that a subschema with an `$id` opens."""
         raw, dialect = site.raw, site.dialect
         name = raw[dialect.id]
         if isinstance(name, str) and site.parent is not None and not (dialect.ref_alone and "$ref" in raw):
-            site.scope = site.scope.inside(raw, name)
-            site.dynamic = self._entered(site.dynamic, site.scope)
+            site.resource = site.resource.embedded(raw, name)
+            site.dynamic = self._entered(site.dynamic, site.resource)
 
     def _alias(self, site: Site) -> Conj:
-        """A subschema that only refers is its target."""
+        """The conjunction of a subschema that is only a `$ref`: that of its target."""
         if id(site.raw) in self._aliases:
             raise site.error(
                 "this $ref leads back to itself without passing through a property or an item",
@@ -172,32 +190,31 @@ class SchemaReader:
         finally:
             self._aliases.discard(id(site.raw))
 
-    def refer(self, site: Site, ref: Any) -> Conj:
-        """The conjunction of the target of a reference."""
-        return self._target(site, site.scope.resolve(site, ref))
+    def refer(self, site: Site, ref: Json) -> Conj:
+        """The conjunction of the target of a `$ref`."""
+        return self._read_target(site, site.resource.resolve(site, ref))
 
-    def _target(self, site: Site, found: Target) -> Conj:
-        raw, scope, dialect, steps, local = found
-        target = Site(
-            raw, self.document.root_site if local else None, steps, scope, dialect, self._entered(site.dynamic, scope)
-        )
+    def _read_target(self, site: Site, target: Target) -> Conj:
+        raw, resource, dialect, steps, is_local = target
         if not isinstance(raw, (dict, bool)):
             raise site.error(f"$ref leads to {excerpt(raw, 40)}, which is not a schema", "point it at a schema", "$ref")
-        return self._read(target)
+        parent = self.document.root_site if is_local else None
+        return self._read(Site(raw, parent, steps, resource, dialect, self._entered(site.dynamic, resource)))
 
-    def follow(self, site: Site, keyword: str, ref: Any) -> Conj:
+    def follow(self, site: Site, keyword: str, ref: Json) -> Conj:
         """The conjunction of the target of `$ref`, `$dynamicRef` or `$recursiveRef` (see `dynamic.py`)."""
         if keyword == "$ref":
             return self.refer(site, ref)
         if not self.dynamic:
             raise DynamicReference
-        return self._target(site, dynamic_target(site, ref, keyword))
+        return self._read_target(site, dynamic_target(site, ref, keyword))
 
-    def _entered(self, dynamic: Dynamic, scope: Scope) -> Dynamic:
-        return entered(dynamic, scope) if self.dynamic else ()
+    def _entered(self, dynamic: DynamicScope, resource: Resource) -> DynamicScope:
+        """The dynamic scope inside a resource; always empty if dynamic scopes are not kept."""
+        return enter_resource(dynamic, resource) if self.dynamic else ()
 
 
 @lru_cache(maxsize=16)
 def common_formulas(dialect: Dialect, formats: str) -> dict[Hashable, Formula]:
-    """The formulas of common subschemas that were read so far, by content (`twins.Contents.key`)."""
+    """The formulas of common subschemas that were read so far, by content (`duplicates.Contents.content`)."""
     return {}

@@ -1,8 +1,8 @@
-"""What the keywords of one subschema said so far, and the formula that it amounts to.
+"""The state of reading one subschema, and the formula that it ends in.
 
-The idea: the keywords that speak of one type (`minLength`, `properties`, ...) fill one box per type; all other keywords
-(`allOf`, `$ref`, `enum`, ...) add formulas. The subschema is the intersection of them all, in the order in which they
-are written (which decides the order of properties).
+The idea: the keywords about one type (`minLength`, `properties`, ...) fill one box per type; all other keywords
+(`allOf`, `$ref`, `enum`, ...) add formulas. The subschema is the intersection of them all, in written order, which
+decides the order of properties.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from constrain.schema.sets.algebra import (
     TRUE,
     ArrayBox,
     Conj,
-    Normal,
+    NormalForm,
     ObjectBox,
     meet_arrays,
     meet_objects,
 )
-from constrain.schema.sets.formula import AllOf, Formula, Is
+from constrain.schema.sets.formula import AllOf, Formula, KnownSet
+from constrain.schema.sets.json_types import Json, JsonObject
 from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
 from constrain.schema.sets.strings import meet_strings
 
@@ -35,19 +36,29 @@ TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
 
 
 class SubschemaReading:
-    """The state of reading one subschema.
+    """The conditions that the keywords of one subschema have stated so far.
 
-    types: JSON types that stay allowed; numbers, texts, arrays: conditions to be intersected (an array condition None
-      is fulfilled by no array); length: (low, high) in characters; array, object: fields of ArrayBox and ObjectBox;
-      patterns, rest: what undeclared keys lead to. formulas: conditions across types, in written order; `mark` is where
-      among them the boxes stand.
+    Attributes:
+        raw: The subschema.
+        types: The JSON types that are allowed.
+        integer: Whether numbers must be integers.
+        numbers: Conditions on numbers.
+        texts: Conditions on strings.
+        length: The least and the largest length of strings in characters; None: no limit.
+        array: Fields of the `ArrayBox` that keywords have stated.
+        arrays: Further conditions on arrays; None is fulfilled by no array.
+        object: Fields of the `ObjectBox` that keywords have stated.
+        patterns: `patternProperties`, as (key language, conj).
+        rest: `additionalProperties`.
+        formulas: Conditions on all types, in written order.
+        mark: The position among the formulas where `properties` stands; None: there is none.
     """
 
     def __init__(self, reader: SchemaReader, site: Site) -> None:
         self.reader = reader
         self.document = reader.document
         self.site = site
-        self.raw: dict[str, Any] = site.raw
+        self.raw: JsonObject = site.raw
         self.types: frozenset[str] = TYPES
         self.integer = False
         self.numbers: list[NumberBox] = []
@@ -61,13 +72,13 @@ class SubschemaReading:
         self.formulas: list[Formula] = []
         self.mark: int | None = None
 
-    def child(self, raw: Any, *steps: str | int) -> Conj:
-        """The conjunction that stands for a subschema of this one."""
+    def child(self, raw: Json, *steps: str | int) -> Conj:
+        """The conjunction of a subschema of this one, which is found by `steps`."""
         return self.reader.conj(raw, self.site, steps)
 
     def formula(self) -> Formula:
-        """The intersection of everything read."""
-        boxes = Is(self._boxes())
+        """The intersection of all conditions."""
+        boxes = KnownSet(self._boxes())
         if not self.formulas:
             return boxes
         parts = list(self.formulas)
@@ -75,13 +86,13 @@ class SubschemaReading:
             parts.insert(self.mark or 0, boxes)
         return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
-    def _boxes(self) -> Normal:
+    def _boxes(self) -> NormalForm:
         types = self.types
         numbers = self._numbers() if "number" in types else ()
         strings = self._strings() if "string" in types else EMPTY
         arrays = self._arrays() if "array" in types else ()
         objects = self._objects() if "object" in types else ()
-        normal = Normal(
+        normal = NormalForm(
             "null" in types, BOTH_BOOLEANS if "boolean" in types else frozenset(), numbers, strings, arrays, objects
         )
         return EVERYTHING if normal == EVERYTHING else normal
@@ -111,7 +122,7 @@ class SubschemaReading:
         return (box,) if box is not None else ()
 
     def _objects(self) -> tuple[ObjectBox, ...]:
-        """Properties, pattern properties and the rest, as one box."""
+        """`properties`, `patternProperties` and `additionalProperties` as one box; nothing if it is empty."""
         if self.rest != TRUE and not self.patterns:
             self.object["classes"] = ((ANY_TEXT, self.rest),)
         own = ObjectBox(**self.object) if self.object else ANY_OBJECT
@@ -121,9 +132,10 @@ class SubschemaReading:
         return (box,)
 
     def _with_patterns(self, declared: ObjectBox) -> ObjectBox | None:
-        """Keys that match a pattern answer to it also if they are named; only keys that match nothing are the rest.
+        """The declared properties with the conditions of patterns.
 
-        The conditions of single patterns are intersected as boxes: (key in P: conj, any other key: TRUE).
+        A pattern also says something of declared names; `additionalProperties` only of keys that match no pattern. The
+        condition of one pattern P is a box (keys in P: conj, other keys: TRUE); these boxes are intersected.
         """
         whole = alternate(*(language for language, _ in self.patterns))
         box: ObjectBox | None = ObjectBox()

@@ -1,7 +1,7 @@
-"""References: what `$ref` leads to, by the rules of the draft.
+"""References: the targets of `$ref`, by the rules of the draft.
 
-The common case — a JSON pointer into the same resource — is walked here, in a microsecond a step. All else (`$id`
-bases, `$anchor`, other resources) is left to the `referencing` library, with the caller's registry and the
+The common case, a JSON pointer into the same resource, is followed here, in a microsecond a step. All other references
+(`$id` bases, `$anchor`, other resources) are left to the `referencing` library, with the user's registry and the
 meta-schemas of all drafts.
 
 Source: JSON Schema Core 2020-12 sections 8.2 and 9; RFC 6901 (JSON pointer); RFC 3986 section 5 (resolving relative
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from constrain.errors import SchemaError
 from constrain.schema.read.dialect import DRAFT_2020, Dialect, dialect_of
 from constrain.schema.read.dynamic import dynamic_anchors
+from constrain.schema.sets.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
     from referencing import Registry, Specification
@@ -25,17 +26,39 @@ if TYPE_CHECKING:
 
     from constrain.schema.read.document import Site
 
-Target = tuple[Any, "Scope", Dialect, tuple[str | int, ...], bool]
+
+class Target(NamedTuple):
+    """The target of a reference.
+
+    Attributes:
+        raw: What is there: a schema, if the reference is right.
+        resource: The resource that holds it.
+        dialect: The draft that it is read by.
+        steps: Its path.
+        is_local: Whether the path starts at the root of the document.
+    """
+
+    raw: Any
+    resource: Resource
+    dialect: Dialect
+    steps: tuple[str | int, ...]
+    is_local: bool
 
 
-class Scope:
-    """A schema resource: the document (or embedded document) that a relative reference starts from.
+class Resource:
+    """A schema resource: the document, or an embedded document, that relative references start from.
 
-    root: its schema. dialect: its draft. outer: the resource that embeds it.
+    Attributes:
+        root: Its schema.
+        dialect: Its draft.
+        registry: The user's registry.
+        outer: The resource that embeds it or refers to it; None for the document itself.
+        uri: Its URI, if it was reached by one.
+        shared: The resources of one document, by id(root).
     """
 
     def __init__(
-        self, root: Any, dialect: Dialect, registry: Registry[Any] | None = None, outer: Scope | None = None,
+        self, root: Any, dialect: Dialect, registry: Registry[Any] | None = None, outer: Resource | None = None,
         resolver: Resolver[Any] | None = None, uri: str = "",
     ) -> None:  # fmt: skip
         self.root = root
@@ -43,7 +66,7 @@ class Scope:
         self.registry = registry
         self.outer = outer
         self.uri = uri
-        self.shared: dict[int, Scope] = outer.shared if outer is not None else {}
+        self.shared: dict[int, Resource] = outer.shared if outer is not None else {}
         if resolver is not None:
             self.resolver = resolver
         self.shared.setdefault(id(root), self)
@@ -63,53 +86,57 @@ class Scope:
         )
         return _with_meta_schemas(registry).resolver(name or "")
 
-    def inside(self, raw: dict[str, Any], name: str) -> Scope:
+    def embedded(self, raw: dict[str, Any], name: str) -> Resource:
         """The resource that an `$id` opens; an `$id` that is only a fragment names a place and opens none."""
         if name.startswith("#"):
             return self
-        return self.shared.get(id(raw)) or Scope(raw, self.dialect, outer=self)
+        return self.shared.get(id(raw)) or Resource(raw, self.dialect, outer=self)
 
     @cached_property
-    def dynamic_anchors(self) -> dict[str, Any]:
+    def dynamic_anchors(self) -> dict[str, JsonObject]:
         """Its dynamic anchors, with their subschemas."""
         return dynamic_anchors(self.root, self.dialect.id)
 
-    def resolve(self, site: Site, ref: Any, keyword: str = "$ref") -> Target:
-        """The target of a reference: (schema, scope, dialect, path, whether the path starts at the root)."""
+    def resolve(self, site: Site, ref: Json, keyword: str = "$ref") -> Target:
+        """The target of a reference. Raises SchemaError if it leads nowhere."""
         if not isinstance(ref, str):
             raise site.error(f"{keyword} is a text, not {ref!r}", 'write something like "#/$defs/name"', keyword)
         if ref == "#":
-            return self.root, self, self.dialect, self.prefix(), self._local()
+            return self._target(self.root, ())
         if ref.startswith("#/"):
-            found = self._walk(ref)
+            found = self._follow(ref)
             if found is not None:
-                return found[0], self, self.dialect, self.prefix() + found[1], self._local()
+                return self._target(*found)
         elif ref.startswith("#") and ref[1:] in self.dynamic_anchors:
-            return self.dynamic_anchors[ref[1:]], self, self.dialect, self.prefix(), self._local()
+            return self._target(self.dynamic_anchors[ref[1:]], ())
         return self._lookup(site, ref, keyword)
 
-    def _walk(self, ref: str) -> tuple[Any, tuple[str | int, ...]] | None:
-        """Follow a JSON pointer; None if it leads nowhere, or through another resource."""
-        here = self.root
+    def _target(self, raw: Json, steps: tuple[str | int, ...]) -> Target:
+        """A target in this resource."""
+        return Target(raw, self, self.dialect, self.prefix() + steps, self.outer is None)
+
+    def _follow(self, ref: str) -> tuple[Json, tuple[str | int, ...]] | None:
+        """Follow a JSON pointer: (its target, its path); None if it leads nowhere, or through another resource."""
+        value: Json = self.root
         steps: list[str | int] = []
         for part in ref[2:].split("/"):
             if "%" in part or "~" in part:
                 part = unquote(part).replace("~1", "/").replace("~0", "~")
-            if isinstance(here, dict) and part in here:
-                here = here[part]
+            if isinstance(value, dict) and part in value:
+                value = value[part]
                 steps.append(part)
-            elif isinstance(here, list) and part.isdigit() and int(part) < len(here):
-                here = here[int(part)]
+            elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+                value = value[int(part)]
                 steps.append(int(part))
             else:
                 return None
-            if isinstance(here, dict) and isinstance(here.get(self.dialect.id), str):
-                if not here[self.dialect.id].startswith("#"):
+            if isinstance(value, dict) and isinstance(value.get(self.dialect.id), str):
+                if not value[self.dialect.id].startswith("#"):
                     return None
-        return here, tuple(steps)
+        return value, tuple(steps)
 
     def _lookup(self, site: Site, ref: str, keyword: str) -> Target:
-        """Resolve by the `referencing` library."""
+        """The target that the `referencing` library finds."""
         from referencing.exceptions import Unresolvable
 
         try:
@@ -124,25 +151,26 @@ class Scope:
                 keyword,
             ) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
-        scope = self.shared.get(id(whole)) or Scope(
+        resource = self.shared.get(id(whole)) or Resource(
             whole, dialect, outer=self, resolver=found.resolver, uri=ref.partition("#")[0]
         )
         fragment = ref.partition("#")[2]
         steps = tuple(unquote(part) for part in fragment.split("/")[1:]) if fragment.startswith("/") else ()
-        # `referencing` would follow a dynamic anchor along its own way; what is asked for here is the one of `ref`
-        contents = found.contents if steps or not fragment else scope.dynamic_anchors.get(fragment, found.contents)
-        return contents, scope, dialect, ("\0" + (ref if not steps else scope.uri), *steps), False
-
-    def _local(self) -> bool:
-        return self.outer is None
+        # `referencing` resolves a dynamic anchor in a dynamic scope of its own; here the anchor itself is meant
+        contents = found.contents if steps or not fragment else resource.dynamic_anchors.get(fragment, found.contents)
+        return Target(contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False)
 
     def prefix(self) -> tuple[str | int, ...]:
+        """The path of its root: empty for the document, else its URI behind a NUL, which no keyword begins with."""
         return () if self.outer is None else ("\0" + (self.uri or str(self.root.get(self.dialect.id, ""))),)
 
 
 @lru_cache(maxsize=8)
 def _specification(uri: str) -> Specification[Any]:
-    """What `referencing` knows of a draft, but for `dependencies`: it takes either all members for schemas or none."""
+    """The draft as `referencing` has it, corrected for `dependencies`.
+
+    `referencing` takes either all members of `dependencies` for schemas, or none.
+    """
     import attrs
     import referencing.jsonschema
 
@@ -155,13 +183,13 @@ def _specification(uri: str) -> Specification[Any]:
         rest = {key: value for key, value in contents.items() if key != "dependencies"}
         yield from known.subresources_of(rest)
         if isinstance(dependencies, dict):
-            yield from (each for each in dependencies.values() if isinstance(each, (dict, bool)))
+            yield from (value for value in dependencies.values() if isinstance(value, (dict, bool)))
 
     return attrs.evolve(known, subresources_of=subresources)  # type: ignore[misc]
 
 
 def _with_meta_schemas(registry: Registry[Any]) -> Registry[Any]:
-    """The registry with the drafts' own meta-schemas added (if the package that carries them is installed)."""
+    """The registry with the meta-schemas of the drafts added, if the package that carries them is installed."""
     try:
         from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
     except ImportError:

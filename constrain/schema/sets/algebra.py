@@ -1,14 +1,14 @@
-"""The normal form: a set of JSON values, one part per JSON type, closed under intersection and union.
+"""The normal form of a set of JSON values: one part per JSON type, closed under intersection and union.
 
 The idea: JSON types are disjoint, so a set of values is six independent sets. Numbers, arrays and objects are unions of
-simple *boxes*; strings are one regular language of decoded texts. What stands inside a container is not expanded: it
-is a `Conj`, the conjunction of *atoms* (subschemas known by serial number, `document.py`), so that intersecting two
+simple *boxes*; strings are one regular language of decoded texts. Subschemas inside a container are not expanded. Each
+is a `Conj`, a conjunction of *atoms* (subschemas known by serial number, `read/document.py`). So intersecting two
 objects only merges tuples of integers, recursion needs no unfolding, and there are finitely many conjunctions.
 
     Conj    (3, 7)   values that fulfil atom 3 and atom 7;  TRUE = () everything;  FALSE = (0,) nothing
 
-Cost: intersecting unions multiplies their boxes; over `MAX_BOXES` a `LimitError` is raised. Emptiness of boxes is not
-decided here (`satisfiable.py`), save what is visible at once.
+Cost: intersecting unions multiplies their boxes; more than `MAX_BOXES` raise a `LimitError`. This file drops only boxes
+that are visibly empty; `normalize/normalizer.py` decides emptiness exactly.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def both(a: Conj, b: Conj) -> Conj:
 
 
 class Count(NamedTuple):
-    """Of the items from index `start` on, between `least` and `most` fulfil conj (None: no limit)."""
+    """A counted condition: between `least` and `most` items from index `start` on fulfil `conj`; None: no maximum."""
 
     start: int
     conj: Conj
@@ -49,10 +49,19 @@ class Count(NamedTuple):
 
 
 class ArrayBox(NamedTuple):
-    """Arrays: item i fulfils prefix[i], later ones `rest`; between `low` and `high` items.
+    """A set of arrays.
 
-    counts: how many items fulfil some conjunction. unique: no two items are equal; repeats: some two are. (Remembered
-    values are no context-free matter: exact for items with few values, else watched by `guards`.)
+    No context-free grammar remembers values. So `unique` is written exactly where items have few values, and left to
+    the guard (`constrain.guards`) elsewhere.
+
+    Attributes:
+        prefix: What item i fulfils, for the first items.
+        rest: What every later item fulfils.
+        low: The least number of items.
+        high: The largest number of items; None: no limit.
+        counts: How many items fulfil further conjunctions.
+        unique: No two items are equal.
+        repeats: At least two items are equal.
     """
 
     prefix: tuple[Conj, ...] = ()
@@ -65,12 +74,17 @@ class ArrayBox(NamedTuple):
 
 
 class ObjectBox(NamedTuple):
-    """Objects: a named property fulfils its conj, any other key belongs to exactly one class, which gives its conj.
+    """A set of objects. The value of a named key fulfils its own conjunction, the value of any other that of its class.
 
-    named: (name, conj) in declared order; FALSE forbids the name. required: names that must be present.
-    classes: disjoint key languages that together hold every text; named keys are outside all of them.
-    names: what every key fulfils as a string. low, high: number of properties.
-    needs: pairs (key language, conj) — some property with such a key has such a value.
+    Attributes:
+        named: Pairs (name, conj) in declared order; FALSE forbids the name.
+        required: The names that must be present.
+        classes: Pairs (key language, conj). The languages are disjoint and together hold every text; they say nothing
+            of named keys.
+        names: What every key fulfils as a string.
+        low: The least number of properties.
+        high: The largest number of properties; None: no limit.
+        needs: Existential conditions (key language, conj): some key in the language has a value that fulfils `conj`.
     """
 
     named: tuple[tuple[str, Conj], ...] = ()
@@ -82,8 +96,17 @@ class ObjectBox(NamedTuple):
     needs: tuple[tuple[Node, Conj], ...] = ()
 
 
-class Normal(NamedTuple):
-    """A set of JSON values: the union of its parts."""
+class NormalForm(NamedTuple):
+    """A set of JSON values: the union of its parts.
+
+    Attributes:
+        null: Whether null is in the set.
+        booleans: The booleans in the set.
+        numbers: The union of these boxes.
+        strings: The regular language of decoded texts.
+        arrays: The union of these boxes.
+        objects: The union of these boxes.
+    """
 
     null: bool
     booleans: frozenset[bool]
@@ -95,17 +118,17 @@ class Normal(NamedTuple):
 
 ANY_ARRAY, ANY_OBJECT = ArrayBox(), ObjectBox()
 BOTH_BOOLEANS = frozenset((False, True))
-EVERYTHING = Normal(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
-NOTHING = Normal(False, frozenset(), (), EMPTY, (), ())
+EVERYTHING = NormalForm(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
+NOTHING = NormalForm(False, frozenset(), (), EMPTY, (), ())
 
 
-def intersection(a: Normal, b: Normal) -> Normal:
+def intersection(a: NormalForm, b: NormalForm) -> NormalForm:
     """The values in both sets."""
     if a is EVERYTHING or a is b:
         return b
     if b is EVERYTHING:
         return a
-    return Normal(
+    return NormalForm(
         a.null and b.null,
         a.booleans & b.booleans,
         _products(a.numbers, b.numbers, meet_numbers, ANY_NUMBER),
@@ -115,12 +138,12 @@ def intersection(a: Normal, b: Normal) -> Normal:
     )
 
 
-def union(sets: Iterable[Normal]) -> Normal:
+def union(sets: Iterable[NormalForm]) -> NormalForm:
     """The values in any of the sets."""
     parts = list(sets)
     if len(parts) == 1:
         return parts[0]
-    return Normal(
+    return NormalForm(
         any(part.null for part in parts),
         frozenset().union(*(part.booleans for part in parts)),
         _merged((part.numbers for part in parts), ANY_NUMBER),
@@ -131,7 +154,7 @@ def union(sets: Iterable[Normal]) -> Normal:
 
 
 def _merged(unions: Iterable[tuple[Box, ...]], whole: Box) -> tuple[Box, ...]:
-    """One tuple of the boxes of all unions, without repetition; `whole` swallows the others."""
+    """The boxes of all unions without repetition; only `whole`, if it is one of them."""
     boxes = dict.fromkeys(box for boxes in unions for box in boxes)
     return (whole,) if whole in boxes else tuple(boxes)
 
@@ -139,7 +162,10 @@ def _merged(unions: Iterable[tuple[Box, ...]], whole: Box) -> tuple[Box, ...]:
 def _products(
     left: tuple[Box, ...], right: tuple[Box, ...], meet: Callable[[Box, Box], Box | None], whole: Box
 ) -> tuple[Box, ...]:
-    """Pairwise intersections of two unions of boxes; `whole` is neutral, `meet` gives None for the empty set."""
+    """The nonempty pairwise intersections of two unions of boxes.
+
+    `meet` returns None for an empty intersection. `whole` is the box of everything.
+    """
     if left == (whole,) or not right:
         return right
     if right == (whole,) or not left:
@@ -152,13 +178,14 @@ def _products(
     return tuple(dict.fromkeys(box for a in left for b in right if (box := meet(a, b)) is not None))
 
 
-def _least(a: int | None, b: int | None) -> int | None:
+def _lower_limit(a: int | None, b: int | None) -> int | None:
+    """The stricter of two maxima; None stands for no limit."""
     return b if a is None else a if b is None else min(a, b)
 
 
 def meet_arrays(a: ArrayBox, b: ArrayBox) -> ArrayBox | None:
-    """Arrays in both boxes."""
-    low, high = max(a.low, b.low), _least(a.high, b.high)
+    """The arrays in both boxes; None if there are visibly none."""
+    low, high = max(a.low, b.low), _lower_limit(a.high, b.high)
     if (high is not None and low > high) or (a.unique and b.repeats) or (a.repeats and b.unique):
         return None
     length = max(len(a.prefix), len(b.prefix))
@@ -170,13 +197,13 @@ def meet_arrays(a: ArrayBox, b: ArrayBox) -> ArrayBox | None:
 
 
 def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
-    """Objects in both boxes."""
-    low, high = max(a.low, b.low), _least(a.high, b.high)
+    """The objects in both boxes; None if there are visibly none."""
+    low, high = max(a.low, b.low), _lower_limit(a.high, b.high)
     if high is not None and low > high:
         return None
     a_named, b_named = dict(a.named), dict(b.named)
     required = a.required if not b.required else _joined(a.required, b.required)
-    for name in required:  # PERF: before anything is made; FALSE and anything is FALSE
+    for name in required:  # PERF: checked before any tuple is made; a conjunction with FALSE is FALSE
         if a_named.get(name) == FALSE or b_named.get(name) == FALSE:
             return None
     named = []
@@ -201,7 +228,7 @@ def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
 
 
 def _joined(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Both, without repetition."""
+    """Both tuples, without repetition."""
     return tuple(dict.fromkeys(a + b)) if a and a != b else b
 
 
@@ -219,7 +246,7 @@ def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], .
 
 
 def value_of(box: ObjectBox, name: str) -> Conj:
-    """What the value of a key must fulfil."""
+    """The conjunction that the value of a key must fulfil."""
     for named, conj in box.named:
         if named == name:
             return conj
@@ -227,7 +254,7 @@ def value_of(box: ObjectBox, name: str) -> Conj:
 
 
 def class_of(box: ObjectBox, name: str) -> Conj:
-    """What an unnamed key must fulfil."""
+    """The conjunction that the value of an unnamed key must fulfil."""
     if len(box.classes) == 1:
         return box.classes[0][1]
     return next((conj for language, conj in box.classes if matches(language, name)), FALSE)

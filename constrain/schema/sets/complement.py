@@ -2,8 +2,8 @@
 
 The idea: a box is an intersection of conditions, so its complement is the union of their complements: some named
 property has another value, a required name is absent, some other key has another value (an existential *need*),
-there are too few or too many. The complement of a union of boxes is the intersection of their complements. Values
-inside are negated by name (`Document.negation`), not computed.
+there are too few or too many properties. The complement of a union of boxes is the intersection of their complements.
+The values inside are not computed: `Document.negation` gives their complement a serial number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from constrain.schema.sets.algebra import (
     ArrayBox,
     Conj,
     Count,
-    Normal,
+    NormalForm,
     ObjectBox,
 )
 from constrain.schema.sets.numbers import ANY_NUMBER, complement_of_numbers
@@ -33,16 +33,19 @@ Strings = Callable[[Conj], Node]
 
 
 def complement_of(
-    normal: Normal, negate: Negate, strings: Strings, intersection: Callable[[Normal, Normal], Normal]
-) -> Normal:
+    normal: NormalForm, negate: Negate, strings: Strings, intersection: Callable[[NormalForm, NormalForm], NormalForm]
+) -> NormalForm:
     """The values outside a set.
 
-    negate: names the complement of a conjunction. strings: the strings of a conjunction (for `propertyNames`).
-    intersection: that of `algebra`, or one that counts.
+    Args:
+        normal: The set.
+        negate: Returns the complement of a conjunction, as a conjunction.
+        strings: Returns the strings that fulfil a conjunction (for `propertyNames`).
+        intersection: `algebra.intersection`, or a version of it that counts its work.
     """
     if normal is EVERYTHING:
         return NOTHING
-    result = Normal(
+    result = NormalForm(
         not normal.null,
         BOTH_BOOLEANS - normal.booleans,
         (ANY_NUMBER,),
@@ -60,7 +63,7 @@ def complement_of(
 
 
 def complement_of_arrays(box: ArrayBox, negate: Negate) -> list[ArrayBox]:
-    """The arrays outside a box."""
+    """The arrays outside a box, as a union of boxes."""
     outside = []
     if box.unique:
         outside.append(ArrayBox(low=2, repeats=True))
@@ -84,7 +87,7 @@ def complement_of_arrays(box: ArrayBox, negate: Negate) -> list[ArrayBox]:
 
 
 def counted(start: int, conj: Conj, least: int, most: int | None, negate: Negate) -> ArrayBox:
-    """The arrays of which, from index `start` on, between `least` and `most` items fulfil conj."""
+    """The arrays in which between `least` and `most` items from index `start` on fulfil `conj`; None: no maximum."""
     if most == 0:
         return ArrayBox((TRUE,) * start, negate(conj))
     if least == 0 and most is None:
@@ -93,7 +96,7 @@ def counted(start: int, conj: Conj, least: int, most: int | None, negate: Negate
 
 
 def complement_of_objects(box: ObjectBox, negate: Negate, strings: Strings) -> list[ObjectBox]:
-    """The objects outside a box."""
+    """The objects outside a box, as a union of boxes."""
     outside = [ObjectBox(named=((name, FALSE),)) for name in box.required]
     if box.low > 0:
         outside.append(ObjectBox(high=box.low - 1))
@@ -109,6 +112,6 @@ def complement_of_objects(box: ObjectBox, negate: Negate, strings: Strings) -> l
     if box.names != TRUE:
         outside.append(ObjectBox(needs=((complement(strings(box.names)), TRUE),)))
     for language, conj in box.needs:
-        inside = ((language, negate(conj)), (complement(language), TRUE))
-        outside.append(ObjectBox(classes=((ANY_TEXT, negate(conj)),) if language == ANY_TEXT else inside))
+        classes = ((language, negate(conj)), (complement(language), TRUE))
+        outside.append(ObjectBox(classes=((ANY_TEXT, negate(conj)),) if language == ANY_TEXT else classes))
     return outside

@@ -1,10 +1,10 @@
-"""What a subschema says, before it is computed: a formula over sets of values and conjunctions.
+"""Formulas: the meaning of a subschema before it is computed, over sets of values and conjunctions of atoms.
 
-    Is(normal)        a set that is known          Fulfils(conj)     the values of a conjunction of atoms
-    AllOf, AnyOf      intersection, union          OneOf             in exactly one
+    KnownSet(normal)  a set in normal form         Atoms(conj)       the values that fulfil a conjunction of atoms
+    AllOf, AnyOf      intersection, union          OneOf             the values in exactly one part
     Not               complement
 
-Keywords (`keywords.py`) write formulas; `normalize.py` computes them, pushing complements inwards.
+Keywords (`read/keywords.py`) write formulas. `normalize/normalizer.py` computes them, pushing complements inwards.
 """
 
 from __future__ import annotations
@@ -12,54 +12,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from constrain.schema.sets.algebra import Conj, Normal
+from constrain.schema.sets.algebra import Conj, NormalForm
 
 
-class Is(NamedTuple):
-    """A known set."""
+class KnownSet(NamedTuple):
+    """A set in normal form."""
 
-    normal: Normal
+    normal: NormalForm
 
 
-class Fulfils(NamedTuple):
-    """The values that fulfil every atom."""
+class Atoms(NamedTuple):
+    """The values that fulfil every atom of a conjunction."""
 
     conj: Conj
 
 
 class AllOf(NamedTuple):
-    """In all of the parts."""
+    """The values in all of the parts."""
 
     parts: tuple[Formula, ...]
 
 
 class AnyOf(NamedTuple):
-    """In at least one part."""
+    """The values in at least one part."""
 
     parts: tuple[Formula, ...]
 
 
 class OneOf(NamedTuple):
-    """In exactly one part."""
+    """The values in exactly one part."""
 
     parts: tuple[Formula, ...]
 
 
 class Not(NamedTuple):
-    """Outside the part."""
+    """The values outside the part."""
 
     part: Formula
 
 
-def combined(formula: Formula) -> Iterator[int]:
-    """The atoms that a formula combines (those inside containers are not among them)."""
-    if isinstance(formula, Fulfils):
+def combined_atoms(formula: Formula) -> Iterator[int]:
+    """Yield the atoms that a formula says of the value itself, not of its items and properties."""
+    if isinstance(formula, Atoms):
         yield from formula.conj
     elif isinstance(formula, Not):
-        yield from combined(formula.part)
+        yield from combined_atoms(formula.part)
     elif isinstance(formula, (AllOf, AnyOf, OneOf)):
         for part in formula.parts:
-            yield from combined(part)
+            yield from combined_atoms(part)
 
 
-Formula = Is | Fulfils | AllOf | AnyOf | OneOf | Not
+Formula = KnownSet | Atoms | AllOf | AnyOf | OneOf | Not

@@ -1,8 +1,8 @@
 """Sets of numbers, exactly: intervals with divisibility conditions, or finitely many points.
 
 The idea: `minimum`, `multipleOf`, `enum`, `integer` and their complements stay arithmetic on integers and fractions
-until they are lowered to digits (`digits.py`). A float is read as the decimal that it prints as: 0.1 is one tenth.
-Cost: constant per operation, linear in the number of points.
+until they are lowered to digits (`digits.py`). A float is read as the decimal that Python prints for it: 0.1 is one
+tenth. Cost: constant per operation, linear in the number of points.
 """
 
 from __future__ import annotations
@@ -10,23 +10,28 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from constrain.errors import LimitError
 
 Rational = int | Fraction
-MAX_EXPONENT = 1000  # a number beyond 10^±1000 in a schema is refused: its digits would be written out
+MAX_EXPONENT = 1000  # schemas with numbers beyond 10^±1000 are refused, since their digits would be written out
 
 
 class NumberBox(NamedTuple):
     """An interval of numbers with divisibility conditions, or finitely many numbers.
 
-    low, high: ends (None: unbounded); low_open, high_open: the end itself is excluded.
-    multiple: every number is a multiple of it (1: integers). steps: the numbers whose least common multiple that is.
-    not_multiples: no number is a multiple of any of these.
-    points: if not None, only these numbers (all other conditions have been applied). holes: numbers left out.
-    plain: how a number is spelled — True: without fraction and exponent (`integer` in draft 4), False: with one, None:
-      in any way.
+    Attributes:
+        low: The lower end; None: unbounded.
+        low_open: Whether the lower end itself is excluded.
+        high: The upper end; None: unbounded.
+        high_open: Whether the upper end itself is excluded.
+        multiple: Every number is a multiple of it (1: integers); None: no condition.
+        not_multiples: No number is a multiple of any of these.
+        points: If not None, the set is these numbers; the other conditions but `plain` have been applied to them.
+        holes: Numbers that are left out.
+        plain: True: spelled without fraction and exponent (`integer` in draft 4); False: with one; None: either way.
+        steps: The divisors whose least common multiple is `multiple`.
     """
 
     low: Rational | None = None
@@ -44,15 +49,17 @@ class NumberBox(NamedTuple):
 ANY_NUMBER = NumberBox()
 
 
-def is_number(value: Any) -> bool:
-    """A JSON number; Python's booleans are not."""
+def is_number(value: object) -> TypeGuard[int | float | Decimal | Fraction]:
+    """Whether a Python value is a JSON number; booleans are not."""
     return isinstance(value, (int, float, Decimal, Fraction)) and not isinstance(value, bool)
 
 
 def exact(value: int | float | Decimal | Fraction) -> Rational:
-    """The number as an integer or a fraction; a float counts as the decimal that it prints as.
+    """The number as an integer or a fraction; a float stands for the decimal that Python prints for it.
 
-    Raises LimitError for numbers beyond 10^±1000, ValueError for NaN and infinities.
+    Raises:
+        LimitError: The number is beyond 10^±1000.
+        ValueError: It is not a number or infinite.
     """
     if isinstance(value, int):
         return value
@@ -69,7 +76,7 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
 
 
 def least_common_multiple(a: Rational | None, b: Rational | None) -> Rational | None:
-    """The number whose multiples are the common multiples of both; None stands for no condition."""
+    """The least common multiple of two positive numbers; None stands for no condition."""
     if a is None or b is None or a == b:
         return b if a is None else a
     x, y = Fraction(a), Fraction(b)
@@ -79,7 +86,7 @@ def least_common_multiple(a: Rational | None, b: Rational | None) -> Rational | 
 
 
 def holds(box: NumberBox, value: Rational) -> bool:
-    """Is the number in the box?"""
+    """Whether the number is in the box."""
     if box.points is not None:
         return value in box.points
     if box.low is not None and (value < box.low or (box.low_open and value == box.low)):
@@ -122,7 +129,7 @@ End = tuple[Rational | None, bool]
 
 
 def _inner_end(a: End, b: End, sign: int) -> End:
-    """The tighter of two ends of an interval; sign 1 for lower ends, -1 for upper ends."""
+    """The stricter of two ends of an interval; sign 1 for lower ends, -1 for upper ends."""
     if a[0] is None or b[0] is None:
         return b if a[0] is None else a
     if a[0] == b[0]:
@@ -131,10 +138,10 @@ def _inner_end(a: End, b: End, sign: int) -> End:
 
 
 def has_numbers(box: NumberBox) -> bool:
-    """Is the box inhabited? Exact.
+    """Whether the box is inhabited; exact.
 
-    Multiples of m in an interval, less the multiples of others: the pattern of what is left repeats after the least
-      common multiple of all, so one period decides an infinite or long interval.
+    The multiples of m that are not multiples of other numbers repeat with the least common multiple of all. So one
+    period decides an infinite or long interval.
     """
     if box.points is not None:
         return bool(box.points)
@@ -153,7 +160,7 @@ def has_numbers(box: NumberBox) -> bool:
 
 
 def finite_numbers(box: NumberBox, limit: int) -> tuple[Rational, ...] | None:
-    """The numbers of a box, if there are at most `limit` candidates; else None."""
+    """The numbers of a box in order, if there are at most `limit` candidates; else None."""
     if box.points is not None:
         return tuple(sorted(box.points)) if len(box.points) <= limit else None
     if box.low is None or box.high is None:
@@ -170,7 +177,7 @@ def finite_numbers(box: NumberBox, limit: int) -> tuple[Rational, ...] | None:
 
 
 def _first_multiple(box: NumberBox, step: Rational) -> Rational:
-    """The multiple of `step` nearest to the lower end (the upper end if that is the only one) inside the interval."""
+    """The multiple of `step` in the interval that is nearest to the lower end, or to the upper end if it is alone."""
     if box.low is not None:
         first = -(-box.low // step) * step
         return first + step if box.low_open and first == box.low else first

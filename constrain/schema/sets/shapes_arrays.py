@@ -1,14 +1,14 @@
-"""Shapes of arrays: boxes made ready to be written from left to right without ever running into a dead end.
+"""Shapes of arrays: boxes that can be written from left to right without running into a dead end.
 
-The idea: what an array may still hold depends on the index and on a small *state* — how many items met each counted
-condition (`contains`), or which values were used (`uniqueItems` over few values). `entries` lists the ways to fill an
-index, `viable` says whether an array can still be completed, so a way that leads nowhere is never offered.
+The idea: the rest of an array depends on the index and on a small *state*: how many items fulfilled each counted
+condition (`contains`), or which values were used (`uniqueItems` over few values). `choices` lists the ways to fill an
+index. `viable` tells whether an array can still be completed, so that no choice leads to a dead end.
 
     CountedArrays    state: one number for each condition, up to the number that matters
     DistinctArrays   state: a bit set of the values used so far
 
-Cost: made when a text reaches it; `lengths` visits one state for each combination of counts below their limits.
-Limit: `MAX_STEPS` items or counts that must be looked ahead.
+Cost: a shape is made when a text reaches it; `lengths` visits one state for each combination of counts below their
+limits. Limit: the items before the counted part and the counts add up to at most `MAX_STEPS`.
 """
 
 from __future__ import annotations
@@ -23,76 +23,80 @@ from constrain.schema.sets.shapes_objects import Inhabited, check_needs
 from constrain.schema.sets.values import value_key
 
 MAX_STEPS = 400
-MAX_DISTINCT = 200  # values of an item up to which `uniqueItems` remembers which ones were used
-State = tuple[int, ...]
-Entry = tuple[Conj, State]  # what the item fulfils, the state afterwards
+MAX_DISTINCT = 200  # the largest number of values per item for which the grammar remembers which ones were used
+ArrayState = tuple[int, ...]
+Choice = tuple[Conj, ArrayState]  # the conjunction that the item fulfils, and the state after it
 
 
-class Inside(Protocol):
-    """What a shape asks about its parts (`compute.Computation`)."""
+class Queries(Protocol):
+    """Questions that shapes ask about the conjunctions inside them (`normalizer.Normalizer` answers)."""
 
     def inhabited(self, conj: Conj) -> bool:
-        """Does anything fulfil it?"""
+        """Whether some value fulfils the conjunction."""
 
     def negation(self, conj: Conj) -> Conj:
-        """Names the complement of a conjunction."""
+        """The complement of a conjunction, as a conjunction."""
 
     def values(self, conj: Conj) -> tuple[Any, ...] | None:
-        """The finitely many values of a conjunction, or None."""
+        """The values that fulfil a conjunction, if they are few; else None."""
 
     def constant(self, value: Any) -> Conj:
-        """Names a value."""
+        """The conjunction that only this JSON value fulfils."""
 
 
 class ArrayShape(Protocol):
-    """Arrays from left to right. From index `steady` on all situations are alike but for their state.
+    """A set of arrays, described from left to right.
 
-    high: most items, None for no limit.
+    Attributes:
+        box: The box that the shape was made of.
+        start: The state before the first item.
+        high: The largest number of items; None: no limit.
+        steady: From this index on, the choices depend on the state alone.
     """
 
     box: ArrayBox
-    start: State
+    start: ArrayState
     high: int | None
     steady: int
 
-    def entries(self, i: int, state: State) -> list[Entry]:
-        """Ways to fill index i."""
+    def choices(self, i: int, state: ArrayState) -> list[Choice]:
+        """The ways to fill index i in a state."""
 
-    def complete(self, i: int, state: State) -> bool:
-        """May the array end after i items?"""
+    def complete(self, i: int, state: ArrayState) -> bool:
+        """Whether the array may end after i items."""
 
-    def viable(self, i: int, state: State) -> bool:
-        """Can an array with i items behind it be completed?"""
+    def viable(self, i: int, state: ArrayState) -> bool:
+        """Whether an array with i items can be completed."""
 
     def parts(self) -> Iterator[Conj]:
-        """Everything that an item may have to fulfil."""
+        """Yield every conjunction that an item may have to fulfil."""
 
 
-def array_shape(box: ArrayBox, inside: Inside) -> ArrayShape | None:
-    """The shape of a box, or None if it is empty (it may be empty all the same if equal items are asked for)."""
+def array_shape(box: ArrayBox, queries: Queries) -> ArrayShape | None:
+    """The shape of a box; None if the box is empty. A box that asks for equal items may be empty and have a shape."""
     if box.unique and not box.counts:
-        domains = _domains(box, inside)
+        domains = _domains(box, queries)
         if domains is not None:
-            distinct = DistinctArrays(box, inside, domains)
+            distinct = DistinctArrays(box, queries, domains)
             return distinct if distinct.viable(0, distinct.start) else None
-    shape = CountedArrays(box, inside)
+    shape = CountedArrays(box, queries)
     return shape if shape.viable(0, shape.start) else None
 
 
-def has_arrays(box: ArrayBox, inside: Inside) -> bool:
-    """Is the box inhabited? Looks only at items that must be there, unless they are counted or all different."""
+def has_arrays(box: ArrayBox, queries: Queries) -> bool:
+    """Whether the box is inhabited. Looks only at required items, unless items are counted or all different."""
     if box.counts or (box.unique and box.low > 1):
-        return array_shape(box, inside) is not None
+        return array_shape(box, queries) is not None
     required = box.prefix[: box.low]
-    return all(map(inside.inhabited, required)) and (box.low <= len(box.prefix) or inside.inhabited(box.rest))
+    return all(map(queries.inhabited, required)) and (box.low <= len(box.prefix) or queries.inhabited(box.rest))
 
 
 def _item(box: ArrayBox, i: int) -> Conj:
     return box.prefix[i] if i < len(box.prefix) else box.rest
 
 
-def _last(box: ArrayBox, inhabited: Inhabited) -> int | None:
-    """The most items there can be, counts aside."""
+def _max_items(box: ArrayBox, inhabited: Inhabited) -> int | None:
+    """The largest number of items without regard to counts; None: no limit."""
     for i, conj in enumerate(box.prefix):
         if box.high is not None and i >= box.high:
             return box.high
@@ -107,13 +111,13 @@ def _last(box: ArrayBox, inhabited: Inhabited) -> int | None:
 
 
 class Lengths(NamedTuple):
-    """A set of lengths: those whose bit is set, and all from `tail` on (None: no tail)."""
+    """A set of lengths: n is in it if bit n of `bits` is set, or if n >= `tail` (None: no tail)."""
 
     bits: int
     tail: int | None = None
 
     def meets(self, low: int, high: int | None) -> bool:
-        """Is some length in [low, high]?"""
+        """Whether some length is in [low, high]; high None: no limit."""
         if high is not None and high < low:
             return False
         if self.tail is not None and (high is None or self.tail <= high):
@@ -123,17 +127,22 @@ class Lengths(NamedTuple):
 
 
 class CountedArrays:
-    """Arrays some of whose items are counted (see `ArrayShape`); the usual ones have nothing to count."""
+    """An `ArrayShape` for any box; most boxes have nothing to count, and one state.
 
-    def __init__(self, box: ArrayBox, inside: Inside) -> None:
+    Attributes:
+        alike: From this index on, all items have the same conjunction and are counted alike.
+        caps: For each condition the number up to which its count matters.
+    """
+
+    def __init__(self, box: ArrayBox, queries: Queries) -> None:
         self.box = box
-        self.inside = inside
+        self.queries = queries
         self.counts = box.counts
-        self.high = _last(box, inside.inhabited)
+        self.high = _max_items(box, queries.inhabited)
         self.alike = max([len(box.prefix), *(count.start for count in box.counts)])
         self.steady = max(self.alike, box.low)
-        self.start: State = (0,) * len(box.counts)
-        self._lengths: dict[tuple[int, State], Lengths] = {}
+        self.start: ArrayState = (0,) * len(box.counts)
+        self._lengths: dict[tuple[int, ArrayState], Lengths] = {}
         check_needs(box.counts)
         self.caps = tuple(count.least if count.most is None else count.most for count in box.counts)
         if box.counts and self.alike + sum(self.caps) > MAX_STEPS:
@@ -142,55 +151,56 @@ class CountedArrays:
                 fix="lower minContains and maxContains, or write fewer items before them",
             )
 
-    def entries(self, i: int, state: State) -> list[Entry]:
-        """See `ArrayShape`. An item that is counted fulfils the condition; where there is an upper limit, one that is
-        not counted fails it."""
-        if self.high is not None and i >= self.high:
-            return []
-        found = []
-        for each in product(*(self._options(n, i, state[n]) for n in range(len(state)))):
+    def choices(self, i: int, state: ArrayState) -> list[Choice]:
+        """The ways to fill index i. A counted item fulfils the condition; under a maximum, any other item fails it."""
+        return [] if self.high is not None and i >= self.high else self._choices(i, state)
+
+    def _choices(self, i: int, state: ArrayState) -> list[Choice]:
+        """`choices` without regard to the largest number of items."""
+        choices = []
+        for options in product(*(self._options(n, i, state[n]) for n in range(len(state)))):
             conj = _item(self.box, i)
-            for extra, _ in each:
-                conj = both(conj, extra)
-            if self.inside.inhabited(conj):
-                found.append((conj, tuple(seen for _, seen in each)))
-        return found
+            for condition, _ in options:
+                conj = both(conj, condition)
+            if self.queries.inhabited(conj):
+                choices.append((conj, tuple(seen for _, seen in options)))
+        return choices
 
     def _options(self, n: int, i: int, seen: int) -> list[tuple[Conj, int]]:
-        """What condition n may ask of item i: (conjunction, count afterwards)."""
+        """What condition n may ask of item i, as pairs (conjunction, count after the item)."""
         count = self.counts[n]
         if i < count.start:
             return [((), seen)]
-        other: Conj = () if count.most is None else self.inside.negation(count.conj)
+        other: Conj = () if count.most is None else self.queries.negation(count.conj)
         return [(count.conj, seen + 1), (other, seen)] if seen < self.caps[n] else [(other, seen)]
 
-    def complete(self, i: int, state: State) -> bool:
-        """See `ArrayShape`."""
+    def complete(self, i: int, state: ArrayState) -> bool:
+        """Whether the array may end after i items."""
         return i >= self.box.low and self._satisfied(state)
 
-    def _satisfied(self, state: State) -> bool:
+    def _satisfied(self, state: ArrayState) -> bool:
         return all(seen >= count.least for seen, count in zip(state, self.counts, strict=True))
 
-    def viable(self, i: int, state: State) -> bool:
-        """See `ArrayShape`."""
+    def viable(self, i: int, state: ArrayState) -> bool:
+        """Whether an array with i items can be completed."""
         if not self.counts:
             return self.high is None or self.box.low <= self.high
         high = None if self.box.high is None else self.box.high - i
         return self.lengths(i, state).meets(max(0, self.box.low - i), high)
 
-    def lengths(self, i: int, state: State) -> Lengths:
-        """How many items may still follow so that all counts are right; minimum and maximum aside."""
+    def lengths(self, i: int, state: ArrayState) -> Lengths:
+        """How many more items can satisfy all counts, without regard to `minItems` and `maxItems`."""
         key = (min(i, self.alike), state)
-        known = self._lengths.get(key)
-        if known is None:
-            known = self._lengths[key] = self._measure(*key)
-        return known
+        lengths = self._lengths.get(key)
+        if lengths is None:
+            lengths = self._lengths[key] = self._measure(*key)
+        return lengths
 
-    def _measure(self, i: int, state: State) -> Lengths:
+    def _measure(self, i: int, state: ArrayState) -> Lengths:
         bits = int(self._satisfied(state))
         tail: int | None = None
         repeats = False
-        for after in {after for _, after in self._unlimited(i, state)}:
+        for after in {after for _, after in self._choices(i, state)}:
             if i == self.alike and after == state:
                 repeats = True
                 continue
@@ -198,52 +208,46 @@ class CountedArrays:
             bits |= then.bits << 1
             if then.tail is not None:
                 tail = min(tail, then.tail + 1) if tail is not None else then.tail + 1
-        if repeats and (bits or tail is not None):  # one more item, and all is as it was
+        if repeats and (bits or tail is not None):  # an item may leave the state as it is: every longer length is in
             shortest = (bits & -bits).bit_length() - 1 if bits else tail
             tail = shortest if tail is None or shortest is None else min(tail, shortest)
         return Lengths(bits, tail)
 
-    def _unlimited(self, i: int, state: State) -> list[Entry]:
-        """`entries` as if there were no maximum."""
-        high, self.high = self.high, None
-        try:
-            return self.entries(i, state)
-        finally:
-            self.high = high
-
     def parts(self) -> Iterator[Conj]:
-        """See `ArrayShape`."""
+        """Yield every conjunction that an item may have to fulfil."""
         last = self.alike if self.high is None else min(self.alike, self.high - 1)
         for i in range(last + 1):
             for state in product(*({0, cap} for cap in self.caps)):
-                yield from (conj for conj, _ in self.entries(i, state))
+                yield from (conj for conj, _ in self.choices(i, state))
 
 
 # ------------------------------------------------------------------------------------------------------ distinct
 
 
-def _domains(box: ArrayBox, inside: Inside) -> list[tuple[Any, ...]] | None:
-    """The values of each prefix item and of the rest, if all are few."""
-    found = []
+def _domains(box: ArrayBox, queries: Queries) -> list[tuple[Any, ...]] | None:
+    """The values of each prefix item and of later items; None if some are many."""
+    domains = []
     for conj in (*box.prefix, box.rest):
-        values = inside.values(conj) if inside.inhabited(conj) else ()
+        values = queries.values(conj) if queries.inhabited(conj) else ()
         if values is None or len(values) > MAX_DISTINCT:
             return None
-        found.append(values)
-    return found
+        domains.append(values)
+    return domains
 
 
 class DistinctArrays:
-    """Arrays without equal items, over few values (see `ArrayShape`). The state holds one integer: a bit for each value
-    that was used."""
+    """An `ArrayShape` for arrays without equal items, over few values.
 
-    def __init__(self, box: ArrayBox, inside: Inside, domains: list[tuple[Any, ...]]) -> None:
+    The state is one integer with a bit for each value that was used.
+    """
+
+    def __init__(self, box: ArrayBox, queries: Queries, domains: list[tuple[Any, ...]]) -> None:
         self.box = box
-        self.inside = inside
-        self.start: State = (0,)
+        self.queries = queries
+        self.start: ArrayState = (0,)
         self.numbers: dict[Any, int] = {}
         self.domains = [
-            {self.numbers.setdefault(value_key(value), len(self.numbers)): inside.constant(value) for value in domain}
+            {self.numbers.setdefault(value_key(value), len(self.numbers)): queries.constant(value) for value in domain}
             for domain in domains
         ]
         most = len(self.numbers)
@@ -253,38 +257,40 @@ class DistinctArrays:
     def _domain(self, i: int) -> dict[int, Conj]:
         return self.domains[min(i, len(self.domains) - 1)]
 
-    def entries(self, i: int, state: State) -> list[Entry]:
-        """See `ArrayShape`: every value that was not used."""
+    def choices(self, i: int, state: ArrayState) -> list[Choice]:
+        """One choice for each value that was not used."""
         if self.high is not None and i >= self.high:
             return []
         used, item = state[0], _item(self.box, i)
         free = [(both(item, conj), (used | 1 << n,)) for n, conj in self._domain(i).items() if not used >> n & 1]
-        return [entry for entry in free if self.inside.inhabited(entry[0])]
+        return [choice for choice in free if self.queries.inhabited(choice[0])]
 
-    def complete(self, i: int, state: State) -> bool:
-        """See `ArrayShape`."""
+    def complete(self, i: int, state: ArrayState) -> bool:
+        """Whether the array may end after i items."""
         return i >= self.box.low
 
-    def viable(self, i: int, state: State) -> bool:
-        """See `ArrayShape`. The items up to the minimum get different values: a bipartite matching, found by augmenting
-        paths (Kuhn 1955)."""
+    def viable(self, i: int, state: ArrayState) -> bool:
+        """Whether an array with i items can be completed.
+
+        The items up to the minimum need different values: a bipartite matching, found by augmenting paths (Kuhn 1955).
+        """
         if self.box.low > len(self.numbers):
             return False
-        holder: dict[int, int] = {}  # value -> index
+        matched: dict[int, int] = {}  # value -> index
 
-        def place(index: int, tried: set[int]) -> bool:
+        def match(index: int, tried: set[int]) -> bool:
             for n in self._domain(index):
                 if n in tried or state[0] >> n & 1:
                     continue
                 tried.add(n)
-                if n not in holder or place(holder[n], tried):
-                    holder[n] = index
+                if n not in matched or match(matched[n], tried):
+                    matched[n] = index
                     return True
             return False
 
-        return all(place(index, set()) for index in range(i, self.box.low))
+        return all(match(index, set()) for index in range(i, self.box.low))
 
     def parts(self) -> Iterator[Conj]:
-        """See `ArrayShape`."""
+        """Yield every conjunction that an item may have to fulfil."""
         for i in range(len(self.domains)):
-            yield from (conj for conj, _ in self.entries(i, self.start))
+            yield from (conj for conj, _ in self.choices(i, self.start))

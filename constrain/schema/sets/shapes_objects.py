@@ -1,11 +1,9 @@
-"""Shapes of objects: boxes made ready to be written — what is empty inside them is gone.
+"""Shapes of objects: boxes that can be written from left to right without running into a dead end.
 
-The idea: a property that no value fulfils forbids its name; key languages with few texts become names; an existential
-*need* ("some property with such a key has such a value") is met by a name, which makes that name required, or by one
-of the open keys. What is left can be written from left to right without ever running into a dead end:
-`ObjectShape.missing` counts what must still come.
-
-Legend: pending — the set of needs (indices) not met so far.
+The idea: a property without values forbids its name; key languages with few texts become names; an existential
+*need* ("some key in a language has a value that fulfils a conjunction") is met by a name, which makes that name
+required, or by an *open* key, one that is not declared. `ObjectShape.missing` counts the open keys that must still
+come. The needs not met so far are *pending*, a set of their indices.
 """
 
 from __future__ import annotations
@@ -27,12 +25,13 @@ INFINITE = 1 << 60
 
 
 def _subsets(pending: Pending) -> Iterator[Pending]:
+    """Yield the subsets, the largest first."""
     for size in range(len(pending), -1, -1):
         yield from map(frozenset, combinations(sorted(pending), size))
 
 
 def check_needs(needs: tuple[object, ...]) -> None:
-    """Raises LimitError if there are too many to combine."""
+    """Raise LimitError if there are too many existential conditions to combine."""
     if len(needs) > MAX_NEEDS:
         raise LimitError(
             f"{len(needs)} existential conditions meet in one array or object, more than {MAX_NEEDS}",
@@ -41,11 +40,16 @@ def check_needs(needs: tuple[object, ...]) -> None:
 
 
 class ObjectShape:
-    """Objects property by property.
+    """A set of objects, described property by property.
 
-    members: (name, conj) in order, every conj inhabited. must: for each, is it required? declared: all names with a say
-      of their own: an open key is none of them. classes: (key language less the declared names, conj) of open keys, all
-      inhabited and with many keys.
+    Attributes:
+        members: The declared properties that have values, as pairs (name, conj) in order.
+        must: For each member, whether it is required.
+        box: The box that the shape was made of.
+        low: The least number of properties.
+        high: The largest number of properties; None: no limit.
+        needs: The existential conditions that open keys may have to meet.
+        counts: Whether the number of properties matters.
     """
 
     def __init__(
@@ -58,58 +62,66 @@ class ObjectShape:
         self.low, self.high = box.low, box.high
         self.needs = box.needs
         self.counts = box.high is not None or box.low > sum(must)
-        self._entries: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
+        self._choices: dict[Pending, list[tuple[Node, Conj, Pending]]] = {}
         self._missing: dict[Pending, int] = {NONE: 0}
         check_needs(box.needs)
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """See above."""
+        """All declared names, forbidden ones too. An open key is none of them."""
         return tuple(name for name, _ in self.box.named)
 
     @lazily
     def classes(self) -> tuple[tuple[Node, Conj], ...]:
-        """Languages of open keys, with what their values fulfil."""
-        found = []
+        """The nonempty classes of open keys: pairs (key language without declared names, conj).
+
+        "Any text" keeps the declared names: `write` excludes them more cheaply.
+        """
+        classes = []
         for language, conj in self.box.classes:
             if conj != FALSE:
                 keys = language if language == ANY_TEXT else without(language, list(self.declared))
                 if not is_void(keys) and self.inhabited(conj):
-                    found.append((keys, conj))
-        return tuple(found)
+                    classes.append((keys, conj))
+        return tuple(classes)
 
     @lazily
     def required_after(self) -> tuple[int, ...]:
-        """required_after[i]: how many of members[i:] must be present."""
+        """The number of required members in members[i:], for each i."""
         return (*accumulate(self.must[::-1], initial=0),)[::-1]
 
-    def entries(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
-        """Ways to add an open key: (its language, what its value fulfils, what is pending afterwards)."""
+    def choices(self, pending: Pending) -> list[tuple[Node, Conj, Pending]]:
+        """The ways to add an open key, as triples (key language, conjunction of its value, needs pending after it)."""
         if not self.needs:
             return [(language, conj, NONE) for language, conj in self.classes]
-        found = self._entries.get(pending)
-        if found is None:
-            found = self._entries[pending] = []
+        choices = self._choices.get(pending)
+        if choices is None:
+            choices = self._choices[pending] = []
             for (language, conj), met in product(self.classes, list(_subsets(pending))):
                 if met and language == ANY_TEXT:  # met with a need, it is no longer "any string but the declared names"
                     language = without(language, list(self.declared))
                 for n in met:
                     language, conj = meet_strings(language, self.needs[n][0]), both(conj, self.needs[n][1])
                 if not met or (not is_void(language) and self.inhabited(conj)):
-                    found.append((language, conj, pending - met))
-        return found
+                    choices.append((language, conj, pending - met))
+        return choices
 
     def missing(self, pending: Pending) -> int:
-        """How many open keys are needed to meet the pending needs."""
-        known = self._missing.get(pending)
-        if known is None:
-            lefts = {left for _, _, left in self.entries(pending) if left != pending}
-            known = self._missing[pending] = min((1 + self.missing(left) for left in lefts), default=INFINITE)
-        return known
+        """The least number of open keys that meet the pending needs; `INFINITE` if none do."""
+        count = self._missing.get(pending)
+        if count is None:
+            lefts = {left for _, _, left in self.choices(pending) if left != pending}
+            count = self._missing[pending] = min((1 + self.missing(left) for left in lefts), default=INFINITE)
+        return count
 
     def viable(self, required: int, available: int, count: int, pending: Pending) -> bool:
-        """Can an object be completed, with `count` properties behind it and `required` of `available` named ones to
-        come?
+        """Whether an object can be completed.
+
+        Args:
+            required: The number of required members that are not written yet.
+            available: The number of members that are not written yet and may be.
+            count: The number of properties written so far.
+            pending: The needs that are not met yet.
         """
         more = required + self.missing(pending)
         if more >= INFINITE or (self.high is not None and count + more > self.high):
@@ -118,14 +130,14 @@ class ObjectShape:
 
     @property
     def all_pending(self) -> Pending:
-        """Every need."""
+        """All needs: they are pending at the start."""
         return frozenset(range(len(self.needs))) if self.needs else NONE
 
 
 def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj], Node]) -> Iterator[ObjectShape]:
-    """The shapes of a box: none if it is empty, several if needs can be met by different names.
+    """Yield the shapes of a box: none if it is empty, several if different names can meet its needs.
 
-    strings: the strings that fulfil a conjunction (for `propertyNames`).
+    `strings` returns the strings that fulfil a conjunction (for `propertyNames`).
     """
     for ready in ready_boxes(box, strings):
         shape = object_shape(ready, inhabited)
@@ -134,16 +146,19 @@ def object_shapes(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj]
 
 
 def ready_boxes(box: ObjectBox, strings: Callable[[Conj], Node]) -> Iterable[ObjectBox]:
-    """Boxes that together are this one, each a shape at most; in them, what is required is named, and so is every key
-    of a finite class, `propertyNames` is applied, and needs are left to open keys."""
+    """The box as a union of *ready* boxes, each of which has one shape or is empty.
+
+    In a ready box required names and the keys of small classes are named, `propertyNames` has been applied, and open
+    keys alone meet its needs.
+    """
     ready = _with_names(box, strings)
     if ready is None:
         return ()
-    return needs_met_by_name(ready) if ready.needs else (ready,)
+    return split_needs(ready) if ready.needs else (ready,)
 
 
 def object_shape(ready: ObjectBox, inhabited: Inhabited) -> ObjectShape | None:
-    """The shape of a box that is ready; None if it is empty."""
+    """The shape of a ready box; None if it is empty."""
     members = tuple([pair for pair in ready.named if inhabited(pair[1])])
     required = set(ready.required)
     if len(members) < len(ready.named) and not required.issubset([name for name, _ in members]):
@@ -155,8 +170,9 @@ def object_shape(ready: ObjectBox, inhabited: Inhabited) -> ObjectShape | None:
 
 
 def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | None:
-    """Apply `propertyNames`, name what is required, and name the keys of small finite classes; None if that is
-    impossible.
+    """The box with `propertyNames` applied, and with required names and the keys of small classes named.
+
+    Returns None if a required name is not allowed.
     """
     named = dict(box.named)
     classes = box.classes
@@ -181,25 +197,25 @@ def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | 
     return box._replace(named=tuple(named.items()), classes=tuple(kept), names=TRUE)
 
 
-def needs_met_by_name(box: ObjectBox) -> Iterator[ObjectBox]:
-    """Split a box by who meets its needs: for each need one of the names, or some open key."""
+def split_needs(box: ObjectBox) -> Iterator[ObjectBox]:
+    """Yield one box for each way to meet the needs: each need by one of the names, or by some open key."""
     if not box.needs:
         yield box
         return
     language, conj = box.needs[0]
     others = box._replace(needs=box.needs[1:])
-    for each in needs_met_by_name(others):
-        if any(kept != FALSE for _, kept in each.classes):
-            yield each._replace(needs=((language, conj), *each.needs))
-        for i, (name, held) in enumerate(each.named):
-            if held != FALSE and matches(language, name):
-                named = (*each.named[:i], (name, both(held, conj)), *each.named[i + 1 :])
-                required = each.required if name in each.required else (*each.required, name)
-                yield each._replace(named=named, required=required)
+    for part in split_needs(others):
+        if any(class_conj != FALSE for _, class_conj in part.classes):
+            yield part._replace(needs=((language, conj), *part.needs))
+        for i, (name, name_conj) in enumerate(part.named):
+            if name_conj != FALSE and matches(language, name):
+                named = (*part.named[:i], (name, both(name_conj, conj)), *part.named[i + 1 :])
+                required = part.required if name in part.required else (*part.required, name)
+                yield part._replace(named=named, required=required)
 
 
 def has_objects(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj], Node]) -> bool:
-    """Is the box inhabited? Looks only at properties that must be there, if that decides it."""
+    """Whether the box is inhabited. Looks only at required properties where that is enough."""
     if box.needs or box.names != TRUE or box.low > len(box.required):
         return next(object_shapes(box, inhabited, strings), None) is not None
     named = dict(box.named)

@@ -1,7 +1,7 @@
-"""JSON values inside schemas: `const` and `enum`, as sets of one value.
+"""JSON values in schemas (`const`, `enum`) as sets.
 
-Numbers are equal by value (1 and 1.0), booleans are no numbers, objects are equal whatever the order of their keys
-(JSON Schema Core 2020-12, section 4.2.2) but are written in the order of the schema.
+Numbers are equal by value (1 and 1.0); booleans are not numbers; objects are equal whatever the order of their keys
+(JSON Schema Core 2020-12, section 4.2.2), but are written in the order of the schema.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from typing import Any, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY, literals
 from constrain.errors import SchemaError
-from constrain.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, Normal, ObjectBox
-from constrain.schema.sets.formula import Is
+from constrain.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.schema.sets.numbers import NumberBox, exact, is_number
 
 
 class Value(NamedTuple):
-    """The atom of one JSON value."""
+    """An atom that holds one JSON value."""
 
     value: Any
 
 
 def value_key(value: Any) -> Any:
-    """A hashable stand-in: equal keys, equal JSON values (and, for objects, equal order of keys)."""
+    """A hashable key of a JSON value: equal keys mean equal values, and the same order of keys in objects."""
     if value is None or isinstance(value, (bool, str)):
         return (type(value).__name__, value)
     if is_number(value):
@@ -34,7 +33,7 @@ def value_key(value: Any) -> Any:
 
 
 def is_encodable(text: str) -> bool:
-    """Has the text a UTF-8 spelling? Half of a surrogate pair has none."""
+    """Whether UTF-8 can spell the text; it cannot spell half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -42,19 +41,14 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def formula_of_value(value: Any, constant: Callable[[Any], Conj]) -> Is:
-    """The set of one value; `constant` names the values inside it."""
-    return Is(set_of_values((value,), constant))
-
-
-def _encodable(text: Any) -> str:
+def _encodable(text: object) -> str:
     if not isinstance(text, str) or not is_encodable(text):
         raise SchemaError(f"{text!r} is not a text of whole characters", fix="write texts, with whole surrogate pairs")
     return text
 
 
-def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Normal:
-    """The set of finitely many values."""
+def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> NormalForm:
+    """The set of some values. `constant` returns the conjunction of each value inside an array or object."""
     null, booleans, points, texts = False, set(), set(), []
     arrays: list[ArrayBox] = []
     objects: list[ObjectBox] = []

@@ -1,16 +1,16 @@
-"""Objects as rules: one nonterminal per situation — which properties may still come, how many there are, what is
-pending.
+"""Objects as rules: two nonterminals for each state (`ObjectState`).
 
-    object  -> "{" first(s)                 first(s), next(s) -> "}" when complete
-    first(s) -> member(s)                   next(s) -> "," member(s)
-    member(s) -> key ":" value next(s')     for each key that may come in situation s
+    object     -> "{" members(start)
+    members(s) -> "}"                      if the object may end here
+                | member(s)                if nothing is written yet
+                | "," member(s)            otherwise
+    member(s)  -> key ":" value members(s')    for each key that may come in state s
 
-With property_order="schema" a situation is the index of the next declared property, a required one cannot be skipped,
-and open keys come after the declared ones. An optional property is written or skipped: `member(i) -> key_i ":" value_i
-next(i + 1) | member(i + 1)`, so that each property is made once, however many situations offer it. With "any" a
-situation is the set of declared properties so far. Counts are part of a situation only if `minProperties` or
-`maxProperties` matter. Keys that are not declared may repeat as far as these rules go: once one is written, the guard
-watches (`guards`).
+With property_order="schema" a state holds the index of the next declared property. A required property cannot be
+skipped, and open keys come after the declared ones. An optional property is written or skipped: `member(i) -> key_i ":"
+value_i members(i + 1) | member(i + 1)`, so that each property is made once, however many states offer it. With "any" a
+state holds the set of declared properties so far. The number of properties is part of a state only if `minProperties`
+or `maxProperties` matter. These rules let open keys repeat: once one is written, the guard watches (`guards`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.cfg.rules import Nonterminal, ObjectRules, Punctuation, Symbol, Terminal
+from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation, ObjectRules
+from constrain.cfg.rules import Symbol, Terminal
 from constrain.lazily import lazily
 from constrain.schema.formats.bounds import at_most
 from constrain.schema.sets.algebra import Conj, ObjectBox
 from constrain.schema.sets.shapes_objects import ObjectShape, Pending
-from constrain.schema.write.lower_unions import united
+from constrain.schema.write.lower_unions import unite_shapes
 from constrain.schema.write.terminals import (
     ANY_STRING,
     CLOSE_OBJECT,
@@ -41,16 +42,20 @@ from constrain.schema.write.whitespace import space
 if TYPE_CHECKING:
     from constrain.schema.write.lower import Lowering
 
-FEW = 6  # shapes that stand side by side; of more, those with the same names are united (lower_unions.py)
-CHAIN = 32  # declared properties whose rules the engine makes at once
+FEW = 6  # shapes that are separate alternatives; of more shapes, those with the same names are united (lower_unions.py)
+BULK = 32  # declared properties whose rules the engine makes at once
 
 
 class ObjectState(NamedTuple):
-    """Where in an object we are.
+    """A point in an object from which the same texts may follow.
 
-    done: with declared order the index of the next declared property (their number once open keys have begun), else
-      the bit set of those written. size: properties so far (0 if their number does not matter). pending: needs not
-      met. any_yet: a property was written. open_yet: one that is not declared, which must not come again.
+    Attributes:
+        done: In declared order the index of the next declared property (their number once open keys have begun); in any
+            order the bit set of the declared properties written so far.
+        size: The number of properties so far, as far as it matters.
+        pending: The needs that are not met yet.
+        any_yet: Whether a property was written.
+        open_yet: Whether an open key was written, which must not come again.
     """
 
     done: int
@@ -61,21 +66,21 @@ class ObjectState(NamedTuple):
 
     @property
     def key(self) -> tuple[int, ...]:
-        """The same as plain numbers: keys outlive the schema, and the collector need not look into such tuples."""
+        """The state as plain numbers: keys outlive the schema, and the garbage collector skips such tuples."""
         needs = sum(1 << need for need in self.pending) if self.pending else 0
         return self.done, self.size, needs, self.any_yet, self.open_yet
 
 
 def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
-    """The objects in a union of boxes, which is that of a conjunction; one alternative for each shape, or for many."""
-    computation = lowering.computation
-    parts = [(box, i, part) for box in boxes for i, part in enumerate(computation.ready_boxes(box))]
+    """The alternatives for the objects of a conjunction, a union of boxes: one for each shape, or for many shapes."""
+    normalizer = lowering.normalizer
+    parts = [(box, i, part) for box in boxes for i, part in enumerate(normalizer.ready_boxes(box))]
     alternatives: Alternatives = []
     if len(parts) > FEW:
-        alternatives, parts = united(lowering, conj, parts)
+        alternatives, parts = unite_shapes(lowering, conj, parts)
     make = _InOrder if lowering.in_order else _AnyOrder
     for box, i, part in parts:
-        shape = computation.object_shape(part)
+        shape = normalizer.object_shape(part)
         if shape is not None:
             rules = make(lowering, shape, (*lowering.key(box), i))
             start = ObjectState(0, 0, shape.all_pending, False)
@@ -84,13 +89,13 @@ def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, 
 
 
 @lru_cache(maxsize=8)
-def _punctuation(whitespace: str) -> Punctuation:
+def _punctuation(whitespace: str) -> ObjectPunctuation:
     gap = space(whitespace)
-    return Punctuation(ANY_STRING, (COMMA, *gap), (CLOSE_OBJECT,), (*gap, COLON, *gap), gap)
+    return ObjectPunctuation(ANY_STRING, (COMMA, *gap), (CLOSE_OBJECT,), (*gap, COLON, *gap), gap)
 
 
 class _ObjectRules:
-    """The situations inside the objects of one shape."""
+    """Makes the nonterminals of the objects of one shape."""
 
     def __init__(self, lowering: Lowering, shape: ObjectShape, key: tuple[int, ...]) -> None:
         self.lowering = lowering
@@ -99,7 +104,7 @@ class _ObjectRules:
         self._open_keys: dict[Node, Terminal] = {}
 
     def following(self, at: ObjectState) -> Alternatives:
-        """What may come in a situation: the end, or a member (after a comma, unless it is the first)."""
+        """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
         alternatives: Alternatives = []
         if self.complete(at):
             alternatives.append([CLOSE_OBJECT])
@@ -111,75 +116,74 @@ class _ObjectRules:
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
-        """May the object end here?"""
+        """Whether the object may end here."""
         shape = self.shape
         return not at.pending and self.required_left(at) == 0 and (not shape.counts or at.size >= shape.low)
 
     def viable(self, at: ObjectState) -> bool:
-        """Can the object be completed from here?"""
+        """Whether the object can be completed from here."""
         if not self.shape.counts and not at.pending:
             return True
         return self.shape.viable(self.required_left(at), self.available(at), at.size, at.pending)
 
     def after(self, at: ObjectState, done: int, pending: Pending, is_open: bool = False) -> ObjectState:
-        """The situation after one more property."""
+        """The state after one more property."""
         size = 0
         if self.shape.counts:
             size = at.size + 1 if self.shape.high is not None else min(at.size + 1, self.shape.low)
         return ObjectState(done, size, pending, True, is_open or at.open_yet)
 
     def open_pairs(self, at: ObjectState, done: int) -> Iterator[list[Symbol]]:
-        """Members with open keys."""
-        for language, conj, left in self.shape.entries(at.pending):
+        """Yield the members with open keys."""
+        for language, conj, left in self.shape.choices(at.pending):
             then = self.after(at, done, left, is_open=True)
             if self.viable(then):
                 yield [*self.lowering.pair(self.open_key(language), conj), _Members(self, then)]
 
     def open_key(self, language: Node) -> Terminal:
-        """The terminal of open keys: any string but the declared names, or a language of its own."""
-        known = self._open_keys.get(language)
-        if known is None:
+        """The terminal of open keys in a language; for "any text", any string but the declared names."""
+        terminal = self._open_keys.get(language)
+        if terminal is None:
             if language == ANY_TEXT:
-                known = other_key(self.shape.declared)
+                terminal = other_key(self.shape.declared)
             else:
-                known = Terminal(json_string(at_most(language)), name="key")
-            self._open_keys[language] = known
-        return known
+                terminal = Terminal(json_string(at_most(language)), name="key")
+            self._open_keys[language] = terminal
+        return terminal
 
     def open_goes_on(self, at: ObjectState, done: int) -> bool:
-        """May a member with an open key come next?"""
-        return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.entries(at.pending))
+        """Whether a member with an open key may come next."""
+        return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def chain(self, at: ObjectState) -> ObjectRules | None:
-        """The members from here on, as far as they are made at once."""
+    def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
+        """The rules from this state on that the engine makes in one call; None if it makes them one by one."""
         return None
 
-    def place(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
-        """Where in a chain a situation is; is_member: that of its members, else of what may come."""
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
+        """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
         return None
 
     def goes_on(self, at: ObjectState) -> bool:
-        """May a member come next?"""
+        """Whether a member may come next."""
         raise NotImplementedError
 
     def members(self, at: ObjectState) -> Alternatives:
-        """The members that may come next."""
+        """The alternatives of member(s): the members that may come next."""
         raise NotImplementedError
 
     def required_left(self, at: ObjectState) -> int:
-        """How many required properties are still to come."""
+        """The number of required properties that are not written yet."""
         raise NotImplementedError
 
     def available(self, at: ObjectState) -> int:
-        """How many declared properties may still come."""
+        """The number of declared properties that may still come."""
         raise NotImplementedError
 
 
-class _Members(Nonterminal):
-    """What may come in a situation. A class, not a closure: there are many, and each object costs the collector."""
+class _Members(BulkNonterminal):
+    """members(s). A class, not a closure: there are many, and each object costs the garbage collector time."""
 
     __slots__ = ("at", "rules")
-    chained = True
 
     def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
         super().__init__("members", None, (*rules.key, "members", *at.key), True, at.open_yet)
@@ -188,19 +192,18 @@ class _Members(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
-    def chain(self) -> ObjectRules | None:
-        return None if self.at.any_yet else self.rules.chain(self.at)
+    def bulk_rules(self) -> ObjectRules | None:
+        return None if self.at.any_yet else self.rules.bulk_rules(self.at)
 
     @property
-    def place(self) -> tuple[Hashable, int] | None:
-        return self.rules.place(self.at, is_member=False)
+    def bulk_position(self) -> tuple[Hashable, int] | None:
+        return self.rules.bulk_position(self.at, is_member=False)
 
 
-class _Member(Nonterminal):
-    """One of the members that may come next."""
+class _Member(BulkNonterminal):
+    """member(s)."""
 
     __slots__ = ("at", "rules")
-    chained = True
 
     def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
         super().__init__("member", None, (*rules.key, "member", *at.key), True, at.open_yet)
@@ -209,22 +212,22 @@ class _Member(Nonterminal):
     def expand(self) -> Alternatives:
         return self.rules.members(self.at)
 
-    def chain(self) -> ObjectRules | None:
-        return self.rules.chain(self.at)
+    def bulk_rules(self) -> ObjectRules | None:
+        return self.rules.bulk_rules(self.at)
 
     @property
-    def place(self) -> tuple[Hashable, int] | None:
-        return self.rules.place(self.at, is_member=True)
+    def bulk_position(self) -> tuple[Hashable, int] | None:
+        return self.rules.bulk_position(self.at, is_member=True)
 
 
 class _InOrder(_ObjectRules):
-    """Declared order, then open keys."""
+    """The declared properties in their order, then open keys."""
 
     @lazily
     def rest(self) -> bool:
-        """Whether open keys may be any, and stand in one chain with those that are declared."""
+        """Whether open keys may be any text, and their rules are made together with those of declared properties."""
         classes = self.shape.classes
-        return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= CHAIN
+        return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= BULK
 
     def required_left(self, at: ObjectState) -> int:
         return self.shape.required_after[at.done]
@@ -256,55 +259,55 @@ class _InOrder(_ObjectRules):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def chain(self, at: ObjectState) -> ObjectRules | None:
-        """See above. A chain begins at every CHAIN-th property."""
+    def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
+        """The rules of up to BULK properties from a state on, if only the order matters there."""
         shape, first, n = self.shape, at.done, len(self.shape.members)
-        if not self._is_plain(at) or first % CHAIN or (first == n and at.any_yet):
+        if not self._is_plain(at) or first % BULK or (first == n and at.any_yet):
             return None
-        stop, rest = min(first + CHAIN, n), self.rest
-        pairs = shape.members if n <= CHAIN else shape.members[first:stop]
-        texts, parts = [name for name, _ in pairs], [conj for _, conj in pairs]
+        stop, rest = min(first + BULK, n), self.rest
+        pairs = shape.members if n <= BULK else shape.members[first:stop]
+        texts, value_keys = [name for name, _ in pairs], [conj for _, conj in pairs]
         if rest:
             if len(shape.box.named) > n:
                 texts += [name for name, _ in shape.box.named if name not in texts]
-            parts.append(shape.classes[0][1])
+            value_keys.append(shape.classes[0][1])
         goes_on = stop < n or (shape.classes and not rest)
         return ObjectRules(
-            key=(*self.key, "chain", first),
+            key=(*self.key, "bulk", first),
             name="members",
-            begins=not at.any_yet,
-            texts=texts,
-            parts=parts,
-            values=self.lowering.values,
-            must=shape.must[first:stop],
-            rest=rest,
-            beyond=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
-            open=shape.required_after[stop] > 0,
+            includes_first=not at.any_yet,
+            key_texts=texts,
+            value_keys=value_keys,
+            value_symbols=self.lowering.value_symbols,
+            required=shape.must[first:stop],
+            allows_other_keys=rest,
+            next_member=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
+            must_continue=shape.required_after[stop] > 0,
             punctuation=_punctuation(self.lowering.whitespace),
         )
 
-    def place(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
-        """See above."""
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
+        """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
         n = len(self.shape.members)
         if self.shape.counts or at.pending or not at.any_yet:
             return None
         if at.open_yet or (is_member and at.done == n):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
-            return ((*self.key, "chain", 0), number) if self.rest else None
+            return ((*self.key, "bulk", 0), number) if self.rest else None
         behind = at.done if is_member else at.done - 1
-        number = behind % CHAIN
+        number = behind % BULK
         first = behind - number
         if is_member:
-            number += min(CHAIN, n - first)
-        return ((*self.key, "chain", first), number) if not is_member or first == 0 or behind > first else None
+            number += min(BULK, n - first)
+        return ((*self.key, "bulk", first), number) if not is_member or first == 0 or behind > first else None
 
     def _is_plain(self, at: ObjectState) -> bool:
-        """Whether only the place in the order matters."""
+        """Whether the index of the next property is all that matters."""
         return not (self.shape.counts or at.pending or at.open_yet)
 
 
 class _AnyOrder(_ObjectRules):
-    """Any order: the declared properties so far are remembered."""
+    """Properties in any order."""
 
     def required_left(self, at: ObjectState) -> int:
         return sum(must for i, must in enumerate(self.shape.must) if not at.done >> i & 1)

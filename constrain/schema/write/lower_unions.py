@@ -1,19 +1,20 @@
-"""Unions of many shapes of objects as one set of rules: which of them are still meant is part of a situation.
+"""Unions of many shapes of objects as one set of rules, by the subset construction.
 
-The idea: `oneOf`, `not` and `if` leave hundreds of shapes that differ in few properties. Side by side, every mask would
-follow them all. Here the shapes with the same names are rows of a table, with a column for each name and one for the
-open keys. A situation is a place (how far the object is) with the rows that are possible there (the subset
-construction, made as far as texts reach it):
+The idea: `oneOf`, `not` and `if` leave hundreds of shapes that differ in few properties. If each were an alternative,
+every mask would follow them all. Here the shapes with the same names are the rows of a table, with a column for each
+name and one for open keys. A state s is a position in the object with the rows that are still possible there, the rows
+that are *alive*. States are made as far as texts reach them:
 
-    first(s), next(s) -> "}" when some row may end     | "," member(s) when some row goes on
-    member(s)         -> key ":" value next(s')        for each value that some row has there; s': what these leave
-                       | member(s')                    in declared order; s': what those leave that may do without
+    members(s) -> "}"                      if some row may end there
+                | "," member(s)            if some row goes on; without the comma if nothing is written yet
+    member(s)  -> key ":" value members(s')    for each value of some row in this column; s': the rows that have it
+                | member(s')               in declared order; s': the rows that may skip the column
 
-In declared order a place is a column, and what is left of a row from there on is a *tail*; equal tails are one. In any
-order a place is the set of names so far.
+In declared order a position is a column, and a *tail* is the rest of a row from there on; equal tails are one. In any
+order a position is the bit set of the names written so far.
 
-Cost: numpy calls for each column when the value is reached, then what is visited. Limit: subsets may be many in theory;
-they are never more than a text has positions.
+Cost: numpy calls for each column when the value is reached, then what texts visit. Limit: subsets may be many in
+theory; a text meets at most one for each of its members.
 """
 
 from __future__ import annotations
@@ -34,16 +35,20 @@ from constrain.schema.write.terminals import CLOSE_OBJECT, COMMA, OPEN_OBJECT, A
 if TYPE_CHECKING:
     from constrain.schema.write.lower import Lowering
 
-Part = tuple[ObjectBox, int, ObjectBox]  # a box, and its part with this number, which is ready
-Alive = tuple[int, ...]  # rows, or tails
+Part = tuple[ObjectBox, int, ObjectBox]  # a box, the number of one of its ready boxes, and that ready box
+Alive = tuple[int, ...]  # the rows (or, in declared order, the tails) that are possible
 Table = NDArray[np.int64]
 
 
 class Tail(NamedTuple):
-    """What is left of a shape from some column on.
+    """The rest of a row from some column on.
 
-    conj: the number of what the value here fulfils; 0: the property must not come. must: it must come. following: the
-    tail in the next column. needs: some property must come. more: some may.
+    Attributes:
+        conj: The number of the conjunction of the value in this column; 0: the property must not come.
+        must: Whether the property must come.
+        following: The tail in the next column.
+        needs: Whether a property must come in this column or a later one.
+        more: Whether a property may come in this column or a later one.
     """
 
     conj: int
@@ -53,8 +58,12 @@ class Tail(NamedTuple):
     more: bool
 
 
-def united(lowering: Lowering, conj: Conj, parts: Sequence[Part]) -> tuple[Alternatives, list[Part]]:
-    """(the alternatives of parts that are united, the parts that stand alone). All parts are of one conjunction."""
+def unite_shapes(lowering: Lowering, conj: Conj, parts: Sequence[Part]) -> tuple[Alternatives, list[Part]]:
+    """Unite the parts of one conjunction that have the same names.
+
+    Returns:
+        The alternatives of the united parts, and the parts that are left alone.
+    """
     groups: defaultdict[tuple[str, ...], list[Part]] = defaultdict(list)
     alone = []
     for part in parts:
@@ -69,27 +78,29 @@ def united(lowering: Lowering, conj: Conj, parts: Sequence[Part]) -> tuple[Alter
         if len(group) == 1:
             alone += group
             continue
-        union = make(lowering, (lowering.number, "union", conj, number), names, [box for _, _, box in group])
+        union = make(lowering, (lowering.serial, "union", conj, number), names, [box for _, _, box in group])
         if union.start:
             alternatives.append([OPEN_OBJECT, *lowering.space, _Members(union, 0, union.start)])
     return alternatives, alone
 
 
 def _is_plain(box: ObjectBox) -> bool:
-    """Whether only names matter, and any key may be open or none."""
+    """Whether the box only says which names have which values, and either any key may be open or none."""
     counts = box.high is not None or box.low > len(box.required)
     return not (counts or box.needs) and len(box.classes) == 1 and box.classes[0][0] == ANY_TEXT
 
 
 def _named(lowering: Lowering, box: ObjectBox) -> Sequence[tuple[str, Conj]]:
-    """The properties of a box; in an order of their own if any order will do."""
+    """The properties of a box; sorted if any order is allowed."""
     return box.named if lowering.in_order else sorted(box.named)
 
 
 class _Union:
-    """The situations inside the objects of several boxes with the same names.
+    """Makes the nonterminals of the objects of several boxes with the same names.
 
-    start: all rows, or all tails of the first column; none if every shape is empty. conjs: by the numbers in the table.
+    Attributes:
+        start: All rows, or all tails of the first column; empty if every box is.
+        conjs: The conjunctions, by their numbers in the table.
     """
 
     start: Alive
@@ -104,60 +115,69 @@ class _Union:
         self.conjs, table, must = _table(lowering, names, boxes)
         self.read(table, must)
 
-    def following(self, place: int, alive: Alive, any_yet: bool, open_yet: bool) -> Alternatives:
-        """The end, or a member (after a comma, unless it is the first)."""
+    def following(self, position: int, alive: Alive, any_yet: bool, open_yet: bool) -> Alternatives:
+        """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
         alternatives: Alternatives = []
-        if self.may_end(place, alive):
+        if self.may_end(position, alive):
             alternatives.append([CLOSE_OBJECT])
-        if self.goes_on(place, alive):
+        if self.goes_on(position, alive):
             comma: list[Symbol] = [COMMA, *self.lowering.space] if any_yet else []
-            alternatives.append([*comma, _Member(self, place, alive, open_yet)])
+            alternatives.append([*comma, _Member(self, position, alive, open_yet)])
         return alternatives
 
-    def pairs(self, key: Terminal, left: dict[int, set[int]], place: int, open_yet: bool) -> Alternatives:
-        """Members with a key. left: by the number of what the value fulfils, who is alive behind it, at that place."""
+    def pairs(self, key: Terminal, left: dict[int, set[int]], position: int, open_yet: bool) -> Alternatives:
+        """The members with a key. `left`: number of a value's conjunction -> the rows alive at `position` after it."""
         return [
-            [*self.lowering.pair(key, self.conjs[conj]), _Members(self, place, _alive(rows), True, open_yet)]
+            [*self.lowering.pair(key, self.conjs[conj]), _Members(self, position, _alive(rows), True, open_yet)]
             for conj, rows in left.items()
         ]
 
     def read(self, table: Table, must: Table) -> None:
-        """Make a table ready: int64[rows, names + 1], numbers of conjunctions; int64[rows, names], 1: must come."""
+        """Prepare the states.
+
+        Args:
+            table: int64[rows, names + 1], the number of the conjunction in each column.
+            must: int64[rows, names], 1 where the property must come.
+        """
         raise NotImplementedError
 
-    def may_end(self, place: int, alive: Alive) -> bool:
-        """Has one of them all that it must have?"""
+    def may_end(self, position: int, alive: Alive) -> bool:
+        """Whether one of the rows has every property that it must have."""
         raise NotImplementedError
 
-    def goes_on(self, place: int, alive: Alive) -> bool:
-        """May one of them have another member?"""
+    def goes_on(self, position: int, alive: Alive) -> bool:
+        """Whether one of the rows may have another member."""
         raise NotImplementedError
 
-    def members(self, place: int, alive: Alive, open_yet: bool) -> Alternatives:
-        """The members that may come next."""
+    def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
+        """The alternatives of member(s): the members that may come next."""
         raise NotImplementedError
 
 
-def _alive(found: set[int]) -> Alive:
-    return tuple(sorted(found))
+def _alive(rows: set[int]) -> Alive:
+    return tuple(sorted(rows))
 
 
 def _table(lowering: Lowering, names: tuple[str, ...], boxes: list[ObjectBox]) -> tuple[list[Conj], Table, Table]:
-    """(conjunctions by number; 0: no value) and the table (see `read`) of the boxes that are not empty."""
+    """The table of the boxes that are not empty.
+
+    Returns:
+        The conjunctions by number (0: no value), and the two arguments of `_Union.read`.
+    """
     numbers: defaultdict[Conj, int] = defaultdict(count().__next__)
     assert numbers[FALSE] == 0
     rows = [[numbers[pair[1]] for pair in (*_named(lowering, box), box.classes[0])] for box in boxes]
-    inhabited = np.array([lowering.computation.inhabited(conj) for conj in numbers])
+    inhabited = np.array([lowering.normalizer.inhabited(conj) for conj in numbers])
     table = np.array(rows, np.int64)
     table[~inhabited[table]] = 0
-    required = {each: [name in each for name in names] for each in {box.required for box in boxes}}
+    required = {listed: [name in listed for name in names] for listed in {box.required for box in boxes}}
     must = np.array([required[box.required] for box in boxes], np.int64).reshape(len(boxes), len(names))
     possible = ~((table[:, :-1] == 0) & (must == 1)).any(axis=1)
     return list(numbers), table[possible], must[possible]
 
 
 class _InOrder(_Union):
-    """Declared order, then open keys. A place is a column; columns: the tails of each."""
+    """The declared properties in their order, then open keys. A position is a column; `columns` holds the tails."""
 
     columns: list[list[Tail]]
 
@@ -166,45 +186,50 @@ class _InOrder(_Union):
         columns = [[Tail(conj, False, 0, False, conj != 0) for conj in ends.tolist()]]
         for i in reversed(range(len(self.keys))):
             after = columns[-1]
-            found, at = np.unique((2 * table[:, i] + must[:, i]) * len(after) + at, return_inverse=True)
-            columns.append([_tail(each, after) for each in found.tolist()])
+            numbers, at = np.unique((2 * table[:, i] + must[:, i]) * len(after) + at, return_inverse=True)
+            columns.append([_tail(number, after) for number in numbers.tolist()])
         self.columns = columns[::-1]
         self.start = tuple(range(len(self.columns[0])))
 
-    def may_end(self, place: int, alive: Alive) -> bool:
-        return not all(self.columns[place][tail].needs for tail in alive)
+    def may_end(self, position: int, alive: Alive) -> bool:
+        return not all(self.columns[position][tail].needs for tail in alive)
 
-    def goes_on(self, place: int, alive: Alive) -> bool:
-        return any(self.columns[place][tail].more for tail in alive)
+    def goes_on(self, position: int, alive: Alive) -> bool:
+        return any(self.columns[position][tail].more for tail in alive)
 
-    def members(self, place: int, alive: Alive, open_yet: bool) -> Alternatives:
-        is_open = place == len(self.keys)
+    def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
+        is_open = position == len(self.keys)
         left: defaultdict[int, set[int]] = defaultdict(set)
         skipped = set()
         for tail in alive:
-            conj, must, following, _, _ = self.columns[place][tail]
+            conj, must, following, _, _ = self.columns[position][tail]
             if conj:
                 left[conj].add(tail if is_open else following)
             if not must and not is_open:
                 skipped.add(following)
         if is_open:
-            return self.pairs(self.open_key, left, place, True)
-        alternatives = self.pairs(self.keys[place], left, place + 1, False)
-        if self.goes_on(place + 1, _alive(skipped)):
-            alternatives.append([_Member(self, place + 1, _alive(skipped))])
+            return self.pairs(self.open_key, left, position, True)
+        alternatives = self.pairs(self.keys[position], left, position + 1, False)
+        if self.goes_on(position + 1, _alive(skipped)):
+            alternatives.append([_Member(self, position + 1, _alive(skipped))])
         return alternatives
 
 
 def _tail(number: int, after: list[Tail]) -> Tail:
-    """The tail with this number; after: those of the next column."""
-    here, following = divmod(number, len(after))
-    conj, must = divmod(here, 2)
+    """The tail with a number; `after` are the tails of the next column."""
+    entry, following = divmod(number, len(after))
+    conj, must = divmod(entry, 2)
     then = after[following]
     return Tail(conj, bool(must), following, bool(must) or then.needs, conj != 0 or then.more)
 
 
 class _AnyOrder(_Union):
-    """Any order. A place is the bit set of the names so far; rows: numbers of conjunctions, must: bit sets."""
+    """Properties in any order. A position is the bit set of the names written so far.
+
+    Attributes:
+        rows: The numbers of the conjunctions in each row.
+        must: The names that must come in each row, as a bit set.
+    """
 
     rows: list[list[int]]
     must: list[int]
@@ -216,22 +241,22 @@ class _AnyOrder(_Union):
         self.must = [sum(1 << i for i, bit in enumerate(bits) if bit) for bits in distinct[:, n + 1 :].tolist()]
         self.start = tuple(range(len(self.rows)))
 
-    def may_end(self, place: int, alive: Alive) -> bool:
-        return any(not self.must[row] & ~place for row in alive)
+    def may_end(self, position: int, alive: Alive) -> bool:
+        return any(not self.must[row] & ~position for row in alive)
 
-    def goes_on(self, place: int, alive: Alive) -> bool:
-        free = [i for i in range(len(self.keys)) if not place >> i & 1]
+    def goes_on(self, position: int, alive: Alive) -> bool:
+        free = [i for i in range(len(self.keys)) if not position >> i & 1]
         return any(self.rows[row][-1] or any(self.rows[row][i] for i in free) for row in alive)
 
-    def members(self, place: int, alive: Alive, open_yet: bool) -> Alternatives:
+    def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
         alternatives: Alternatives = []
         for i, key in enumerate(self.keys):
-            if not place >> i & 1:
-                alternatives += self.pairs(key, self._by_value(i, alive), place | 1 << i, open_yet)
-        return alternatives + self.pairs(self.open_key, self._by_value(-1, alive), place, True)
+            if not position >> i & 1:
+                alternatives += self.pairs(key, self._by_value(i, alive), position | 1 << i, open_yet)
+        return alternatives + self.pairs(self.open_key, self._by_value(-1, alive), position, True)
 
     def _by_value(self, column: int, alive: Alive) -> dict[int, set[int]]:
-        """The rows that may have a member there, by what its value fulfils."""
+        """The rows that may have a member in a column, by the number of its value's conjunction."""
         left: defaultdict[int, set[int]] = defaultdict(set)
         for row in alive:
             conj = self.rows[row][column]
@@ -241,26 +266,28 @@ class _AnyOrder(_Union):
 
 
 class _Members(Nonterminal):
-    """What may come in a situation: open_yet, any_yet: a property that is not declared was written, any was."""
+    """members(s). `open_yet`: an open key was written; `any_yet`: any property was."""
 
     __slots__ = ("any_yet", "at", "open_yet", "union")
 
-    def __init__(self, union: _Union, place: int, alive: Alive, any_yet: bool = False, open_yet: bool = False) -> None:
-        super().__init__("members", None, (*union.key, "members", place, alive, any_yet, open_yet), True, open_yet)
-        self.union, self.at, self.any_yet, self.open_yet = union, (place, alive), any_yet, open_yet
+    def __init__(
+        self, union: _Union, position: int, alive: Alive, any_yet: bool = False, open_yet: bool = False
+    ) -> None:
+        super().__init__("members", None, (*union.key, "members", position, alive, any_yet, open_yet), True, open_yet)
+        self.union, self.at, self.any_yet, self.open_yet = union, (position, alive), any_yet, open_yet
 
     def expand(self) -> Alternatives:
         return self.union.following(*self.at, self.any_yet, self.open_yet)
 
 
 class _Member(Nonterminal):
-    """One of the members that may come next."""
+    """member(s)."""
 
     __slots__ = ("at", "open_yet", "union")
 
-    def __init__(self, union: _Union, place: int, alive: Alive, open_yet: bool = False) -> None:
-        super().__init__("member", None, (*union.key, "member", place, alive, open_yet), True, open_yet)
-        self.union, self.at, self.open_yet = union, (place, alive), open_yet
+    def __init__(self, union: _Union, position: int, alive: Alive, open_yet: bool = False) -> None:
+        super().__init__("member", None, (*union.key, "member", position, alive, open_yet), True, open_yet)
+        self.union, self.at, self.open_yet = union, (position, alive), open_yet
 
     def expand(self) -> Alternatives:
         return self.union.members(*self.at, self.open_yet)

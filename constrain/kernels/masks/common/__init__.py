@@ -1,1 +1,1 @@
-"""What masks of both lexers need."""
+"""What the masks of both lexers need: sets of tokens, and slices of the vocabulary."""

@@ -1,7 +1,7 @@
 """Slices in the arena: which tokens made of one class of characters may all be read from a lexer state, at once.
 
-The idea (vocab/slices.py): where every character of a class leads on, whichever it is, the tokens made of such
-characters need no walk. Three ways to see that n of them may be read:
+The idea (vocab/slices.py): where every character of a class leads on, the tokens made of such characters need no walk.
+Three ways to see that n of them may be read:
 
 * `run_length`: the head of the expression counts them (`[a-z]{0,40}...`);
 * `uniform_run`: from state to state, every character of the class leads to the same next state. This needs no look at
@@ -12,12 +12,8 @@ characters need no walk. Three ways to see that n of them may be read:
 Tokens of slices of words (SPACED) may begin with one space more, so these are admitted where the characters lead on
 both here and after a space.
 
-    slice    [nodes, n, main, longest, rows, sequences, q, spaced, bytes (8 words)]
-             the trie of the other tokens and each node's number in the whole trie; longest + 1 bitmaps: row r = tokens
-             of at most r characters; q runs of SEQUENCE words, the UTF-8 of the class: [number of bytes, low, high...]
-    UNIFORM(state, slice)     memo: the one successor; closed?
-
-Cost: `uniform` some thousand look-ups once per state and slice.
+Records: records/vocabulary.py. Cost: `uniform` makes some thousand look-ups once per state
+and slice. Reference: tests/engine/test_almost_text.py.
 """
 
 from __future__ import annotations
@@ -25,47 +21,53 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import (
-    FIRST_SLICE,
-    FLAGS,
-    alt,
-    alt2,
-    both,
-    cat,
-    continues,
-    is_negative,
-    is_nullable,
-    peek,
-    prune,
-    push_flat,
-    rep,
-    step,
-    tags,
-)
+from constrain.kernels.lexer.derivatives import peek, prune, step
+from constrain.kernels.lexer.expressions import alt, alt2, both, cat, push_flat, rep
+from constrain.kernels.lexer.states import tags
 from constrain.kernels.records.arena import (
+    EPS,
+    HEADER,
+    NO_TAGS,
+    NONE,
+    intern2,
+    key_end,
+    key_start,
+    key_word,
+    kind,
+    size,
+)
+from constrain.kernels.records.expressions import (
     ALT,
     AND,
     BYTES,
     CAT,
-    EPS,
-    KEY,
-    N_SLICES,
-    N_TOKENS,
-    NO_TAGS,
-    NONE,
+    FIRST_SLICE,
     REP,
-    SLICES,
+    cat_head,
+    cat_tail,
+    continues,
+    flags_of,
+    is_negative,
+    is_nullable,
+    rep_high,
+    rep_low,
+    rep_unit,
+    set_word,
+)
+from constrain.kernels.records.stack import push, set_top, top
+from constrain.kernels.records.vocabulary import (
+    DEPENDS,
+    SEQUENCE,
+    SLICE,
     UNIFORM,
-    intern2,
-    kind,
-    push,
-    size,
+    highest_byte,
+    lowest_byte,
+    mask_words,
+    sequence_at,
+    slice_at,
+    slice_longest,
 )
 
-SLICE, SEQUENCE = 16, 9
-NODES, PIECE_NODES, MAIN, LONGEST, ROWS, SEQUENCES, N_SEQUENCES, SPACED, SLICE_BYTES = 0, 1, 2, 3, 4, 5, 6, 7, 8
-POINTERS = (NODES, MAIN, ROWS, SEQUENCES)
-TARGET, CLOSED = 1, 2  # of UNIFORM records; TARGET 1: it depends on the character. CLOSED: 1 no, 2 yes
 MAX_FRONTIER = 8  # states in the middle of a character
 MAX_CLOSED = 40  # states that `closed` follows
 MAX_PARTS = 6  # of a union or an intersection that `uniform` looks at
@@ -77,52 +79,52 @@ run_length_again = recursion(lambda: run_length, 4)
 
 @kernel("i(arena, i, i, i)")
 def run_length(A, e, j, alone):
-    """How many characters of slice j, whichever they are, may be read from e: what its head counts, or 0.
+    """How many characters of slice j may be read from e, as its head counts them, or 0.
 
     A count below the slice's longest token is an answer only if longer tokens are dead for certain: e is `alone` and
     after the count comes a byte that is in no character of the class.
     """
     rest = EPS
-    while kind(A, e) == CAT:
-        rest = np.int64(A[e + KEY + 1])
-        e = np.int64(A[e + KEY])
-    if kind(A, e) == ALT:
+    while kind(A, e) == CAT.KIND:
+        rest = cat_tail(A, e)
+        e = cat_head(A, e)
+    if kind(A, e) == ALT.KIND:
         best = 0
-        for i in range(e + KEY, e + KEY + size(A, e)):
+        for i in range(key_start(e), key_end(A, e)):
             best = max(best, run_length_again(A, A[i], j, 0))
         return best
-    if kind(A, e) != REP or (A[A[e + KEY] + FLAGS] >> (FIRST_SLICE + j)) & 1 == 0:
+    if kind(A, e) != REP.KIND or (flags_of(A, rep_unit(A, e)) >> (FIRST_SLICE + j)) & 1 == 0:
         return 0
-    piece = A[SLICES] + SLICE * j
-    high = np.int64(A[e + KEY + 2])
-    if high < 0 or high >= A[piece + LONGEST]:
-        return np.int64(A[piece + LONGEST])
-    if kind(A, rest) == CAT:
-        rest = np.int64(A[rest + KEY])
-    if not alone or kind(A, rest) != BYTES:
+    piece = slice_at(A, j)
+    high = rep_high(A, e)
+    if high < 0 or high >= slice_longest(A, piece):
+        return slice_longest(A, piece)
+    if kind(A, rest) == CAT.KIND:
+        rest = cat_head(A, rest)
+    if not alone or kind(A, rest) != BYTES.KIND:
         return 0
     for w in range(8):
-        if A[rest + KEY + w] & A[piece + SLICE_BYTES + w] != 0:
+        if set_word(A, rest, w) & A[piece + SLICE.BYTES + w] != 0:
             return 0
     return high
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def find_uniform(A, H, S, e, j):
-    """`uniform`, computed: every byte sequence of the class is followed, all states of a position at once."""
-    piece = A[SLICES] + SLICE * j
-    found = 0
-    start = np.int64(S[0])
-    for q in range(A[piece + N_SEQUENCES]):
-        sequence = A[piece + SEQUENCES] + SEQUENCE * q
-        S[0] = start
+    """Find `uniform`: follow every byte sequence of the class, all states of a position at once."""
+    piece = slice_at(A, j)
+    target = 0
+    start = top(S)
+    for q in range(A[piece + SLICE.N_SEQUENCES]):
+        sequence = sequence_at(A, piece, q)
+        set_top(S, start)
         push(S, e)
         low = start
-        high = np.int64(S[0])
-        for k in range(A[sequence]):
+        high = top(S)
+        for k in range(A[sequence + SEQUENCE.LENGTH]):
             for x in range(low, high):
                 last = -1
-                for b in range(A[sequence + 1 + 2 * k], A[sequence + 2 + 2 * k] + 1):
+                for b in range(lowest_byte(A, sequence, k), highest_byte(A, sequence, k) + 1):
                     d = NONE
                     if S[x] != NONE:
                         d = peek(A, S[x], b)
@@ -132,32 +134,31 @@ def find_uniform(A, H, S, e, j):
                         continue
                     last = d
                     fresh = True
-                    for y in range(high, S[0]):
+                    for y in range(high, top(S)):
                         fresh = fresh and S[y] != d
                     if fresh:
                         push(S, d)
-                        if S[0] - high > MAX_FRONTIER:
-                            S[0] = start
+                        if top(S) - high > MAX_FRONTIER:
+                            set_top(S, start)
                             return 0
             low = high
-            high = np.int64(S[0])
+            high = top(S)
         for x in range(low, high):
-            if found != 0 and found != S[x]:
-                S[0] = start
+            if target != 0 and target != S[x]:
+                set_top(S, start)
                 return 0
-            found = np.int64(S[x])
-    S[0] = start
-    return found
+            target = np.int64(S[x])
+    set_top(S, start)
+    return target
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def after_sequence(A, H, S, e, d, f):
-    """What a CAT or a REP becomes when its head becomes d (and the tail of a CAT f): the derivative of expressions.py,
-    by a character instead of a byte."""
-    if kind(A, e) == REP:
-        high = np.int64(A[e + KEY + 2])
-        return cat(A, H, d, rep(A, H, A[e + KEY], max(0, A[e + KEY + 1] - 1), high - 1 if high > 0 else -1))
-    return alt2(A, H, S, cat(A, H, d, A[e + KEY + 1]), f)
+    """What a CAT or a REP becomes when its head becomes d (and the tail of a CAT f): the derivative by a character."""
+    if kind(A, e) == REP.KIND:
+        high = rep_high(A, e)
+        return cat(A, H, d, rep(A, H, rep_unit(A, e), max(0, rep_low(A, e) - 1), high - 1 if high > 0 else -1))
+    return alt2(A, H, S, cat(A, H, d, cat_tail(A, e)), f)
 
 
 uniform_again = recursion(lambda: uniform, 5)
@@ -167,44 +168,44 @@ uniform_again = recursion(lambda: uniform, 5)
 def uniform(A, H, S, e, j):
     """The one state to which every character of slice j leads from e; NONE if none may come, 0 if it depends.
 
-    PERF: beside a counter (a pattern together with a length) every character leads to a new state, and to others in the
-    middle of it: some 60 records. So there the answer is put together from those of the parts: few, and mostly known.
+    PERF: in an intersection with a counter (a pattern together with a length) every character leads to a new state, and
+    to others in the middle of it: some 60 records. So there the answer is put together from those of the parts: few,
+    and mostly known.
     """
-    memo = intern2(A, H, UNIFORM, e, j)
-    if A[memo + TARGET] != 0:
-        return np.int64(A[memo + TARGET]) if A[memo + TARGET] != 1 else 0
-    found = 0
+    memo = intern2(A, H, UNIFORM.KIND, e, j)
+    if A[memo + UNIFORM.TARGET] != 0:
+        return np.int64(A[memo + UNIFORM.TARGET]) if A[memo + UNIFORM.TARGET] != DEPENDS else 0
+    target = 0
     k = kind(A, e)
-    if k == REP or (k == CAT and is_negative(A, e)):
-        found = uniform_again(A, H, S, A[e + KEY], j)
+    if k == REP.KIND or (k == CAT.KIND and is_negative(A, e)):
+        target = uniform_again(A, H, S, key_word(A, e, 0), j)  # of the head of a CAT, or what a REP repeats
         rest = NONE
-        if k == CAT and is_nullable(A, A[e + KEY]) and found != 0:
-            rest = uniform_again(A, H, S, A[e + KEY + 1], j)
-        found = after_sequence(A, H, S, e, found, rest) if found != 0 and rest != 0 else 0
-    elif (k == AND or k == ALT) and is_negative(A, e) and size(A, e) <= MAX_PARTS:
-        start = np.int64(S[0])
-        found = 1
-        for i in range(e + KEY, e + KEY + size(A, e)):
-            if found != 0:
-                found = uniform_again(A, H, S, A[i], j)
-                push_flat(A, S, found if found != 0 else NONE, k)
-        if found != 0:
-            found = both(A, H, S, start) if k == AND else alt(A, H, S, start)
-        S[0] = start
-    if found != 0 and is_negative(A, found):
-        found = prune(A, H, S, found, 0)
-    if found == 0:
-        found = find_uniform(A, H, S, e, j)
-    A[memo + TARGET] = found if found != 0 else 1
-    return found
+        if k == CAT.KIND and is_nullable(A, cat_head(A, e)) and target != 0:
+            rest = uniform_again(A, H, S, cat_tail(A, e), j)
+        target = after_sequence(A, H, S, e, target, rest) if target != 0 and rest != 0 else 0
+    elif (k == AND.KIND or k == ALT.KIND) and is_negative(A, e) and size(A, e) <= MAX_PARTS:
+        start = top(S)
+        target = 1
+        for i in range(key_start(e), key_end(A, e)):
+            if target != 0:
+                target = uniform_again(A, H, S, A[i], j)
+                push_flat(A, S, target if target != 0 else NONE, k)
+        if target != 0:
+            target = both(A, H, S, start) if k == AND.KIND else alt(A, H, S, start)
+        set_top(S, start)
+    if target != 0 and is_negative(A, target):
+        target = prune(A, H, S, target, 0)
+    if target == 0:
+        target = find_uniform(A, H, S, e, j)
+    A[memo + UNIFORM.TARGET] = target if target != 0 else DEPENDS
+    return target
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def uniform_run(A, H, S, e, j):
-    """How many characters of slice j, whichever they are, may be read from e without ending a lexeme; no more may, or
-    the answer is the longest of the slice. 0 if it depends on the characters.
-    """
-    longest = np.int64(A[A[SLICES] + SLICE * j + LONGEST])
+    """How many characters of slice j may be read from e without ending a lexeme; at most the longest of the slice. 0 if
+    it depends on the characters."""
+    longest = slice_longest(A, slice_at(A, j))
     n = 0
     while n < longest:
         d = uniform(A, H, S, e, j)
@@ -221,19 +222,19 @@ def uniform_run(A, H, S, e, j):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def add_successors(A, H, S, e, j, start):
-    """Push the states after each character of slice j that S[start : S[0]] lacks; 0 if one of them is dead or may end a
-    lexeme, or if they are too many."""
-    piece = A[SLICES] + SLICE * j
-    for q in range(A[piece + N_SEQUENCES]):
-        sequence = A[piece + SEQUENCES] + SEQUENCE * q
-        bottom = np.int64(S[0])  # the states in the middle of a character stand above, for a while
+    """Push the states after each character of slice j that the stack lacks from S[start] on; 0 if one of them is dead
+    or may end a lexeme, or if they are too many."""
+    piece = slice_at(A, j)
+    for q in range(A[piece + SLICE.N_SEQUENCES]):
+        sequence = sequence_at(A, piece, q)
+        bottom = top(S)  # the states in the middle of a character stand above, for a while
         low = bottom
         push(S, e)
-        high = np.int64(S[0])
-        for k in range(A[sequence]):
+        high = top(S)
+        for k in range(A[sequence + SEQUENCE.LENGTH]):
             for x in range(low, high):
                 last = -1
-                for b in range(A[sequence + 1 + 2 * k], A[sequence + 2 + 2 * k] + 1):
+                for b in range(lowest_byte(A, sequence, k), highest_byte(A, sequence, k) + 1):
                     d = peek(A, S[x], b)
                     if d == 0:
                         d = step(A, H, S, S[x], b)
@@ -241,50 +242,50 @@ def add_successors(A, H, S, e, j, start):
                         continue
                     last = d
                     fresh = d != NONE
-                    for y in range(high, S[0]):
+                    for y in range(high, top(S)):
                         fresh = fresh and S[y] != d
                     if fresh:
                         push(S, d)
-                    if d == NONE or S[0] - high > MAX_FRONTIER:
-                        S[0] = bottom
+                    if d == NONE or top(S) - high > MAX_FRONTIER:
+                        set_top(S, bottom)
                         return 0
             low = high
-            high = np.int64(S[0])
-        top = bottom
+            high = top(S)
+        kept = bottom
         for x in range(low, high):
             d = np.int64(S[x])
             if not continues(A, d) or tags(A, H, S, d) != NO_TAGS:
-                S[0] = bottom
+                set_top(S, bottom)
                 return 0
             fresh = True
-            for y in range(start, top):
+            for y in range(start, kept):
                 fresh = fresh and S[y] != d
             if fresh:
-                S[top] = d
-                top += 1
-        S[0] = top
+                S[kept] = d
+                kept += 1
+        set_top(S, kept)
     return 1
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def closed(A, H, S, e, j):
-    """Whether any number of characters of slice j, whichever they are, may be read from e without ending a lexeme."""
-    memo = intern2(A, H, UNIFORM, e, j)
-    if A[memo + CLOSED] == 0:
-        start = np.int64(S[0])
+    """Whether any number of characters of slice j may be read from e without ending a lexeme."""
+    memo = intern2(A, H, UNIFORM.KIND, e, j)
+    if A[memo + UNIFORM.CLOSED] == 0:
+        start = top(S)
         push(S, e)
         all_lead_on = True
         x = start
-        while all_lead_on and x < S[0]:
-            all_lead_on = add_successors(A, H, S, S[x], j, start) != 0 and S[0] - start <= MAX_CLOSED
+        while all_lead_on and x < top(S):
+            all_lead_on = add_successors(A, H, S, S[x], j, start) != 0 and top(S) - start <= MAX_CLOSED
             x += 1
-        stop = np.int64(S[0]) if all_lead_on else start
+        stop = top(S) if all_lead_on else start
         for y in range(start, stop):  # what holds for e holds for all that it leads to
-            A[intern2(A, H, UNIFORM, S[y], j) + CLOSED] = 2
+            A[intern2(A, H, UNIFORM.KIND, S[y], j) + UNIFORM.CLOSED] = 2
         if not all_lead_on:
-            A[memo + CLOSED] = 1
-        S[0] = start
-    return A[memo + CLOSED] == 2
+            A[memo + UNIFORM.CLOSED] = 1
+        set_top(S, start)
+    return A[memo + UNIFORM.CLOSED] == 2
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -298,12 +299,12 @@ def after_space(A, H, S, e):
 def word_run(A, H, S, e, j):
     """`uniform_run` with regard to the space that tokens of slice j may begin with: 0 if one is dead for it."""
     n = uniform_run(A, H, S, e, j)
-    piece = A[SLICES] + SLICE * j
-    if n == 0 or A[piece + SPACED] == 0:
+    piece = slice_at(A, j)
+    if n == 0 or A[piece + SLICE.SPACED] == 0:
         return n
     d = after_space(A, H, S, e)
-    both = n == A[piece + LONGEST] and d != NONE and uniform_run(A, H, S, d, j) == A[piece + LONGEST]
-    return n if both else 0
+    is_same = n == slice_longest(A, piece) and d != NONE and uniform_run(A, H, S, d, j) == slice_longest(A, piece)
+    return n if is_same else 0
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -311,7 +312,7 @@ def words_closed(A, H, S, e, j):
     """`closed` with regard to the space that tokens of slice j may begin with."""
     if not closed(A, H, S, e, j):
         return 0
-    if A[A[SLICES] + SLICE * j + SPACED] == 0:
+    if A[slice_at(A, j) + SLICE.SPACED] == 0:
         return 1
     d = after_space(A, H, S, e)
     return 1 if d != NONE and closed(A, H, S, d, j) else 0
@@ -322,7 +323,7 @@ def covering_slice(A, H, S, lexer):
     """(number of the first slice that a lexer state admits + 1) << 32 | of how many characters; 0 if none."""
     e = step(A, H, S, lexer, 0x71)  # every slice has the small letters: a look at two of them says no to most states
     maybe = e != NONE and e == step(A, H, S, lexer, 0x65)
-    for j in range(A[N_SLICES]):
+    for j in range(A[HEADER.N_SLICES]):
         n = run_length(A, lexer, j, 1)
         if n == 0 and maybe:
             n = word_run(A, H, S, lexer, j)
@@ -334,39 +335,39 @@ def covering_slice(A, H, S, lexer):
 @kernel("i(arena, arena, arena, i)")
 def largest_slice(A, H, S, lexer):
     """`covering_slice`, or one with more tokens that is closed from here on."""
-    found = covering_slice(A, H, S, lexer)
-    stop = found >> 32 if found != 0 else A[N_SLICES] + 1
+    covering = covering_slice(A, H, S, lexer)
+    stop = covering >> 32 if covering != 0 else A[HEADER.N_SLICES] + 1
     if step(A, H, S, lexer, 0x71) == NONE or step(A, H, S, lexer, 0x65) == NONE:
-        return found
+        return covering
     for j in range(stop - 1):
         if words_closed(A, H, S, lexer, j):
-            return ((j + 1) << 32) | A[A[SLICES] + SLICE * j + LONGEST]
-    return found
+            return ((j + 1) << 32) | slice_longest(A, slice_at(A, j))
+    return covering
 
 
 @kernel("i(arena, arena, arena, i)")
 def most_covered(A, H, S, lexer):
     """Whether a lexer state admits the slice with the most tokens, or one of words: no other state knows more."""
-    found = covering_slice(A, H, S, lexer) >> 32
-    return found == 1 or (found != 0 and A[A[SLICES] + SLICE * (found - 1) + SPACED] != 0)
+    number = covering_slice(A, H, S, lexer) >> 32
+    return number == 1 or (number != 0 and A[slice_at(A, number - 1) + SLICE.SPACED] != 0)
 
 
 @kernel("i(arena, arena, arena, i)")
 def loops(A, H, S, lexer):
     """Whether a lexer state goes on forever with any character of some slice."""
-    found = covering_slice(A, H, S, lexer)
-    return found != 0 and uniform(A, H, S, lexer, (found >> 32) - 1) == lexer
+    covering = covering_slice(A, H, S, lexer)
+    return covering != 0 and uniform(A, H, S, lexer, (covering >> 32) - 1) == lexer
 
 
 @kernel("i(arena, arena, i, i)")
-def copy_slice(A, S, found, bitmap):
-    """Copy the tokens of a slice that `covering_slice` found to the bitmap; the slice, or 0."""
-    if found == 0:
+def copy_slice(A, S, covering, bitmap):
+    """Copy the tokens of a slice that `covering_slice` covering to the bitmap; the slice, or 0."""
+    if covering == 0:
         return 0
-    piece = A[SLICES] + SLICE * ((found >> 32) - 1)
-    row = min(found & 0xFFFFFFFF, A[piece + LONGEST])
-    words = np.int64((A[N_TOKENS] + 31) >> 5)
-    start = A[piece + ROWS] + row * words
+    piece = slice_at(A, (covering >> 32) - 1)
+    row = min(covering & 0xFFFFFFFF, slice_longest(A, piece))
+    words = mask_words(A)
+    start = A[piece + SLICE.ROWS] + row * words
     bits = A[start : start + words]
     copy = S[bitmap : bitmap + words]
     for w in range(words):
@@ -376,20 +377,20 @@ def copy_slice(A, S, found, bitmap):
 
 @kernel("i(arena, arena, arena, i)")
 def text_part(A, H, S, lexer):
-    """The only part of a union that loops on a whole slice (the body of a string, say, beside some keys), or 0."""
-    found = 0
-    if kind(A, lexer) == ALT:
-        for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
-            for j in range(A[N_SLICES]):
+    """The only part of a union that loops on a whole slice (any string, in a union with some keys), or 0."""
+    text = 0
+    if kind(A, lexer) == ALT.KIND:
+        for i in range(key_start(lexer), key_end(A, lexer)):
+            for j in range(A[HEADER.N_SLICES]):
                 n = run_length(A, A[i], j, 0)
                 if n == 0 and j == 0 and is_negative(A, A[i]):
                     n = uniform_run(A, H, S, A[i], j)
                 if n > 0:
-                    if found != 0:
+                    if text != 0:
                         return 0
-                    found = np.int64(A[i])
+                    text = np.int64(A[i])
                     break
-    return found
+    return text
 
 
 @kernel("i(arena, arena, arena, i, i)")

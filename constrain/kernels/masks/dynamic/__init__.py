@@ -1,1 +1,1 @@
-"""Masks under the dynamic lexer."""
+"""Masks under the dynamic lexer: every way to cut a text into lexemes counts."""

@@ -1,13 +1,12 @@
-"""Tokens that end the lexeme in progress and begin another: walks of the exits of an inside.
+"""Context-dependent tokens: they end the lexeme in progress, and may begin others.
 
-The idea: below an exit a token goes on with the next lexeme, and often with the one after that. Seldom is there more
-than one way to cut it into lexemes, so there a node needs no configuration, only a *frame* on the stack: the parser
-state and lexer state of the one lexeme in progress, and those of the next lexeme if one may begin here. Only where a
-byte may go on with the lexeme or begin the next is the subtree walked with configurations, which are kept.
+The idea: below an exit of a token table a token goes on with the next lexeme, and often with the one after that. Seldom
+is there more than one way to cut it into lexemes, so there a node needs no configuration, only a FRAME on the stack:
+the parser state and lexer state of the one lexeme in progress, and those of the next lexeme if one may begin here. Only
+where a byte may go on with the lexeme or begin the next is the subtree walked with configurations, which are kept.
 
-    frame    [p, its lexer state, parser state after the lexeme if it may end here (else 0), its lexer state]
-
-Cost: some 10 ns a node, and the parser states that are met for the first time. Twin: tests/naive_mask.py.
+Records: records/dynamic_tables.py. Cost: some 10 ns a node, and the parser states that are met for the first time.
+Reference: tests/naive_mask.py.
 """
 
 from __future__ import annotations
@@ -15,44 +14,46 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.lexer.expressions import TAGS, continues, peek, step, tags
-from constrain.kernels.masks.dynamic.walks import (
+from constrain.kernels.lexer.derivatives import peek, step
+from constrain.kernels.lexer.states import tags
+from constrain.kernels.masks.common.tokens import push_tokens
+from constrain.kernels.masks.dynamic.tables import tables_of
+from constrain.kernels.parser.advance import configuration_of
+from constrain.kernels.parser.closure import close
+from constrain.kernels.parser.configurations import peek_configuration, step_configuration
+from constrain.kernels.parser.earley import scan
+from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, OWN, key_end
+from constrain.kernels.records.configurations import PAIR, config_pairs, pair_lexer, pair_parser
+from constrain.kernels.records.dynamic_tables import (
     BLOCK,
-    BLOCKS,
-    ENDS,
-    N_BLOCKS,
-    N_ENDS,
-    N_RUNS,
-    RUNS,
-    SURVIVORS,
-    T,
+    EXIT_RUN,
+    FRAME,
+    PIECE,
+    block_at,
+    block_count,
+    ends_end,
+    ends_start,
+    piece_own,
+    piece_table,
+    pieces_end,
+    pieces_start,
+    run_byte,
+    run_end,
+    run_start,
+    runs_end,
+    runs_start,
+    survivor_word,
 )
-from constrain.kernels.parser.configurations import configuration_of, peek_configuration, step_configuration
-from constrain.kernels.parser.earley import close, scan
-from constrain.kernels.records.arena import (
-    N_VISITED,
-    NEXT_SAME,
-    NO_TAGS,
-    NONE,
-    OWN,
-    SEEN,
-    SERIAL,
-    TRIE,
-    push,
+from constrain.kernels.records.expressions import continues, known_tags
+from constrain.kernels.records.vocabulary import (
+    node_depth,
+    node_end,
+    node_token,
+    node_word,
+    trie_of,
+    word_byte,
+    word_depth,
 )
-
-FRAME = 4
-STATE, LEXER, NEXT, NEXT_LEXER = 0, 1, 2, 3  # words of a frame
-
-
-@kernel("void(arena, arena, i)")
-def push_tokens(A, S, token):
-    """Push a token and those with the same bytes, each once a mask."""
-    while token >= 0:
-        if A[A[SEEN] + token] != A[SERIAL]:
-            A[A[SEEN] + token] = A[SERIAL]
-            push(S, token)
-        token = np.int64(A[A[NEXT_SAME] + token])
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
@@ -61,26 +62,26 @@ def walk_configuration(A, H, S, states, first, stop, c):
 
     states: a stack of configurations by depth.
     """
-    trie = np.int64(A[TRIE])
+    trie = trie_of(A)
     visited = 0
     i = first
     if i < stop:
-        S[states + (A[trie + 3 * i] >> 8) - 1] = c
+        S[states + node_depth(A, trie, i) - 1] = c
     while i < stop:
-        word = A[trie + 3 * i]
-        here = states + (word >> 8)
-        d = peek_configuration(A, S[here - 1], word & 255)
+        word = node_word(A, trie, i)
+        here = states + word_depth(word)
+        d = peek_configuration(A, S[here - 1], word_byte(word))
         if d == 0:
-            d = step_configuration(A, H, S, S[here - 1], word & 255)
+            d = step_configuration(A, H, S, S[here - 1], word_byte(word))
         visited += 1
         if d == NONE:
-            i = np.int64(A[trie + 3 * i + 1])
+            i = node_end(A, trie, i)
             continue
         S[here] = d
-        if A[trie + 3 * i + 2] >= 0:
-            push_tokens(A, S, A[trie + 3 * i + 2])
+        if node_token(A, trie, i) >= 0:
+            push_tokens(A, S, node_token(A, trie, i))
         i += 1
-    A[N_VISITED] += visited
+    A[HEADER.NODES_VISITED] += visited
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -97,8 +98,10 @@ def set_frame(A, H, S, frame, p, e):
     """Write the frame of a lexeme of the parser state p whose lexer is in e."""
     t = tags(A, H, S, e)
     q = scan(A, H, S, p, t) if t != NO_TAGS else 0
-    S[frame + STATE], S[frame + LEXER], S[frame + NEXT] = p, e, q
-    S[frame + NEXT_LEXER] = close(A, H, S, q) if q != 0 else NONE
+    S[frame + FRAME.PARSER] = p
+    S[frame + FRAME.LEXER] = e
+    S[frame + FRAME.NEXT] = q
+    S[frame + FRAME.NEXT_LEXER] = close(A, H, S, q) if q != 0 else NONE
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
@@ -107,52 +110,54 @@ def walk_frames(A, H, S, frames, states, first, stop):
 
     frames, states: stacks by depth.
     """
-    trie = np.int64(A[TRIE])
+    trie = trie_of(A)
     visited = 0
     i = first
     while i < stop:
-        word = A[trie + 3 * i]
-        b = word & 255
-        here = frames + FRAME * (word >> 8)
-        above = here - FRAME
-        end = np.int64(A[trie + 3 * i + 1])
+        word = node_word(A, trie, i)
+        b = word_byte(word)
+        here = frames + FRAME.WORDS * word_depth(word)
+        above = here - FRAME.WORDS
+        end = node_end(A, trie, i)
         visited += 1
-        p = np.int64(S[above + STATE])
-        e = np.int64(peek(A, S[above + LEXER], b))
+        p = np.int64(S[above + FRAME.PARSER])
+        e = np.int64(peek(A, S[above + FRAME.LEXER], b))
         if e == 0:
-            e = step(A, H, S, S[above + LEXER], b)
-        if S[above + NEXT] != 0:
-            next_e = np.int64(peek(A, S[above + NEXT_LEXER], b))
+            e = step(A, H, S, S[above + FRAME.LEXER], b)
+        if S[above + FRAME.NEXT] != 0:
+            next_e = np.int64(peek(A, S[above + FRAME.NEXT_LEXER], b))
             if next_e == 0:
-                next_e = step(A, H, S, S[above + NEXT_LEXER], b)
+                next_e = step(A, H, S, S[above + FRAME.NEXT_LEXER], b)
             if next_e != NONE and e != NONE:  # two ways to cut the token
-                c = configuration_of(
-                    A, H, S, S[above + STATE], S[above + LEXER], S[above + NEXT], S[above + NEXT_LEXER]
-                )
+                next_p, next_lexer = S[above + FRAME.NEXT], S[above + FRAME.NEXT_LEXER]
+                c = configuration_of(A, H, S, S[above + FRAME.PARSER], S[above + FRAME.LEXER], next_p, next_lexer)
                 d = step_configuration(A, H, S, c, b)
                 if d != NONE:
-                    push_tokens(A, S, A[trie + 3 * i + 2])
+                    push_tokens(A, S, node_token(A, trie, i))
                     walk_configuration(A, H, S, states, i + 1, end, d)
                 i = end
                 continue
             if next_e != NONE:
-                p = np.int64(S[above + NEXT])
+                p = np.int64(S[above + FRAME.NEXT])
                 e = next_e
-        is_same = p == S[above + STATE] and e == S[above + LEXER]  # PERF: as behind letters that are lexemes
+        # PERF: as behind letters that are lexemes
+        is_same = p == S[above + FRAME.PARSER] and e == S[above + FRAME.LEXER]
         if e == NONE or (not is_same and not lives(A, H, S, p, e)):
             i = end
             continue
-        push_tokens(A, S, A[trie + 3 * i + 2])
+        push_tokens(A, S, node_token(A, trie, i))
         if end > i + 1:
             if is_same:
-                for w in range(FRAME):
+                for w in range(FRAME.WORDS):
                     S[here + w] = S[above + w]
-            elif A[e + TAGS] == NO_TAGS:  # PERF: as in most cases; what is next is not read then
-                S[here + STATE], S[here + LEXER], S[here + NEXT] = p, e, 0
+            elif known_tags(A, e) == NO_TAGS:  # PERF: as in most cases; what is next is not read then
+                S[here + FRAME.PARSER] = p
+                S[here + FRAME.LEXER] = e
+                S[here + FRAME.NEXT] = 0
             else:
                 set_frame(A, H, S, here, p, e)
         i += 1
-    A[N_VISITED] += visited
+    A[HEADER.NODES_VISITED] += visited
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -160,7 +165,7 @@ def meets_survivors(A, H, S, q, lexer, block):
     """Whether a lexeme of q, which begins in the lexer state, can begin with a byte with which the lexeme of the block
     could also go on."""
     for w in range(8):
-        bits = np.int64(A[block + SURVIVORS + w]) & 0xFFFFFFFF
+        bits = np.int64(survivor_word(A, block, w)) & 0xFFFFFFFF
         b = w * 32
         while bits != 0:
             if bits & 1:
@@ -175,42 +180,54 @@ def meets_survivors(A, H, S, q, lexer, block):
 @kernel("void(arena, arena, arena, i, i, i, i, i)")
 def walk_exits(A, H, S, frames, states, q, lexer, block):
     """Push the tokens that go on below the exits of a block with a lexeme of q, which begins in the lexer state."""
-    trie = np.int64(A[TRIE])
-    for run in range(A[block + RUNS], A[block + RUNS] + 3 * A[block + N_RUNS], 3):
-        e = step(A, H, S, lexer, A[run])
+    trie = trie_of(A)
+    for run in range(runs_start(A, block), runs_end(A, block), EXIT_RUN.WORDS):
+        e = step(A, H, S, lexer, run_byte(A, run))
         if e == NONE or not lives(A, H, S, q, e):
             continue
         is_set = False
-        for i in range(A[run + 2], A[run + 2] + A[run + 1]):
+        for i in range(run_start(A, run), run_end(A, run)):
             node = np.int64(A[i])
-            push_tokens(A, S, A[trie + 3 * node + 2])
-            if A[trie + 3 * node + 1] > node + 1:
+            push_tokens(A, S, node_token(A, trie, node))
+            if node_end(A, trie, node) > node + 1:
                 if not is_set:  # no node has depth 0
                     set_frame(A, H, S, frames, q, e)
                     is_set = True
-                here = frames + FRAME * (A[trie + 3 * node] >> 8)
-                for w in range(FRAME):
+                here = frames + FRAME.WORDS * node_depth(A, trie, node)
+                for w in range(FRAME.WORDS):
                     S[here + w] = S[frames + w]
-                walk_frames(A, H, S, frames, states, node + 1, A[trie + 3 * node + 1])
+                walk_frames(A, H, S, frames, states, node + 1, node_end(A, trie, node))
 
 
-@kernel("i(arena, arena, arena, i, i, i, i, i)")
-def cross(A, H, S, frames, states, p, head, own):
-    """Push the tokens that end the lexeme of the inside set `head` and go on from p; 0 if the whole trie must be
-    walked. own: the tagset that OWN stands for."""
-    for n in range(A[head + N_BLOCKS]):
-        block = A[head + BLOCKS] + BLOCK * n
-        q = scan(A, H, S, p, A[block + T] if A[block + T] != OWN else own)
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def push_dependent_of_table(A, H, S, frames, states, p, piece):
+    """Push the tokens that end the lexeme of a token table and go on from p; 0 if the whole trie must be walked."""
+    table = piece_table(A, piece)
+    for n in range(block_count(A, table)):
+        block = block_at(A, table, n)
+        t = np.int64(A[block + BLOCK.TAGSET])
+        q = scan(A, H, S, p, t if t != OWN else piece_own(A, piece))
         if q == 0:
             continue
-        for i in range(A[block + ENDS], A[block + ENDS] + A[block + N_ENDS]):
-            push_tokens(A, S, A[A[TRIE] + 3 * A[i] + 2])
-        goes_on = np.int64(A[block + N_RUNS])
+        for i in range(ends_start(A, block), ends_end(A, block)):
+            push_tokens(A, S, node_token(A, trie_of(A), A[i]))
+        goes_on = np.int64(A[block + BLOCK.N_RUNS])
         for w in range(8):
-            goes_on |= A[block + SURVIVORS + w]
+            goes_on |= survivor_word(A, block, w)
         if goes_on != 0:
             lexer = close(A, H, S, q)
             if meets_survivors(A, H, S, q, lexer, block):
                 return 0
             walk_exits(A, H, S, frames, states, q, lexer, block)
+    return 1
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def push_dependent(A, H, S, frames, states, c):
+    """Push the tokens that end a lexeme of c, and may begin others; 0 if the whole trie must be walked."""
+    for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
+        pieces = tables_of(A, H, S, pair_lexer(A, pair))
+        for piece in range(pieces_start(pieces), pieces_end(A, pieces), PIECE.WORDS):
+            if not push_dependent_of_table(A, H, S, frames, states, pair_parser(A, pair), piece):
+                return 0
     return 1

@@ -1,16 +1,14 @@
-"""Inside sets: what every token does with the lexemes that a lexer state may be in, whichever parser state waits.
+"""Token tables of lexer states: what every token does with the lexemes in progress, whichever parser state waits.
 
-The idea: `inside(l)` is found once for a lexer state l, by a walk of the trie (walks.py) or of where l differs
-from a state that is known (differences.py), and shared by all grammars on the vocabulary. Lexer states that
-have a part in common share that part's inside too:
+The idea: `tables_of(l)` is found once for a lexer state l, by a walk of the trie (walks.py) or of where l differs from
+a state that is known (differences.py), and shared by all grammars on the vocabulary. Lexer states that have a part in
+common share that part's table too:
 
-* of a state with one terminal it is kept with the expression that is left of the terminal;
+* the table of a state with one terminal is kept with the expression that is left of the terminal;
 * a union is several *pieces* where a part is a whole terminal that begins like no other part: whitespace before a key,
   the brackets and numbers among values. Each token belongs to one piece, by its first byte.
 
-    pieces   [n, (inside, TAGSET that OWN stands for)...]
-
-Cost: one look-up when known. Twin: tests/naive_mask.py.
+Records: records/dynamic_tables.py. Cost: one look-up when known. Reference: tests/naive_mask.py.
 """
 
 from __future__ import annotations
@@ -19,52 +17,78 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.lexer.counters import clamp
-from constrain.kernels.lexer.expressions import INSIDE, alt, continues, is_negative, is_nullable, push_fronts, tags
+from constrain.kernels.lexer.derivatives import push_fronts
+from constrain.kernels.lexer.expressions import alt
+from constrain.kernels.lexer.states import tags
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, closed, most_covered, text_part
-from constrain.kernels.masks.dynamic.differences import inside_by_difference, inside_by_exceptions, reference_of
-from constrain.kernels.masks.dynamic.walks import inside_by_walk, tag_of, untagged
-from constrain.kernels.records.arena import ALT, CAT, DEPTH, KEY, NONE, kind, push, region, room, size
+from constrain.kernels.masks.dynamic.differences import looping_reference, table_by_difference, table_by_exceptions
+from constrain.kernels.masks.dynamic.walks import table_by_walk, tag_of, untagged
+from constrain.kernels.records.arena import HEADER, NONE, key_end, key_start, key_word, kind, region, size
+from constrain.kernels.records.dynamic_tables import (
+    PIECE,
+    PIECES,
+    first_piece,
+    piece_count,
+    pieces_end,
+    pieces_of,
+    pieces_start,
+    table_of_expression,
+)
+from constrain.kernels.records.expressions import (
+    ALT,
+    CAT,
+    EXPRESSION,
+    cat_head,
+    continues,
+    is_negative,
+    is_nullable,
+    set_word,
+    tag_terminal,
+)
+from constrain.kernels.records.stack import push, room, set_top, top
 
 
 @kernel("i(arena, arena, arena, i, i)")
-def one_piece(A, H, S, lexer, head):
-    """The pieces of a lexer state that is in one piece, with this inside region, or the one from a walk if it is 0."""
-    known = np.int64(A[lexer + INSIDE])
-    if head == 0 and known != 0 and A[known] == 1:
+def one_piece(A, H, S, lexer, table):
+    """The pieces of a lexer state that is in one piece, with this token table, or the one from a walk if it is 0."""
+    known = pieces_of(A, lexer)
+    if table == 0 and known != 0 and piece_count(A, known) == 1:
         return known
     e = untagged(A, H, S, lexer)
-    if head == 0 and e != 0:
-        head = np.int64(A[e + INSIDE])
-    if head == 0:
-        head = inside_by_walk(A, H, S, lexer)
+    if table == 0 and e != 0:
+        table = table_of_expression(A, e)
+    if table == 0:
+        table = table_by_walk(A, H, S, lexer)
     if e != 0:
-        A[e + INSIDE] = head
+        A[e + EXPRESSION.TABLE] = table
     own = tags(A, H, S, tag_of(A, lexer)) if e != 0 else 0
-    pieces = region(A, 3)
-    A[pieces], A[pieces + 1], A[pieces + 2] = 1, head, own
-    A[lexer + INSIDE] = pieces
+    pieces = region(A, PIECES.WORDS + PIECE.WORDS)
+    A[pieces + PIECES.COUNT] = 1
+    A[first_piece(pieces) + PIECE.TABLE] = table
+    A[first_piece(pieces) + PIECE.OWN] = own
+    A[lexer + EXPRESSION.TABLE] = pieces
     return pieces
 
 
 @kernel("i(arena, arena, arena, i)")
-def inside_of_one(A, H, S, lexer):
+def whole_table(A, H, S, lexer):
     """The pieces of a lexer state that is not taken apart, by the cheapest way that is open to it."""
-    if A[lexer + INSIDE] != 0:
-        return np.int64(A[lexer + INSIDE])
+    if pieces_of(A, lexer) != 0:
+        return pieces_of(A, lexer)
     e = untagged(A, H, S, lexer)
-    if e != 0 and A[e + INSIDE] != 0:
+    if e != 0 and table_of_expression(A, e) != 0:
         return one_piece(A, H, S, lexer, 0)
     text = text_part(A, H, S, lexer)
-    head = 0
+    table = 0
     if text != 0 and alike(A, H, S, lexer, text) >= MIN_ALIKE:
-        head = inside_by_difference(A, H, S, lexer, text, one_piece(A, H, S, text, 0))
+        table = table_by_difference(A, H, S, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
     elif not most_covered(A, H, S, lexer):
-        reference = reference_of(A, H, S, lexer)
+        reference = looping_reference(A, H, S, lexer)
         if reference != 0:
-            head = inside_by_exceptions(A, H, S, lexer, reference, one_piece(A, H, S, reference, 0))
+            table = table_by_exceptions(A, H, S, lexer, reference, first_piece(one_piece(A, H, S, reference, 0)))
         elif text != 0 and not closed(A, H, S, lexer, 0):
-            head = inside_by_difference(A, H, S, lexer, text, one_piece(A, H, S, text, 0))
-    return one_piece(A, H, S, lexer, head)
+            table = table_by_difference(A, H, S, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
+    return one_piece(A, H, S, lexer, table)
 
 
 # --- pieces -----------------------------------------------------------------------------------------------------------
@@ -74,7 +98,7 @@ def inside_of_one(A, H, S, lexer):
 def is_whole(A, H, S, lexer):
     """Whether nothing of the one terminal of a lexer state was read yet (or it loops)."""
     e = untagged(A, H, S, lexer)
-    return 1 if e != 0 and e == clamp(A, H, S, A[tag_of(A, lexer) + KEY], A[DEPTH]) else 0
+    return 1 if e != 0 and e == clamp(A, H, S, tag_terminal(A, tag_of(A, lexer)), A[HEADER.DEPTH]) else 0
 
 
 @kernel("i(arena, arena, i, i)")
@@ -82,75 +106,76 @@ def first_bytes(A, S, e, out):
     """Write the 8 words of the set of bytes with which e can begin to S[out ...]; 0 if they cannot be told."""
     for w in range(8):
         S[out + w] = 0
-    while kind(A, e) == CAT and not is_nullable(A, A[e + KEY]):
-        e = np.int64(A[e + KEY])
+    while kind(A, e) == CAT.KIND and not is_nullable(A, cat_head(A, e)):
+        e = cat_head(A, e)
     if is_negative(A, e):
         return 0
-    start = np.int64(S[0])
+    start = top(S)
     push_fronts(A, S, e)
-    for i in range(start, S[0]):
+    for i in range(start, top(S)):
         for w in range(8):
-            S[out + w] |= A[S[i] + KEY + w]
-    S[0] = start
+            S[out + w] |= set_word(A, S[i], w)
+    set_top(S, start)
     return 1
 
 
 @kernel("i(arena, arena, i, i)")
 def stands_apart(A, S, sets, k):
-    """Whether the k-th of the byte sets S[sets : S[0]] meets no other."""
-    for i in range(sets, S[0], 8):
-        if i != sets + 8 * k:
+    """Whether the k-th of the byte sets from S[sets] on meets no other."""
+    own = sets + 8 * k
+    for other in range(sets, top(S), 8):
+        if other != own:
             for w in range(8):
-                if S[i + w] & S[sets + 8 * k + w] != 0:
+                if S[other + w] & S[own + w] != 0:
                     return 0
     return 1
 
 
 @kernel("i(arena, arena, arena, i)")
 def push_apart(A, H, S, lexer):
-    """Push the parts of a union that are whole terminals and begin like no other part: how many of the others there
+    """Push the parts of a union that are whole terminals and begin like no other part. Returns how many others there
     are."""
     n = size(A, lexer)
-    start = np.int64(S[0])
+    start = top(S)
     whole = 0
-    for i in range(lexer + KEY, lexer + KEY + n):
+    for i in range(key_start(lexer), key_end(A, lexer)):
         whole += is_whole(A, H, S, A[i])
     if whole == 0:
         return n
     sets = start + n
     room(S, 9 * n)
-    S[0] = sets + 8 * n
+    set_top(S, sets + 8 * n)
     for k in range(n):
-        if not first_bytes(A, S, A[lexer + KEY + k], sets + 8 * k):
-            S[0] = start
+        if not first_bytes(A, S, key_word(A, lexer, k), sets + 8 * k):
+            set_top(S, start)
             return n
-    top = start
+    end = start
     for k in range(n):
-        if is_whole(A, H, S, A[lexer + KEY + k]) and stands_apart(A, S, sets, k):
-            S[top] = A[lexer + KEY + k]
-            top += 1
-    S[0] = top
-    return n - (top - start)
+        if is_whole(A, H, S, key_word(A, lexer, k)) and stands_apart(A, S, sets, k):
+            S[end] = key_word(A, lexer, k)
+            end += 1
+    set_top(S, end)
+    return n - (end - start)
 
 
 @kernel("void(arena, arena, i)")
 def push_pieces(A, S, pieces):
-    """Push the pairs (inside, own tagset) of a region of pieces."""
-    for i in range(pieces + 1, pieces + 1 + 2 * A[pieces]):
+    """Push the words of pieces."""
+    for i in range(pieces_start(pieces), pieces_end(A, pieces)):
         push(S, A[i])
 
 
 @kernel("i(arena, arena, arena, i)")
 def find_pieces(A, H, S, lexer):
-    """The pieces of a lexer state."""
-    start = np.int64(S[0])
-    others = push_apart(A, H, S, lexer) if kind(A, lexer) == ALT else 0
-    apart = np.int64(S[0])
+    """Find the pieces of a lexer state."""
+    start = top(S)
+    others = push_apart(A, H, S, lexer) if kind(A, lexer) == ALT.KIND else 0
+    apart = top(S)
     if apart == start:
-        return inside_of_one(A, H, S, lexer)
+        return whole_table(A, H, S, lexer)
     rest = np.int64(NONE)
     if others > 0:
-        for i in range(lexer + KEY, lexer + KEY + size(A, lexer)):
+        for i in range(key_start(lexer), key_end(A, lexer)):
             k = start
             while k < apart and S[k] != A[i]:
                 k += 1
@@ -158,22 +183,22 @@ def find_pieces(A, H, S, lexer):
                 push(S, A[i])
         rest = alt(A, H, S, apart)
     for k in range(start, apart):
-        push_pieces(A, S, inside_of_one(A, H, S, S[k]))
+        push_pieces(A, S, whole_table(A, H, S, S[k]))
     if continues(A, rest):  # it may be a lone tag, in which nothing goes on
-        push_pieces(A, S, inside_of_one(A, H, S, rest))
-    n = np.int64(S[0]) - apart
-    pieces = region(A, 1 + n)
-    A[pieces] = n // 2
+        push_pieces(A, S, whole_table(A, H, S, rest))
+    n = top(S) - apart
+    pieces = region(A, PIECES.WORDS + n)
+    A[pieces + PIECES.COUNT] = n // PIECE.WORDS
     for k in range(n):
-        A[pieces + 1 + k] = S[apart + k]
-    S[0] = start
+        A[pieces_start(pieces) + k] = S[apart + k]
+    set_top(S, start)
     return pieces
 
 
 @kernel("i(arena, arena, arena, i)")
-def inside(A, H, S, lexer):
+def tables_of(A, H, S, lexer):
     """The pieces of a lexer state: what every token does with the lexeme in progress."""
-    lexer = clamp(A, H, S, lexer, A[DEPTH])
-    if A[lexer + INSIDE] == 0:
-        A[lexer + INSIDE] = find_pieces(A, H, S, lexer)
-    return np.int64(A[lexer + INSIDE])
+    lexer = clamp(A, H, S, lexer, A[HEADER.DEPTH])
+    if pieces_of(A, lexer) == 0:
+        A[lexer + EXPRESSION.TABLE] = find_pieces(A, H, S, lexer)
+    return pieces_of(A, lexer)

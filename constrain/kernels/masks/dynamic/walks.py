@@ -1,28 +1,22 @@
-"""What the tokens do with one lexeme in progress, by a walk of the trie: the *inside* of a lexer state.
+"""Token tables under the dynamic lexer, by a walk of the trie.
 
-The idea: most tokens never leave the lexeme in progress, and for those the parser does not matter. One walk of the
-vocabulary's trie finds, for all grammars on that vocabulary:
+The idea: most tokens never leave the lexeme in progress, and for those the parser does not matter: they are
+*context-independent*. One walk of the vocabulary's trie finds, for all grammars on that vocabulary:
 
 * the tokens that stay inside the lexeme;
-* for each set t of terminals that the lexeme may end as (TAGSET): the nodes where a token *ends* with it, the *exits*
+* for each set of terminals that the lexeme may end as (TAGSET): the nodes where a token *ends* with it, the *exits*
   — the children, sorted by byte, where the lexeme cannot go on, so that the next lexeme begins there — and the bytes
   with which a lexeme that may end goes on all the same (*survivors*).
 
 Where a state loops on a class of characters (a string body, an identifier), the tokens made only of such characters
 need no walk: the vocabulary has them ready as *slices*, by length, each with the trie of all other tokens
-(slices.py).
+(masks/common/slices.py).
 
 What can follow in a lexeme of one terminal does not depend on the terminal: `name"` after `last` is `name"` after
 `first`. So the expression that is left is walked, without the terminal's tag, and the block names the tagset OWN.
 
-    inside   [n, tokens at, bitmap, blocks, m]     n tokens in a list, more in the bitmap (if not 0), m blocks
-    block    [t, ends, n, survivors (8 words), runs, m]       runs: m times [byte, n, nodes at]
-
-The trie is in the arena: node i is A[TRIE + 3 i ...] = byte | depth << 8, end of its subtree, first token or -1;
-tokens with the same bytes are chained by A[NEXT_SAME + token].
-
-Cost: some 5 ns a node, of which those below a child of the root that leads nowhere are not looked at.
-Twin: tests/naive_mask.py.
+Records: records/dynamic_tables.py. Cost: some 5 ns a node, of which those below a child of the root that leads nowhere
+are not looked at. Reference: tests/naive_mask.py.
 """
 
 from __future__ import annotations
@@ -30,53 +24,68 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.lexer.expressions import TAGS, cat, continues, is_nullable, peek, step, tags
-from constrain.kernels.masks.common.slices import MAIN, NODES, PIECE_NODES, copy_slice, largest_slice
-from constrain.kernels.masks.greedy.blocks import store_bitmap, store_tokens
-from constrain.kernels.records.arena import (
+from constrain.kernels.lexer.derivatives import peek, step
+from constrain.kernels.lexer.expressions import cat
+from constrain.kernels.lexer.states import tags
+from constrain.kernels.masks.common.slices import copy_slice, largest_slice
+from constrain.kernels.masks.common.tokens import store_bitmap, store_tokens
+from constrain.kernels.records.arena import EPS, HEADER, NO_TAGS, NONE, OWN, kind, region
+from constrain.kernels.records.dynamic_tables import (
+    BLOCK,
+    EXIT_RUN,
+    FINDING,
+    IS_END,
+    IS_TAGSET,
+    TABLE,
+    WALKED,
+    block_at,
+    runs_start,
+)
+from constrain.kernels.records.expressions import (
     CAT,
-    DEPTH,
-    EPS,
-    KEY,
-    N_INSIDE,
-    N_NODES,
-    N_TOKENS,
-    N_VISITED,
-    NEXT_SAME,
-    NO_TAGS,
-    NONE,
-    OWN,
-    ROOT,
-    SERIAL,
     TAG,
-    TRIE,
-    kind,
-    push,
-    region,
-    room,
-    sort_groups,
+    TAGSET,
+    cat_head,
+    cat_tail,
+    continues,
+    is_nullable,
+    known_tags,
+)
+from constrain.kernels.records.masks import TOKENS
+from constrain.kernels.records.stack import push, room, set_top, sort_groups, top
+from constrain.kernels.records.vocabulary import (
+    SLICE,
+    mask_words,
+    next_same,
+    node_byte,
+    node_end,
+    node_token,
+    node_word,
+    set_bit,
+    trie_of,
+    word_byte,
+    word_depth,
 )
 
-HEAD = 5
-TOKENS, BITMAP, BLOCKS, N_BLOCKS = 1, 2, 3, 4  # words of an inside region, after the number of tokens
-BLOCK = 13
-T, ENDS, N_ENDS, SURVIVORS, RUNS, N_RUNS = 0, 1, 2, 3, 11, 12  # words of a block
-MARK, NUMBER, BITS = 1, 2, 3  # memo words of TAGSET records: serial of the walk that saw it, number in it, survivors
+# --- what a walk finds ------------------------------------------------------------------------------------------------
 
 
-# --- blocks -----------------------------------------------------------------------------------------------------------
+@kernel("void(arena, i, i, i)")
+def push_finding(S, number, byte, node):
+    """Push a FINDING."""
+    push(S, number)
+    push(S, byte)
+    push(S, node)
 
 
 @kernel("i(arena, arena, i, i)")
 def number_tagset(A, S, t, n):
-    """The number of a tagset in this walk; a new one gets number n and a triple (n, -2, t)."""
-    if A[t + MARK] != A[SERIAL]:
-        A[t + BITS] = region(A, 8)
-        A[t + MARK] = A[SERIAL]
-        A[t + NUMBER] = n
-        push(S, n)
-        push(S, -2)
-        push(S, t)
+    """Give a tagset that is new in this walk the number n, and push a FINDING for it. Returns the next number."""
+    if A[t + TAGSET.MARK] != A[HEADER.SERIAL]:
+        A[t + TAGSET.BITS] = region(A, 8)
+        A[t + TAGSET.MARK] = A[HEADER.SERIAL]
+        A[t + TAGSET.NUMBER] = n
+        push_finding(S, n, IS_TAGSET, t)
         return n + 1
     return n
 
@@ -88,137 +97,138 @@ def note_byte(A, S, before, e, b, node):
     if before == NO_TAGS:
         return
     if e == NONE:
-        push(S, A[before + NUMBER])
-        push(S, b)
-        push(S, node)
+        push_finding(S, A[before + TAGSET.NUMBER], b, node)
     else:
-        A[A[before + BITS] + (b >> 5)] |= np.int32(np.uint32(1) << np.uint32(b & 31))
+        set_bit(A, A[before + TAGSET.BITS], b)
 
 
 @kernel("i(arena, arena, i, i, i)")
 def store_block(A, S, block, start, stop):
-    """Write the block for the sorted triples S[start:stop] of one tagset; the first names it."""
-    t = np.int64(S[start + 2])
-    A[block + T] = t
+    """Write the block for the sorted findings S[start:stop] of one tagset; the first names it."""
+    t = np.int64(S[start + FINDING.NODE])
+    A[block + BLOCK.TAGSET] = t
     for w in range(8):
-        A[block + SURVIVORS + w] = A[A[t + BITS] + w]
-    i = start + 3
-    nodes = region(A, (stop - i) // 3)
-    A[block + ENDS] = nodes
-    while i < stop and S[i + 1] == -1:
-        A[nodes] = S[i + 2]
+        A[block + BLOCK.SURVIVORS + w] = A[A[t + TAGSET.BITS] + w]
+    row = start + FINDING.WORDS
+    nodes = region(A, (stop - row) // FINDING.WORDS)
+    A[block + BLOCK.ENDS] = nodes
+    while row < stop and S[row + FINDING.BYTE] == IS_END:
+        A[nodes] = S[row + FINDING.NODE]
         nodes += 1
-        A[block + N_ENDS] += 1
-        i += 3
+        A[block + BLOCK.N_ENDS] += 1
+        row += FINDING.WORDS
+    first = row
     runs = 0
-    for j in range(i, stop, 3):
-        if j == i or S[j + 1] != S[j - 2]:
+    byte = np.int64(-1)
+    for row in range(first, stop, FINDING.WORDS):
+        if S[row + FINDING.BYTE] != byte:
             runs += 1
-    run = region(A, 3 * runs) - 3
-    A[block + RUNS] = run + 3
-    A[block + N_RUNS] = runs
-    for j in range(i, stop, 3):
-        if j == i or S[j + 1] != S[j - 2]:
-            run += 3
-            A[run] = S[j + 1]
-            A[run + 2] = nodes
-        A[run + 1] += 1
-        A[nodes] = S[j + 2]
+            byte = np.int64(S[row + FINDING.BYTE])
+    A[block + BLOCK.RUNS] = region(A, EXIT_RUN.WORDS * runs)
+    A[block + BLOCK.N_RUNS] = runs
+    run = runs_start(A, block) - EXIT_RUN.WORDS
+    byte = np.int64(-1)
+    for row in range(first, stop, FINDING.WORDS):
+        if S[row + FINDING.BYTE] != byte:
+            byte = np.int64(S[row + FINDING.BYTE])
+            run += EXIT_RUN.WORDS
+            A[run + EXIT_RUN.BYTE] = byte
+            A[run + EXIT_RUN.NODES] = nodes
+        A[run + EXIT_RUN.COUNT] += 1
+        A[nodes] = S[row + FINDING.NODE]
         nodes += 1
     return 0
 
 
 @kernel("i(arena, arena, i, i)")
-def count_tagsets(A, S, triples, stop):
-    """How many tagsets the sorted triples name."""
+def count_tagsets(A, S, findings, stop):
+    """How many tagsets the sorted findings name."""
     n = 0
-    for i in range(triples, stop, 3):
-        if S[i + 1] == -2:
+    for row in range(findings, stop, FINDING.WORDS):
+        if S[row + FINDING.BYTE] == IS_TAGSET:
             n += 1
     return n
 
 
 @kernel("void(arena, arena, i, i, i)")
-def store_triples(A, S, block, triples, stop):
-    """Write the blocks of the sorted triples S[triples:stop], from `block` on."""
-    i = triples
-    while i < stop:
-        j = i + 3
-        while j < stop and S[j] == S[i]:
-            j += 3
-        store_block(A, S, block, i, j)
-        block += BLOCK
-        i = j
+def store_blocks(A, S, block, findings, stop):
+    """Write the blocks of the sorted findings S[findings:stop], from `block` on."""
+    row = findings
+    while row < stop:
+        end = row + FINDING.WORDS
+        while end < stop and S[end + FINDING.NUMBER] == S[row + FINDING.NUMBER]:
+            end += FINDING.WORDS
+        store_block(A, S, block, row, end)
+        block += BLOCK.WORDS
+        row = end
 
 
-# --- by a walk --------------------------------------------------------------------------------------------------------
+# --- the walk ---------------------------------------------------------------------------------------------------------
 
 
 @kernel("i(arena)")
 def root_children(A):
     """A region of 256 words: the trie's child of the root by each byte, or -1."""
-    if A[ROOT] == 0:
+    if A[HEADER.ROOT_CHILDREN] == 0:
         children = region(A, 256)
         for b in range(256):
             A[children + b] = -1
         i = np.int64(0)
-        while i < A[N_NODES]:
-            A[children + (A[A[TRIE] + 3 * i] & 255)] = i
-            i = np.int64(A[A[TRIE] + 3 * i + 1])
-        A[ROOT] = children
-    return np.int64(A[ROOT])
+        while i < A[HEADER.N_NODES]:
+            A[children + node_byte(A, trie_of(A), i)] = i
+            i = node_end(A, trie_of(A), i)
+        A[HEADER.ROOT_CHILDREN] = children
+    return np.int64(A[HEADER.ROOT_CHILDREN])
 
 
 @kernel("i(arena, arena, arena, i, i, i, i, i, i)")
 def walk_lexer(A, H, S, own, bitmap, piece, first, stop, tagsets):
-    """Walk nodes first..stop-1 of a trie; set the bits of the tokens inside, push triples (tagset number, byte or mark,
-    node).
+    """Walk nodes first..stop-1 of a trie; set the bits of context-independent tokens, push findings of the others.
 
     own: the tagset of an expression that is nullable, if expressions are walked; 0 for lexer states.
-    piece: the slice whose rest is walked, or 0 for the whole trie. Marks: -2 the tagset itself, -1 a token ends here.
-    The stack of states lies above the bitmap; the state before the first byte is on it. Returns how many tagsets have
-    numbers; `tagsets` had before.
+    piece: the slice whose rest is walked, or 0 for the whole trie.
+    The stack of states, WALKED by depth, lies above the bitmap; the state before the first byte is on it. Returns how
+    many tagsets have numbers; `tagsets` had before.
     """
-    states = bitmap + ((A[N_TOKENS] + 31) >> 5)  # S[states + 2 d], ... + 1: state and tagset at depth d
-    trie = np.int64(A[piece + NODES] if piece else A[TRIE])
-    main = np.int64(A[piece + MAIN] if piece else 0)
+    states = bitmap + mask_words(A)
+    trie = np.int64(A[piece + SLICE.NODES]) if piece else trie_of(A)
+    main = np.int64(A[piece + SLICE.MAIN] if piece else 0)
     visited = 0
     i = first
     while i < stop:
-        word = A[trie + 3 * i]
-        b = word & 255
-        here = states + 2 * (word >> 8)
-        e = peek(A, S[here - 2], b)
+        word = node_word(A, trie, i)
+        b = word_byte(word)
+        here = states + WALKED.WORDS * word_depth(word)
+        above = here - WALKED.WORDS
+        e = peek(A, S[above + WALKED.STATE], b)
         if e == 0:
-            e = step(A, H, S, S[here - 2], b)
+            e = step(A, H, S, S[above + WALKED.STATE], b)
         visited += 1
-        note_byte(A, S, S[here - 1], e, b, A[main + i] if main else i)
+        note_byte(A, S, S[above + WALKED.TAGSET], e, b, A[main + i] if main else i)
         if e == NONE:
-            i = np.int64(A[trie + 3 * i + 1])
+            i = node_end(A, trie, i)
             continue
         t = np.int64(NO_TAGS)
         if own == 0:
-            t = np.int64(A[e + TAGS])
+            t = known_tags(A, e)
             if t == 0:
                 t = tags(A, H, S, e)
         elif is_nullable(A, e):
             t = own
         if t != NO_TAGS:
             tagsets = number_tagset(A, S, t, tagsets)
-        S[here] = e
-        S[here + 1] = t
-        token = np.int64(A[trie + 3 * i + 2])
+        S[here + WALKED.STATE] = e
+        S[here + WALKED.TAGSET] = t
+        token = node_token(A, trie, i)
         if token >= 0:
             if continues(A, e):
                 while token >= 0:
-                    S[bitmap + (token >> 5)] |= np.int32(np.uint32(1) << np.uint32(token & 31))
-                    token = np.int64(A[A[NEXT_SAME] + token])
+                    set_bit(S, bitmap, token)
+                    token = next_same(A, token)
             else:
-                push(S, A[t + NUMBER])
-                push(S, -1)
-                push(S, A[main + i] if main else i)
+                push_finding(S, A[t + TAGSET.NUMBER], IS_END, A[main + i] if main else i)
         i += 1
-    A[N_VISITED] += visited
+    A[HEADER.NODES_VISITED] += visited
     return tagsets
 
 
@@ -226,28 +236,28 @@ def walk_lexer(A, H, S, own, bitmap, piece, first, stop, tagsets):
 def walk_from_root(A, H, S, e, own, bitmap, piece):
     """`walk_lexer` of the whole trie, or of the rest of a slice, from a state or an expression.
 
-    PERF: children of the root lie far apart, so those that lead nowhere are not looked at: 230 for most literals.
+    PERF: children of the root lie far apart. Most of them lead nowhere, 230 for most literals, and are not looked at.
     """
-    states = bitmap + ((A[N_TOKENS] + 31) >> 5)
-    S[states] = e
-    S[states + 1] = NO_TAGS
+    states = bitmap + mask_words(A)
+    S[states + WALKED.STATE] = e
+    S[states + WALKED.TAGSET] = NO_TAGS
     if piece:
-        walk_lexer(A, H, S, own, bitmap, piece, 0, A[piece + PIECE_NODES], 0)
+        walk_lexer(A, H, S, own, bitmap, piece, 0, A[piece + SLICE.N_NODES], 0)
     else:
         children = root_children(A)
         tagsets = 0
         for b in range(256):
             i = np.int64(A[children + b])
             if i >= 0 and step(A, H, S, e, b) != NONE:
-                tagsets = walk_lexer(A, H, S, own, bitmap, 0, i, A[A[TRIE] + 3 * i + 1], tagsets)
+                tagsets = walk_lexer(A, H, S, own, bitmap, 0, i, node_end(A, trie_of(A), i), tagsets)
 
 
 @kernel("i(arena, i)")
 def tag_of(A, lexer):
     """The tag at the end of a lexer state of only one terminal; else 0."""
-    while kind(A, lexer) == CAT:
-        lexer = np.int64(A[lexer + KEY + 1])
-    return lexer if kind(A, lexer) == TAG else 0
+    while kind(A, lexer) == CAT.KIND:
+        lexer = cat_tail(A, lexer)
+    return lexer if kind(A, lexer) == TAG.KIND else 0
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -255,46 +265,46 @@ def untagged(A, H, S, lexer):
     """What is left of the terminal, in a lexer state of only one; else 0."""
     if tag_of(A, lexer) == 0:
         return 0
-    start = np.int64(S[0])
-    while kind(A, lexer) == CAT:
-        push(S, A[lexer + KEY])
-        lexer = np.int64(A[lexer + KEY + 1])
+    start = top(S)
+    while kind(A, lexer) == CAT.KIND:
+        push(S, cat_head(A, lexer))
+        lexer = cat_tail(A, lexer)
     e = np.int64(EPS)
-    for i in range(S[0] - 1, start - 1, -1):
+    for i in range(top(S) - 1, start - 1, -1):
         e = cat(A, H, S[i], e)
-    S[0] = start
+    set_top(S, start)
     return e
 
 
 @kernel("i(arena, arena, arena, i)")
-def inside_by_walk(A, H, S, lexer):
-    """The inside region of a lexer state, from a walk of the trie or of a slice's rest."""
-    A[SERIAL] += 1
-    A[N_INSIDE] += 1
-    bitmap = np.int64(S[0])
-    above = ((A[N_TOKENS] + 31) >> 5) + 2 * (A[DEPTH] + 2)
+def table_by_walk(A, H, S, lexer):
+    """The token table of a lexer state, from a walk of the trie or of a slice's rest."""
+    A[HEADER.SERIAL] += 1
+    A[HEADER.TABLES_MADE] += 1
+    bitmap = top(S)
+    above = mask_words(A) + WALKED.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
     room(S, above)
     cleared = S[bitmap : bitmap + above]
     for w in range(above):
         cleared[w] = 0
-    triples = bitmap + above
-    S[0] = triples
+    findings = bitmap + above
+    set_top(S, findings)
     piece = copy_slice(A, S, largest_slice(A, H, S, lexer), bitmap)
     e = untagged(A, H, S, lexer)
     if e != 0:
         walk_from_root(A, H, S, e, OWN, bitmap, piece)
     else:
         walk_from_root(A, H, S, lexer, 0, bitmap, piece)
-    stop = np.int64(S[0])
-    sort_groups(S, triples, stop, 3)
-    blocks = count_tagsets(A, S, triples, stop)
-    head = region(A, HEAD)
+    stop = top(S)
+    sort_groups(S, findings, stop, FINDING.WORDS)
+    blocks = count_tagsets(A, S, findings, stop)
+    table = region(A, TABLE.WORDS)
     if piece:
-        A[head + BITMAP] = store_bitmap(A, H, S, bitmap)  # `inside_by_difference` relies on it
+        A[table + TOKENS.BITMAP] = store_bitmap(A, H, S, bitmap)  # `table_by_difference` relies on it
     else:
-        store_tokens(A, H, S, bitmap, head)
-    A[head + BLOCKS] = region(A, BLOCK * blocks)
-    A[head + N_BLOCKS] = blocks
-    store_triples(A, S, A[head + BLOCKS], triples, stop)
-    S[0] = bitmap
-    return head
+        store_tokens(A, H, S, bitmap, table)
+    A[table + TABLE.BLOCKS] = region(A, BLOCK.WORDS * blocks)
+    A[table + TABLE.N_BLOCKS] = blocks
+    store_blocks(A, S, block_at(A, table, 0), findings, stop)
+    set_top(S, bitmap)
+    return table

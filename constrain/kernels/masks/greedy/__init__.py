@@ -1,1 +1,1 @@
-"""Masks under the greedy lexer."""
+"""Masks under the greedy lexer: the longest lexeme counts."""

@@ -1,17 +1,12 @@
-"""What tokens do with the lexemes in progress, in the arena: blocks of trie nodes, and sets of tokens.
+"""Token tables of lists of lexer states, in the arena: rows that a walk pushes become blocks of trie nodes.
 
-The idea: a walk (lexer_lists.py) pushes a row (block, key, node, left) for each node where something is to be asked
-of the parser, and sets the bits of the tokens where nothing is. Here rows are sorted and stored by block, and read
-again for a walk that takes over most of them.
+The idea: a walk (lexer_lists.py) pushes a ROW for each node where something is to be asked of the parser, and sets the
+bits of the tokens where nothing is. Here rows are sorted and stored by block, and read again for a walk that takes over
+most of them. A block says of which lexeme it is, and its content where the next one begins. Contents of many blocks are
+the same.
 
-    inside   [base, n, tokens at, bitmap or 0, blocks at, m]     base: the inside of the first lexer state alone, or 0
-    block    [i, t, ends, n, CONTENT or 0]
-    CONTENT(k, m, f, k nodes: restarts, m runs: byte, n, n nodes, f forks: byte, node, LEFT)
-    TOKENSET(words of a bitmap)        equal sets of many tokens are one
-
-A block says of which lexeme it is, and its content where the next one begins. Contents of many blocks are the same.
-
-Cost: linear in rows; a bitmap has a bit for each token of the vocabulary. Twin: tests/naive_mask.py.
+Records: records/greedy_tables.py. Cost: linear in rows; a bitmap has a bit for each token of the vocabulary.
+Reference: tests/naive_mask.py.
 """
 
 from __future__ import annotations
@@ -19,47 +14,60 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.records.arena import (
+from constrain.kernels.masks.common.tokens import store_tokens
+from constrain.kernels.records.arena import HEADER, intern_list, region
+from constrain.kernels.records.expressions import TAGSET
+from constrain.kernels.records.greedy_tables import (
     CONTENT,
-    KEY,
+    END,
+    FORK,
+    FORK_KEY,
+    GREEDY_BLOCK,
+    GREEDY_FRAME,
+    GREEDY_TABLE,
+    KEYS,
     LEFT,
-    N_TOKENS,
-    NEXT_SAME,
-    NODE_SEEN,
-    SERIAL,
-    TOKENSET,
-    TRIE,
-    intern,
-    intern_list,
-    push,
-    region,
-    reserve,
-    room,
-    size,
-    sort_groups,
+    MARK_REPLACED,
+    MAX_PAIRS,
+    NAME,
+    RESTART,
+    ROW,
+    START,
+    block_content,
+    block_ended_as,
+    block_pair,
+    exits_byte,
+    exits_end,
+    exits_start,
+    fork_byte,
+    fork_count,
+    fork_left,
+    fork_node,
+    frame_ended_as,
+    frame_ended_pair,
+    greedy_block_at,
+    greedy_blocks_end,
+    greedy_blocks_start,
+    greedy_ends_end,
+    greedy_ends_start,
+    left_count,
+    left_lexer,
+    left_number,
+    restarts_end,
+    restarts_start,
+    table_tokens,
 )
+from constrain.kernels.records.masks import TOKENS, tokens_start
+from constrain.kernels.records.stack import push, room, set_key, set_top, sort_groups, top
+from constrain.kernels.records.vocabulary import has_bit, next_same, node_mark, node_token, serial_mark, trie_of
 
-MARK, NUMBERS = 1, 2  # memo words of TAGSET: serial of the walk that saw it; region: 1 + number of its block, by pair
-BASE, N_INNER, INNER, INNER_BITS, BLOCKS, N_BLOCKS, HEAD = 0, 1, 2, 3, 4, 5, 6
-PAIR, ENDED_AS, ENDS, N_ENDS, CONTENT_OF, BLOCK = 0, 1, 2, 3, 4, 5
-N_RESTARTS, N_RUNS, N_FORKS, RESTARTS = KEY, KEY + 1, KEY + 2, KEY + 3  # of CONTENT
-MAX_PAIRS = 6
-RESTART, END, FORK, NAME = 256, 257, 258, 514  # keys of rows; an exit's is its byte, a fork's FORK + its byte
-KEYS = 515
 FEW_ROWS = 64  # rows that are sorted in place
 FEW_NODES = 1024  # nodes of subtrees whose tokens are looked through one by one
 
 
-@kernel("void(arena, arena, i, i)")
-def set_tokens(A, S, bitmap, token):
-    """Set the bits of a token and those with the same bytes."""
-    while token >= 0:
-        S[bitmap + (token >> 5)] |= np.int32(np.uint32(1) << np.uint32(token & 31))
-        token = np.int64(A[A[NEXT_SAME] + token])
-
-
 @kernel("void(arena, i, i, i, i)")
 def push_row(S, block, key, node, left):
+    """Push a ROW."""
     push(S, block)
     push(S, key)
     push(S, node)
@@ -68,17 +76,29 @@ def push_row(S, block, key, node, left):
 
 @kernel("i(arena, arena, i, i)")
 def block_number(A, S, frame, n):
-    """The number of the block for the lexeme that ended in a frame; n, and a row that names it, if it is new."""
-    i = np.int64(S[frame + 1])
-    t = np.int64(S[frame + 2])
-    if A[t + MARK] != A[SERIAL]:
-        A[t + NUMBERS] = region(A, MAX_PAIRS)
-        A[t + MARK] = A[SERIAL]
-    at = np.int64(A[t + NUMBERS]) + i
+    """The number of the block for the lexeme that ended in a frame. If it is new, n, and a row that names it."""
+    pair = frame_ended_pair(S, frame)
+    t = frame_ended_as(S, frame)
+    if A[t + TAGSET.MARK] != A[HEADER.SERIAL]:
+        A[t + TAGSET.NUMBER] = region(A, MAX_PAIRS)
+        A[t + TAGSET.MARK] = A[HEADER.SERIAL]
+    at = np.int64(A[t + TAGSET.NUMBER]) + pair
     if A[at] == 0:
         A[at] = n + 1
-        push_row(S, n, NAME, i, t)
+        push_row(S, n, NAME, pair, t)
     return np.int64(A[at]) - 1
+
+
+# --- sorted rows ------------------------------------------------------------------------------------------------------
+
+
+@kernel("i(arena, i, i)")
+def end_of_key(S, row, stop):
+    """The first of the sorted rows behind `row` that has another block or key."""
+    end = row
+    while end < stop and S[end + ROW.BLOCK] == S[row + ROW.BLOCK] and S[end + ROW.KEY] == S[row + ROW.KEY]:
+        end += ROW.WORDS
+    return end
 
 
 @kernel("void(arena, i, i)")
@@ -86,124 +106,138 @@ def order_nodes(S, rows, stop):
     """Sort the rows that have the same block and key by node."""
     first = rows
     while first < stop:
-        end = first + 4
+        end = end_of_key(S, first, stop)
         ordered = True
-        while end < stop and S[end] == S[first] and S[end + 1] == S[first + 1]:
-            ordered = ordered and S[end - 2] < S[end + 2]
-            end += 4
+        for row in range(first + ROW.WORDS, end, ROW.WORDS):
+            ordered = ordered and S[row - ROW.WORDS + ROW.NODE] < S[row + ROW.NODE]
         if not ordered:
-            sort_groups(S, first, end, 4)
+            sort_groups(S, first, end, ROW.WORDS)
         first = end
 
 
 @kernel("i(arena, i, i, i)")
 def order_rows(S, rows, stop, blocks):
-    """Sort rows by block, key and node; where they are then.
+    """Sort rows by block, key and node. Returns where they are then.
 
     A counting sort by block and key, where rows are many: keys are few.
     """
-    if stop - rows <= 4 * FEW_ROWS:
-        sort_groups(S, rows, stop, 4)
+    if stop - rows <= ROW.WORDS * FEW_ROWS:
+        sort_groups(S, rows, stop, ROW.WORDS)
         return rows
     room(S, blocks * KEYS + stop - rows + 8)
     table = stop
     sorted_rows = table + blocks * KEYS
     for k in range(table, sorted_rows):
         S[k] = 0
-    for row in range(rows, stop, 4):
-        S[table + S[row] * KEYS + S[row + 1]] += 4
+    for row in range(rows, stop, ROW.WORDS):
+        S[table + S[row + ROW.BLOCK] * KEYS + S[row + ROW.KEY]] += ROW.WORDS
     at = sorted_rows
     for k in range(table, sorted_rows):
         count = np.int64(S[k])
         S[k] = at
         at += count
-    for row in range(rows, stop, 4):
-        key = table + S[row] * KEYS + S[row + 1]
-        for w in range(4):
+    for row in range(rows, stop, ROW.WORDS):
+        key = table + S[row + ROW.BLOCK] * KEYS + S[row + ROW.KEY]
+        for w in range(ROW.WORDS):
             S[S[key] + w] = S[row + w]
-        S[key] += 4
+        S[key] += ROW.WORDS
     order_nodes(S, sorted_rows, at)
     return sorted_rows
-
-
-@kernel("i(arena, i, i)")
-def end_of_key(S, row, stop):
-    """The first of the sorted rows behind `row` that has another block or key."""
-    end = row
-    while end < stop and S[end] == S[row] and S[end + 1] == S[row + 1]:
-        end += 4
-    return end
 
 
 @kernel("void(arena, i, i)")
 def push_nodes(S, row, end):
     """Push the nodes of rows."""
-    for k in range(row, end, 4):
-        push(S, S[k + 2])
+    for k in range(row, end, ROW.WORDS):
+        push(S, S[k + ROW.NODE])
+
+
+@kernel("i(arena, i, i, i)")
+def end_of_exits(S, row, stop, number):
+    """The first of the sorted rows from `row` on that is no exit of the block with this number."""
+    while row < stop and S[row + ROW.BLOCK] == number and S[row + ROW.KEY] < RESTART:
+        row += ROW.WORDS
+    return row
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------------
+
+
+@kernel("void(arena, arena, i, i, i)")
+def store_ends(A, S, row, end, block):
+    """Store the nodes of rows as the ends of a block."""
+    n = (end - row) // ROW.WORDS
+    A[block + GREEDY_BLOCK.N_ENDS] = n
+    A[block + GREEDY_BLOCK.ENDS] = region(A, n)
+    for k in range(n):
+        A[greedy_ends_start(A, block) + k] = S[row + ROW.WORDS * k + ROW.NODE]
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def store_content(A, H, S, row, stop, block):
-    """Store the rows of one block, sorted, but its ends and its name; the row behind them."""
-    start = np.int64(S[0])
-    for _ in range(3):
+    """Store the rows of one block, sorted, but its name. Returns the row behind them."""
+    number = np.int64(S[row + ROW.BLOCK])
+    start = top(S)
+    runs = 0
+    forks = 0
+    for _ in range(CONTENT.KEY_WORDS):
         push(S, 0)
-    number = np.int64(S[row])
-    restarts = row
-    while restarts < stop and S[restarts] == number and S[restarts + 1] < RESTART:
-        restarts = end_of_key(S, restarts, stop)
+    body = top(S)
+    restarts = end_of_exits(S, row, stop, number)
     end = restarts
-    if restarts < stop and S[restarts] == number and S[restarts + 1] == RESTART:
+    if restarts < stop and S[restarts + ROW.BLOCK] == number and S[restarts + ROW.KEY] == RESTART:
         end = end_of_key(S, restarts, stop)
-    S[start] = (end - restarts) >> 2
     push_nodes(S, restarts, end)
     while row < restarts:
         last = end_of_key(S, row, stop)
-        S[start + 1] += 1
-        push(S, S[row + 1])
-        push(S, (last - row) >> 2)
+        runs += 1
+        push(S, S[row + ROW.KEY])
+        push(S, (last - row) // ROW.WORDS)
         push_nodes(S, row, last)
         row = last
     row = end
-    while row < stop and S[row] == number and S[row + 1] < NAME:
-        if S[row + 1] == END:
+    while row < stop and S[row + ROW.BLOCK] == number and S[row + ROW.KEY] < NAME:
+        if S[row + ROW.KEY] == END:
             last = end_of_key(S, row, stop)
-            A[block + N_ENDS] = (last - row) >> 2
-            A[block + ENDS] = region(A, A[block + N_ENDS])
-            for k in range(A[block + N_ENDS]):
-                A[A[block + ENDS] + k] = S[row + 4 * k + 2]
+            store_ends(A, S, row, last, block)
             row = last
             continue
-        S[start + 2] += 1
-        push(S, S[row + 1] - FORK)
-        push(S, S[row + 2])
-        push(S, S[row + 3])
-        row += 4
-    if S[0] == start + 3:
-        S[0] = start
+        forks += 1
+        push(S, S[row + ROW.KEY] - FORK_KEY)
+        push(S, S[row + ROW.NODE])
+        push(S, S[row + ROW.LEFT])
+        row += ROW.WORDS
+    if top(S) == body:
+        set_top(S, start)
     else:
-        A[block + CONTENT_OF] = intern_list(A, H, S, CONTENT, start)
+        set_key(S, start, CONTENT.N_RESTARTS, (end - restarts) // ROW.WORDS)
+        set_key(S, start, CONTENT.N_RUNS, runs)
+        set_key(S, start, CONTENT.N_FORKS, forks)
+        A[block + GREEDY_BLOCK.CONTENT] = intern_list(A, H, S, CONTENT.KIND, start)
     return row
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
-def store_block(A, H, S, row, stop, block):
-    """Store the sorted rows of one block, from `row` on; the next row."""
-    number = np.int64(S[row])
+def store_named_block(A, H, S, row, stop, block):
+    """Store the sorted rows of one block, from `row` on. Returns the next row."""
+    number = np.int64(S[row + ROW.BLOCK])
     row = store_content(A, H, S, row, stop, block)
-    if row < stop and S[row] == number:
-        A[block + PAIR] = S[row + 2]
-        A[block + ENDED_AS] = S[row + 3]
-        row += 4
+    if row < stop and S[row + ROW.BLOCK] == number:
+        A[block + GREEDY_BLOCK.PAIR] = S[row + ROW.NODE]
+        A[block + GREEDY_BLOCK.ENDED_AS] = S[row + ROW.LEFT]
+        row += ROW.WORDS
     return row
 
 
+# --- what is taken over from another table ----------------------------------------------------------------------------
+
+
 @kernel("void(arena, arena, i, i, i, i)")
-def keep_nodes(A, S, number, key, nodes, n):
-    """Push a row for each of the nodes A[nodes : nodes + n] without a mark."""
-    mark = (A[SERIAL] & 0xFFFFFFF) * 4 + 3
-    for k in range(nodes, nodes + n):
-        if A[A[NODE_SEEN] + A[k]] != mark:
+def keep_nodes(A, S, number, key, start, stop):
+    """Push a row for each of the nodes A[start:stop] without a mark."""
+    mark = serial_mark(A) + MARK_REPLACED
+    for k in range(start, stop):
+        if node_mark(A, A[k]) != mark:
             push_row(S, number, key, A[k], 0)
 
 
@@ -212,161 +246,88 @@ def shifted(A, H, S, left, shift):
     """LEFT with its pairs counted from `shift` on."""
     if shift == 0:
         return left
-    start = np.int64(S[0])
-    for i in range(left + KEY, left + KEY + size(A, left), 2):
-        push(S, A[i] + shift)
-        push(S, A[i + 1])
-    return intern_list(A, H, S, LEFT, start)
+    start = top(S)
+    for k in range(left_count(A, left)):
+        push(S, left_number(A, left, k) + shift)
+        push(S, left_lexer(A, left, k))
+    return intern_list(A, H, S, LEFT.KIND, start)
 
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
-def keep_rows(A, H, S, head, frame, blocks, shift):
-    """Push the rows of an inside whose nodes have no mark; the number of blocks then.
+def keep_rows(A, H, S, table, frame, blocks, shift):
+    """Push the rows of a token table whose nodes have no mark. Returns the number of blocks then.
 
     frame: room for one. shift: the number of its first pair in the list that the rows are for.
     """
-    mark = (A[SERIAL] & 0xFFFFFFF) * 4 + 3
-    for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
-        S[frame + 1] = A[block + PAIR] + shift
-        S[frame + 2] = A[block + ENDED_AS]
+    mark = serial_mark(A) + MARK_REPLACED
+    for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+        S[frame + GREEDY_FRAME.ENDED_PAIR] = block_pair(A, block) + shift
+        S[frame + GREEDY_FRAME.ENDED_AS] = block_ended_as(A, block)
         number = block_number(A, S, frame, blocks)
         blocks = max(blocks, number + 1)
-        keep_nodes(A, S, number, END, A[block + ENDS], A[block + N_ENDS])
-        content = np.int64(A[block + CONTENT_OF])
+        keep_nodes(A, S, number, END, greedy_ends_start(A, block), greedy_ends_end(A, block))
+        content = block_content(A, block)
         if content == 0:
             continue
-        at = content + RESTARTS
-        keep_nodes(A, S, number, RESTART, at, A[content + N_RESTARTS])
-        at += A[content + N_RESTARTS]
-        for _ in range(A[content + N_RUNS]):
-            keep_nodes(A, S, number, A[at], at + 2, A[at + 1])
-            at += 2 + A[at + 1]
-        for fork in range(at, at + 3 * A[content + N_FORKS], 3):
-            if A[A[NODE_SEEN] + A[fork + 1]] != mark:
-                push_row(S, number, FORK + A[fork], A[fork + 1], shifted(A, H, S, A[fork + 2], shift))
+        keep_nodes(A, S, number, RESTART, restarts_start(content), restarts_end(A, content))
+        exits = restarts_end(A, content)
+        for _ in range(A[content + CONTENT.N_RUNS]):
+            keep_nodes(A, S, number, exits_byte(A, exits), exits_start(exits), exits_end(A, exits))
+            exits = exits_end(A, exits)
+        for fork in range(exits, exits + FORK.WORDS * fork_count(A, content), FORK.WORDS):
+            if node_mark(A, fork_node(A, fork)) != mark:
+                left = shifted(A, H, S, fork_left(A, fork), shift)
+                push_row(S, number, FORK_KEY + fork_byte(A, fork), fork_node(A, fork), left)
     return blocks
 
 
-@kernel("i(arena, arena, arena, i)")
-def store_bitmap(A, H, S, bitmap):
-    """The words of the TOKENSET record of S[bitmap ...]."""
-    words = (A[N_TOKENS] + 31) >> 5
-    top = reserve(A, KEY + words)
-    kept, bits = A[top + KEY : top + KEY + words], S[bitmap : bitmap + words]
-    for w in range(kept.size):
-        kept[w] = bits[w]
-    return intern(A, H, TOKENSET, words) + KEY
-
-
-@kernel("i(i)")
-def count_bits(bits):
-    n = 0
-    while bits != 0:
-        bits &= bits - 1
-        n += 1
-    return n
-
-
-@kernel("void(arena, arena, i, i)")
-def list_tokens(A, S, bitmap, out):
-    """Write the tokens of a bitmap to A[out] and on."""
-    words = np.int64((A[N_TOKENS] + 31) >> 5)
-    bits = S[bitmap : bitmap + words]
-    for group in range(0, words, 16):
-        stop = min(group + 16, words)
-        some = 0
-        for w in range(group, stop):  # PERF: most groups are empty, and this loop is vectorised
-            some |= bits[w]
-        if some != 0:
-            for w in range(group, stop):
-                left = np.int64(bits[w]) & 0xFFFFFFFF
-                token = w * 32
-                while left != 0:
-                    if left & 1:
-                        A[out] = token
-                        out += 1
-                    left >>= 1
-                    token += 1
-
-
-@kernel("i(arena, arena, arena, i, i)")
-def store_tokens(A, H, S, bitmap, where):
-    """Store a set of tokens as [n, tokens at, bitmap or 0] at A[where]: a list if that is much shorter, else a bitmap.
-
-    PERF: a bitmap is read at 16 words an instruction, a list at one bit.
-    """
-    words = (A[N_TOKENS] + 31) >> 5
-    count = 0
-    for w in range(words):
-        if S[bitmap + w] != 0:
-            count += count_bits(np.int64(S[bitmap + w]) & 0xFFFFFFFF)
-    if 4 * count >= words:
-        A[where + 2] = store_bitmap(A, H, S, bitmap)
-        return 0
-    out = region(A, count)
-    A[where] = count
-    A[where + 1] = out
-    list_tokens(A, S, bitmap, out)
-    return 0
+# --- tables -----------------------------------------------------------------------------------------------------------
 
 
 @kernel("void(arena, arena, i, i, i, i)")
-def store_few(A, S, bitmap, starts, stop, where):
-    """As `store_tokens`, if all are tokens of the nodes that S[starts:stop] lists, pairs (first, behind the last)."""
+def store_few(A, S, bitmap, starts, stop, tokens):
+    """As `store_tokens`, if all are tokens of the nodes in the ranges START at S[starts:stop]."""
     count = 0
     while True:  # count, then write
-        out = np.int64(A[where + 1]) if count > 0 else 0
-        for start in range(starts, stop, 2):
-            for i in range(S[start], S[start + 1]):
-                token = np.int64(A[A[TRIE] + 3 * i + 2])
+        out = tokens_start(A, tokens) if count > 0 else 0
+        for start in range(starts, stop, START.WORDS):
+            for i in range(S[start + START.FIRST], S[start + START.END]):
+                token = node_token(A, trie_of(A), i)
                 while token >= 0:
-                    if (S[bitmap + (token >> 5)] >> (token & 31)) & 1 != 0:
+                    if has_bit(S, bitmap, token) != 0:
                         if out != 0:
                             A[out] = token
                             out += 1
                         else:
                             count += 1
-                    token = np.int64(A[A[NEXT_SAME] + token])
+                    token = next_same(A, token)
         if out != 0 or count == 0:
             break
-        A[where] = count
-        A[where + 1] = region(A, count)
-
-
-@kernel("void(arena, arena, i, i)")
-def add_inner(A, S, head, bitmap):
-    """Set the tokens inside."""
-    words = np.int64((A[N_TOKENS] + 31) >> 5)
-    if A[head + INNER_BITS] != 0:
-        inner = A[A[head + INNER_BITS] : A[head + INNER_BITS] + words]
-        out = S[bitmap : bitmap + words]  # slices: such a loop is vectorised
-        for w in range(words):
-            out[w] |= inner[w]
-    for k in range(A[head + INNER], A[head + INNER] + A[head + N_INNER]):
-        S[bitmap + (A[k] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[k] & 31))
+        A[tokens + TOKENS.COUNT] = count
+        A[tokens + TOKENS.LIST] = region(A, count)
 
 
 @kernel("i(arena, arena, arena, i, i, i, i, i)")
-def store_inside(A, H, S, base, bitmap, starts, rows, blocks):
-    """The inside of a walk: tokens in the bitmap, rows S[rows : S[0]]. Leaves words on the stack.
+def store_table(A, H, S, base, bitmap, starts, rows, blocks):
+    """The token table of a walk: tokens in the bitmap, rows from S[rows] on. Leaves words on the stack.
 
-    Tokens are those of the nodes that S[starts:rows] lists, pairs (first, behind the last).
+    Tokens are those of the nodes in the ranges START at S[starts:rows].
     """
-    stop = np.int64(S[0])
-    head = region(A, HEAD)
-    A[head + BASE] = base
+    stop = top(S)
+    table = region(A, GREEDY_TABLE.WORDS)
+    A[table + GREEDY_TABLE.BASE] = base
     nodes = 0
-    for start in range(starts, rows, 2):
-        nodes += S[start + 1] - S[start]
+    for start in range(starts, rows, START.WORDS):
+        nodes += S[start + START.END] - S[start + START.FIRST]
     if nodes <= FEW_NODES:
-        store_few(A, S, bitmap, starts, rows, head + N_INNER)
+        store_few(A, S, bitmap, starts, rows, table_tokens(table))
     else:
-        store_tokens(A, H, S, bitmap, head + N_INNER)
-    A[head + BLOCKS] = region(A, BLOCK * blocks)
-    A[head + N_BLOCKS] = blocks
+        store_tokens(A, H, S, bitmap, table_tokens(table))
+    A[table + GREEDY_TABLE.BLOCKS] = region(A, GREEDY_BLOCK.WORDS * blocks)
+    A[table + GREEDY_TABLE.N_BLOCKS] = blocks
     row = order_rows(S, rows, stop, blocks)
     last = row + stop - rows
-    S[0] = max(stop, last)
+    set_top(S, max(stop, last))
     while row < last:
-        row = store_block(A, H, S, row, last, A[head + BLOCKS] + BLOCK * S[row])
-    return head
+        row = store_named_block(A, H, S, row, last, greedy_block_at(A, table, S[row + ROW.BLOCK]))
+    return table

@@ -1,19 +1,15 @@
-"""What follows a lexeme that has ended: what tokens do until a lexeme leads to another parser state.
+"""What tokens do behind a lexeme that has ended, until a lexeme leads to another parser state (greedy lexer).
 
 The idea: where lexemes have ended as a block says (blocks.py), the parser state is one, whatever the node. So what its
-lexer state says of all these nodes is found in one walk, and remembered: as an inside, and the forks that are alive.
+lexer state says of all these nodes is found in one walk, and remembered: as a token table, and the forks that are
+alive.
 
 Most lexemes that follow change nothing: after a blank, the parser is where it was, and so it is after the second of two
 signs or of two letters. Such tagsets (LOOPS) do not end the walk: the next lexeme begins with the same lexer state. So
 a run of a hundred dashes is one place, not a hundred.
 
-    FOLLOWING(CONTENT, lexer state, LOOPS or 0)     memo: inside. Without LOOPS also: forks [n, where in CONTENT...];
-                                                    the LOOPS that the latest parser state had there
-    LOOPS(TAGSET...)          tagsets after which a parser state is the same; not all need to be there
-
-All pairs of such an inside have the number 0: their parser state is the one that follows the block.
-
-Cost: a walk of the trie, about 20 ns a node that is visited. Twin: tests/naive_mask.py.
+Records: records/greedy_tables.py. Cost: a walk of the trie, about 20 ns a node that is visited.
+Reference: tests/naive_mask.py.
 """
 
 from __future__ import annotations
@@ -21,44 +17,60 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.lexer.expressions import continues, peek, step, tags
-from constrain.kernels.masks.greedy.blocks import (
-    HEAD,
-    MAX_PAIRS,
-    N_FORKS,
-    N_RESTARTS,
-    N_RUNS,
-    RESTARTS,
-    set_tokens,
-    store_inside,
-)
-from constrain.kernels.masks.greedy.lexer_lists import FRAME, INSIDE, push_end, push_exit, step_lineup
-from constrain.kernels.records.arena import (
-    DEPTH,
+from constrain.kernels.lexer.derivatives import peek, step
+from constrain.kernels.lexer.states import tags
+from constrain.kernels.masks.common.tokens import set_tokens
+from constrain.kernels.masks.greedy.blocks import store_table
+from constrain.kernels.masks.greedy.lexer_lists import push_end, push_exit, step_list
+from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern3, key_end, key_start, region
+from constrain.kernels.records.expressions import continues
+from constrain.kernels.records.grammars import LIST, list_start
+from constrain.kernels.records.greedy_tables import (
+    CONTENT,
     FOLLOWING,
-    KEY,
-    N_INSIDE,
-    N_TOKENS,
-    N_VISITED,
-    NO_TAGS,
-    NONE,
-    SERIAL,
-    TRIE,
-    intern3,
-    push,
-    region,
-    room,
-    size,
+    FORK,
+    GREEDY_FRAME,
+    GREEDY_TABLE,
+    MAX_PAIRS,
+    START,
+    exits_byte,
+    exits_end,
+    exits_start,
+    following_table,
+    fork_byte,
+    fork_count,
+    fork_left,
+    fork_node,
+    frame_at,
+    frame_count,
+    frame_lexer,
+    has_ended,
+    left_count,
+    left_lexer,
+    left_number,
+    restarts_end,
+    restarts_start,
+    set_frame_lexer,
+    set_frame_number,
 )
-
-ALIVE, LATEST = 2, 3  # memo words of FOLLOWING: its forks; the LOOPS that it was asked for last
+from constrain.kernels.records.stack import push, room, set_top, top
+from constrain.kernels.records.vocabulary import (
+    mask_words,
+    node_depth,
+    node_end,
+    node_token,
+    node_word,
+    trie_of,
+    word_byte,
+    word_depth,
+)
 
 
 @kernel("i(arena, i, i, i)")
 def in_frame(S, frame, n, lexer):
     """Whether one of the first n pairs of a frame is in this lexer state."""
-    for k in range(frame + 4, frame + 4 + 2 * n, 2):
-        if S[k] == lexer:
+    for k in range(n):
+        if frame_lexer(S, frame, k) == lexer:
             return 1
     return 0
 
@@ -67,7 +79,7 @@ def in_frame(S, frame, n, lexer):
 def is_loop(A, loops, t):
     """Whether the tagset is one of the LOOPS."""
     if loops != 0:
-        for k in range(loops + KEY, loops + KEY + size(A, loops)):
+        for k in range(key_start(loops), key_end(A, loops)):
             if A[k] == t:
                 return 1
     return 0
@@ -75,32 +87,34 @@ def is_loop(A, loops, t):
 
 @kernel("i(arena, arena, arena, i, i, i, i, i)")
 def step_looping(A, H, S, before, after, b, lexer, loops):
-    """The frame after byte b, by the rules of `step_greedy`; 1 if a lexeme ended here. Behind one that ended as one of
-    the LOOPS a lexeme begins in the lexer state `lexer`."""
+    """Write the frame after byte b, by the rules of `step_greedy`; 1 if a lexeme ended here.
+
+    Behind a lexeme that ended as one of the LOOPS another begins in the lexer state `lexer`.
+    """
     n = 0
-    S[after + 2] = NO_TAGS
-    for k in range(before + 4, before + 4 + 2 * S[before], 2):
-        e = np.int64(peek(A, S[k], b))
+    S[after + GREEDY_FRAME.ENDED_AS] = NO_TAGS
+    for k in range(frame_count(S, before)):
+        e = np.int64(peek(A, frame_lexer(S, before, k), b))
         if e == 0:
-            e = step(A, H, S, S[k], b)
+            e = step(A, H, S, frame_lexer(S, before, k), b)
         if e == NONE or in_frame(S, after, n, e):
             continue
         if continues(A, e):
-            S[after + 3 + 2 * n] = 0
-            S[after + 4 + 2 * n] = e
+            set_frame_number(S, after, n, 0)
+            set_frame_lexer(S, after, n, e)
             n += 1
         t = tags(A, H, S, e)
         if t != NO_TAGS:
             if n == MAX_PAIRS or not is_loop(A, loops, t):
-                S[after + 1] = 0
-                S[after + 2] = t
+                S[after + GREEDY_FRAME.ENDED_PAIR] = 0
+                S[after + GREEDY_FRAME.ENDED_AS] = t
             elif not in_frame(S, after, n, lexer):
-                S[after + 3 + 2 * n] = 0
-                S[after + 4 + 2 * n] = lexer
+                set_frame_number(S, after, n, 0)
+                set_frame_lexer(S, after, n, lexer)
                 n += 1
-            S[after] = n
+            S[after + GREEDY_FRAME.COUNT] = n
             return 1
-    S[after] = n
+    S[after + GREEDY_FRAME.COUNT] = n
     return 0
 
 
@@ -110,56 +124,63 @@ def walk_looping(A, H, S, first, stop, frames, bitmap, lexer, loops, blocks):
 
     A lexeme begins with each brother, in the lexer state `lexer`. Returns the number of blocks.
     """
-    trie = np.int64(A[TRIE])
-    start = frames + FRAME * ((np.int64(A[trie + 3 * first]) >> 8) - 1)
-    S[start] = 1
-    S[start + 2] = NO_TAGS
-    S[start + 4] = lexer
+    trie = trie_of(A)
+    start = frame_at(frames, node_depth(A, trie, first) - 1)
+    S[start + GREEDY_FRAME.COUNT] = 1
+    S[start + GREEDY_FRAME.ENDED_AS] = NO_TAGS
+    set_frame_lexer(S, start, 0, lexer)
     i = first
     visited = 0
     while i < stop:
-        word = np.int64(A[trie + 3 * i])
-        after = frames + FRAME * (word >> 8)
-        before = after - FRAME
-        ended = step_looping(A, H, S, before, after, word & 255, lexer, loops)
+        word = node_word(A, trie, i)
+        after = frame_at(frames, word_depth(word))
+        before = frame_at(frames, word_depth(word) - 1)
+        ended = step_looping(A, H, S, before, after, word_byte(word), lexer, loops)
         visited += 1
-        if not ended and S[before + 2] != NO_TAGS:
+        if not ended and has_ended(S, before):
             blocks = push_exit(A, H, S, before, after, blocks, i)
-        if S[after] > 0:
-            set_tokens(A, S, bitmap, A[trie + 3 * i + 2])
+        if frame_count(S, after) > 0:
+            set_tokens(A, S, bitmap, node_token(A, trie, i))
             i += 1
             continue
         if ended:
             blocks = push_end(A, S, after, blocks, i)
-        i = np.int64(A[trie + 3 * i + 1])
-    A[N_VISITED] += visited
+        i = node_end(A, trie, i)
+    A[HEADER.NODES_VISITED] += visited
     return blocks
+
+
+@kernel("void(arena, i, i)")
+def push_start(S, first, end):
+    """Push a range START of nodes."""
+    push(S, first)
+    push(S, end)
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def push_starts(A, H, S, content, lexer):
-    """Push (first, behind the last) for the nodes with which the next lexeme may begin, but for forks; where in the
-    CONTENT these are."""
-    trie = np.int64(A[TRIE])
-    at = content + RESTARTS
-    for k in range(at, at + A[content + N_RESTARTS]):
-        push(S, A[k] + 1)
-        push(S, A[trie + 3 * A[k] + 1])
-    at += A[content + N_RESTARTS]
-    for _ in range(A[content + N_RUNS]):
-        if step(A, H, S, lexer, A[at]) != NONE:
-            for k in range(at + 2, at + 2 + A[at + 1]):
-                push(S, A[k])
-                push(S, A[trie + 3 * A[k] + 1])
-        at += 2 + A[at + 1]
-    return at
+    """Push the ranges START of nodes with which the next lexeme may begin, but for forks. Returns where in the CONTENT
+    these are."""
+    trie = trie_of(A)
+    for k in range(restarts_start(content), restarts_end(A, content)):
+        push_start(S, A[k] + 1, node_end(A, trie, A[k]))
+    exits = restarts_end(A, content)
+    for _ in range(A[content + CONTENT.N_RUNS]):
+        if step(A, H, S, lexer, exits_byte(A, exits)) != NONE:
+            for k in range(exits_start(exits), exits_end(A, exits)):
+                push_start(S, A[k], node_end(A, trie, A[k]))
+        exits = exits_end(A, exits)
+    return exits
+
+
+# --- forks ------------------------------------------------------------------------------------------------------------
 
 
 @kernel("i(arena, i, i)")
 def among(A, left, lexer):
     """Whether one of the pairs LEFT is in this lexer state: it decides before any behind it."""
-    for k in range(left + KEY + 1, left + KEY + size(A, left), 2):
-        if A[k] == lexer:
+    for k in range(left_count(A, left)):
+        if left_lexer(A, left, k) == lexer:
             return 1
     return 0
 
@@ -168,19 +189,20 @@ def among(A, left, lexer):
 def may_fail(A, H, S, node, left, frames):
     """Whether below a node all pairs of LEFT may come to nothing before one of them ends; else what is behind them
     decides nothing."""
-    trie = np.int64(A[TRIE])
-    start = frames + FRAME * (np.int64(A[trie + 3 * node]) >> 8)
-    S[start] = size(A, left) >> 1
-    for w in range(size(A, left)):
-        S[start + 3 + w] = A[left + KEY + w]
+    trie = trie_of(A)
+    start = frame_at(frames, node_depth(A, trie, node))
+    S[start + GREEDY_FRAME.COUNT] = left_count(A, left)
+    for k in range(left_count(A, left)):
+        set_frame_number(S, start, k, left_number(A, left, k))
+        set_frame_lexer(S, start, k, left_lexer(A, left, k))
     i = node + 1
-    while i < A[trie + 3 * node + 1]:
-        word = np.int64(A[trie + 3 * i])
-        after = frames + FRAME * (word >> 8)
-        A[N_VISITED] += 1
-        if step_lineup(A, H, S, after - FRAME, after, word & 255):
-            i = np.int64(A[trie + 3 * i + 1])
-        elif S[after] == 0:
+    while i < node_end(A, trie, node):
+        word = node_word(A, trie, i)
+        after = frame_at(frames, word_depth(word))
+        A[HEADER.NODES_VISITED] += 1
+        if step_list(A, H, S, frame_at(frames, word_depth(word) - 1), after, word_byte(word)):
+            i = node_end(A, trie, i)
+        elif frame_count(S, after) == 0:
             return 1
         else:
             i += 1
@@ -189,57 +211,63 @@ def may_fail(A, H, S, node, left, frames):
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
 def forks_alive(A, H, S, forks, n, lexer, frames):
-    """[n, where...]: of n forks, those below which a lexeme that begins there may decide something."""
-    start = np.int64(S[0])
-    for fork in range(forks, forks + 3 * n, 3):
-        node, left = np.int64(A[fork + 1]), np.int64(A[fork + 2])
-        if A[A[TRIE] + 3 * node + 1] > node + 1:
-            e = step(A, H, S, lexer, A[fork])
+    """The LIST of those of n forks below which a lexeme that begins there may decide something."""
+    start = top(S)
+    for fork in range(forks, forks + FORK.WORDS * n, FORK.WORDS):
+        node, left = fork_node(A, fork), fork_left(A, fork)
+        if node_end(A, trie_of(A), node) > node + 1:
+            e = step(A, H, S, lexer, fork_byte(A, fork))
             if e != NONE and not among(A, left, e) and may_fail(A, H, S, node, left, frames):
                 push(S, fork)
-    count = S[0] - start
-    out = region(A, 1 + count)
-    A[out] = count
+    count = top(S) - start
+    out = region(A, LIST.WORDS + count)
+    A[out + LIST.COUNT] = count
     for k in range(count):
-        A[out + 1 + k] = S[start + k]
-    S[0] = start
+        A[list_start(out) + k] = S[start + k]
+    set_top(S, start)
     return out
 
 
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
 @kernel("i(arena, arena, arena, i)")
-def walk_from(A, H, S, found):
-    """Find the inside of a FOLLOWING, and its forks if it has no LOOPS."""
-    content, lexer, loops = np.int64(A[found + KEY]), np.int64(A[found + KEY + 1]), np.int64(A[found + KEY + 2])
-    A[SERIAL] += 1
-    A[N_INSIDE] += 1
-    words = np.int64((A[N_TOKENS] + 31) >> 5)
-    bitmap = np.int64(S[0])
+def walk_following(A, H, S, record):
+    """Find the token table of a FOLLOWING, and its forks if it has no LOOPS."""
+    content = np.int64(A[record + FOLLOWING.CONTENT])
+    lexer = np.int64(A[record + FOLLOWING.LEXER])
+    loops = np.int64(A[record + FOLLOWING.LOOPS])
+    A[HEADER.SERIAL] += 1
+    A[HEADER.TABLES_MADE] += 1
+    words = mask_words(A)
+    bitmap = top(S)
     frames = bitmap + words
-    above = words + FRAME * (A[DEPTH] + 3)
+    above = words + GREEDY_FRAME.WORDS * (np.int64(A[HEADER.DEPTH]) + 3)
     room(S, above)
-    S[0] = bitmap + above
-    starts = np.int64(S[0])
+    set_top(S, bitmap + above)
+    starts = top(S)
     forks = push_starts(A, H, S, content, lexer)
-    rows = np.int64(S[0])
+    rows = top(S)
     if rows == starts:
-        head = region(A, HEAD)
+        table = region(A, GREEDY_TABLE.WORDS)
     else:
         S[bitmap : bitmap + words] = 0
         blocks = 0
-        for start in range(starts, rows, 2):
-            blocks = walk_looping(A, H, S, S[start], S[start + 1], frames, bitmap, lexer, loops, blocks)
-        head = store_inside(A, H, S, 0, bitmap, starts, rows, blocks)
+        for start in range(starts, rows, START.WORDS):
+            first, end = S[start + START.FIRST], S[start + START.END]
+            blocks = walk_looping(A, H, S, first, end, frames, bitmap, lexer, loops, blocks)
+        table = store_table(A, H, S, 0, bitmap, starts, rows, blocks)
     if loops == 0:
-        A[found + ALIVE] = forks_alive(A, H, S, forks, A[content + N_FORKS], lexer, frames)
-    S[0] = bitmap
-    A[found + INSIDE] = head
-    return head
+        A[record + FOLLOWING.ALIVE] = forks_alive(A, H, S, forks, fork_count(A, content), lexer, frames)
+    set_top(S, bitmap)
+    A[record + FOLLOWING.TABLE] = table
+    return table
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def following(A, H, S, content, lexer, loops):
-    """The FOLLOWING of a CONTENT and a lexer state, its inside known."""
-    found = intern3(A, H, FOLLOWING, content, lexer, loops)
-    if A[found + INSIDE] == 0:
-        walk_from(A, H, S, found)
-    return found
+    """The FOLLOWING of a CONTENT and a lexer state, its token table known."""
+    record = intern3(A, H, FOLLOWING.KIND, content, lexer, loops)
+    if following_table(A, record) == 0:
+        walk_following(A, H, S, record)
+    return record

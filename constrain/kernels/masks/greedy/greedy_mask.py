@@ -1,14 +1,12 @@
 """Token masks under the greedy lexer.
 
 The idea: a configuration is a list of pairs (parser state, lexer state), the longest lexeme in progress first. What
-tokens do until a lexeme has ended is said by the lexer states alone (`inside`, lexer_lists.py). What they do then,
-from whatever node on, is said by the lexer state of the parser state that the lexeme leads to (following.py),
+tokens do until a lexeme has ended is said by the lexer states alone (their token table, lexer_lists.py). What they do
+then, from whatever node on, is said by the lexer state of the parser state that the lexeme leads to (following.py),
 until a lexeme leads to another one. A mask is these, and no configuration is made on the way but for forks.
 
-    PLACE(node, CONFIG)      of forks     memo: number of the mask that met it last
-
-Cost: a few microseconds and the look-ups of the next lexemes if the insides are known; a walk of the trie for each that
-is not. Twin: tests/naive_mask.py.
+Records: records/greedy_tables.py. Cost: a few microseconds and the look-ups of the next lexemes if the tables are
+known; a walk of the trie for each that is not. Reference: tests/naive_mask.py, tests/engine/test_greedy_masks.py.
 """
 
 from __future__ import annotations
@@ -16,131 +14,145 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.masks.greedy.blocks import (
-    BASE,
-    BLOCK,
-    BLOCKS,
-    CONTENT_OF,
-    ENDED_AS,
-    ENDS,
-    INNER_BITS,
-    MAX_PAIRS,
-    N_BLOCKS,
-    N_ENDS,
-    N_INNER,
-    PAIR,
-    add_inner,
-    set_tokens,
-    store_tokens,
-)
-from constrain.kernels.masks.greedy.following import ALIVE, LATEST, following, is_loop
-from constrain.kernels.masks.greedy.lexer_lists import INSIDE, hub, inside
-from constrain.kernels.parser.configurations import (
-    accepts,
-    peek_configuration,
-    push_fresh,
-    step_configuration,
-    whole,
-)
-from constrain.kernels.parser.earley import FRESH, LEXER, close, scan
-from constrain.kernels.records.arena import (
+from constrain.kernels.masks.common.tokens import add_tokens, set_tokens, store_tokens
+from constrain.kernels.masks.greedy.following import following, is_loop
+from constrain.kernels.masks.greedy.lexer_lists import depth_of, hub, subtree_end, table_of_list
+from constrain.kernels.parser.closure import close
+from constrain.kernels.parser.configurations import accepts, peek_configuration, push_fresh, step_configuration, whole
+from constrain.kernels.parser.earley import scan
+from constrain.kernels.records.arena import HEADER, NONE, intern2, intern_list, key_end, key_start, region
+from constrain.kernels.records.configurations import (
     CONFIG,
-    DEPTH,
-    EOS,
-    KEY,
+    config_grammar,
+    config_length,
+    config_pair,
+    config_pairs,
+    pair_begun,
+    pair_parser,
+)
+from constrain.kernels.records.grammars import LIST, list_end, list_start
+from constrain.kernels.records.greedy_tables import (
+    BRANCH,
+    FOLLOWING,
+    GREEDY_BLOCK,
     LOOPS,
-    N_EOS,
-    N_MASKS,
-    N_NODES,
-    N_TOKENS,
-    N_VISITED,
-    N_WALKS,
-    NONE,
+    MAX_PAIRS,
     PLACE,
-    TRIE,
-    intern2,
-    intern_list,
-    push,
-    region,
-    room,
-    size,
-    sort_groups,
-    unique_groups,
+    block_content,
+    block_ended_as,
+    block_pair,
+    following_table,
+    fork_byte,
+    fork_left,
+    fork_node,
+    greedy_blocks_end,
+    greedy_blocks_start,
+    greedy_ends_end,
+    greedy_ends_start,
+    has_something,
+    left_count,
+    left_lexer,
+    left_number,
+    table_base,
+    table_tokens,
+)
+from constrain.kernels.records.masks import (
+    MASK,
+    TOKENS,
+    own_start,
+    set_own_count,
+    token_bitmap,
+    token_count,
+    tokens_start,
+)
+from constrain.kernels.records.parser_states import PARSER, parser_lexer
+from constrain.kernels.records.stack import push, room, set_top, sort_groups, top, unique_groups
+from constrain.kernels.records.vocabulary import (
+    eos_end,
+    eos_start,
+    mask_words,
+    node_byte,
+    node_end,
+    node_token,
+    node_word,
+    set_bit,
+    trie_of,
+    word_byte,
+    word_depth,
 )
 
-MET = 1  # memo word of PLACE
-SMALL = 2  # nodes of a subtree that is walked with configurations
+FEW = 2  # nodes of a subtree that is walked with configurations
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
-def walk(A, H, S, node, c, bitmap, states):
-    """Set the tokens below a node that keep the configuration c alive."""
-    trie = np.int64(A[TRIE])
+def walk_below(A, H, S, node, c, bitmap, states):
+    """Set the tokens below a node that keep the configuration c alive. states: a stack of configurations by depth."""
+    trie = trie_of(A)
     i = node + 1
-    stop = np.int64(A[trie + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
-    S[states + (np.int64(A[trie + 3 * node]) >> 8 if node >= 0 else 0)] = c
+    stop = subtree_end(A, node)
+    S[states + depth_of(A, node)] = c
     visited = 0
     while i < stop:
-        word = A[trie + 3 * i]
-        here = states + (word >> 8)
-        d = np.int64(peek_configuration(A, S[here - 1], word & 255))
+        word = node_word(A, trie, i)
+        here = states + word_depth(word)
+        d = np.int64(peek_configuration(A, S[here - 1], word_byte(word)))
         if d == 0:
-            d = step_configuration(A, H, S, S[here - 1], word & 255)
+            d = step_configuration(A, H, S, S[here - 1], word_byte(word))
         visited += 1
         if d == NONE:
-            i = np.int64(A[trie + 3 * i + 1])
+            i = node_end(A, trie, i)
             continue
         S[here] = d
-        set_tokens(A, S, bitmap, A[trie + 3 * i + 2])
+        set_tokens(A, S, bitmap, node_token(A, trie, i))
         i += 1
-    A[N_VISITED] += visited
+    A[HEADER.NODES_VISITED] += visited
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def fresh_as(A, H, S, grammar, p):
     """The configuration of a grammar at the beginning of a lexeme in the parser state p."""
-    known = np.int64(A[p + FRESH])
-    if known == 0 or A[known + KEY] != grammar:
-        start = np.int64(S[0])
+    c = np.int64(A[p + PARSER.FRESH])
+    if c == 0 or config_grammar(A, c) != grammar:
+        start = top(S)
         push(S, grammar)
         push_fresh(A, H, S, p)
-        known = intern_list(A, H, S, CONFIG, start)
-        A[p + FRESH] = known
-    return known
+        c = intern_list(A, H, S, CONFIG.KIND, start)
+        A[p + PARSER.FRESH] = c
+    return c
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def forked(A, H, S, c, left, d):
     """The configuration of the pairs LEFT of c, and after them those of d."""
-    start = np.int64(S[0])
-    push(S, A[c + KEY])
-    for k in range(left + KEY, left + KEY + size(A, left), 2):
-        push(S, A[c + KEY + 1 + 2 * A[k]] & ~1)
-        push(S, A[k + 1])
-    for k in range(d + KEY + 1, d + KEY + size(A, d)):
+    start = top(S)
+    push(S, config_grammar(A, c))
+    for k in range(left_count(A, left)):
+        push(S, pair_begun(A, config_pair(c, left_number(A, left, k))))
+        push(S, left_lexer(A, left, k))
+    for k in range(config_pairs(d), key_end(A, d)):
         push(S, A[k])
-    return intern_list(A, H, S, CONFIG, start)
+    return intern_list(A, H, S, CONFIG.KIND, start)
 
 
 @kernel("void(arena, i, i)")
-def push_place(S, node, c):
-    """A place to go on from: a node, and the configuration there; or a FOLLOWING, negative, and a parser state."""
+def push_place(S, node, state):
+    """Push a PLACE to go on from: a node, and the configuration there; or a FOLLOWING, negative, and a parser state."""
     push(S, node)
-    push(S, c)
+    push(S, state)
 
 
 @kernel("void(arena, arena, arena, i, i, i)")
-def add_forks(A, H, S, found, c, q):
-    """Push the places where a lexeme may begin, in the parser state q, beside the pairs of c that are in progress."""
-    alive = np.int64(A[found + ALIVE])
-    for k in range(alive + 1, alive + 1 + A[alive]):
+def add_forks(A, H, S, record, c, q):
+    """Push the places where a lexeme may begin, in the parser state q, while pairs of c are still in progress."""
+    alive = np.int64(A[record + FOLLOWING.ALIVE])
+    for k in range(list_start(alive), list_end(A, alive)):
         fork = np.int64(A[k])
-        d = step_configuration(A, H, S, fresh_as(A, H, S, A[c + KEY], q), A[fork])
-        d = forked(A, H, S, c, A[fork + 2], d)
-        place = intern2(A, H, PLACE, A[fork + 1], d)
-        if A[place + MET] != A[N_MASKS]:  # forks of forks meet again: of ten backslashes any may be the first
-            A[place + MET] = A[N_MASKS]
-            push_place(S, A[fork + 1], d)
+        d = step_configuration(A, H, S, fresh_as(A, H, S, config_grammar(A, c), q), fork_byte(A, fork))
+        d = forked(A, H, S, c, fork_left(A, fork), d)
+        branch = intern2(A, H, BRANCH.KIND, fork_node(A, fork), d)
+        if A[branch + BRANCH.MET] != A[HEADER.MASKS_MADE]:  # of ten backslashes any may be the first
+            A[branch + BRANCH.MET] = A[HEADER.MASKS_MADE]
+            push_place(S, fork_node(A, fork), d)
 
 
 @kernel("i(arena, arena, arena, i, i, i, i, i)")
@@ -149,124 +161,133 @@ def add_next(A, H, S, block, p, c, grammar, bitmap):
 
     c: the configuration that the block is of; 0: the pair (p, its lexer state) alone.
     """
-    content = np.int64(A[block + CONTENT_OF])
-    if content == 0 and A[block + N_ENDS] == 0:
+    content = block_content(A, block)
+    if content == 0 and A[block + GREEDY_BLOCK.N_ENDS] == 0:
         return 0
-    q = scan(A, H, S, p, A[block + ENDED_AS])
+    q = scan(A, H, S, p, block_ended_as(A, block))
     if q == 0:  # as what a terminal excludes
         return 0
-    for i in range(A[block + ENDS], A[block + ENDS] + A[block + N_ENDS]):
-        set_tokens(A, S, bitmap, A[A[TRIE] + 3 * A[i] + 2])
+    for i in range(greedy_ends_start(A, block), greedy_ends_end(A, block)):
+        set_tokens(A, S, bitmap, node_token(A, trie_of(A), A[i]))
     if content == 0 or close(A, H, S, q) == NONE:
         return 0
-    found = following(A, H, S, content, A[q + LEXER], 0)
-    if A[A[found + ALIVE]] != 0:
-        add_forks(A, H, S, found, c if c != 0 else fresh_as(A, H, S, grammar, p), q)
-    if A[A[found + INSIDE] + N_INNER] + A[A[found + INSIDE] + INNER_BITS] + A[A[found + INSIDE] + N_BLOCKS] != 0:
-        push_place(S, -found, q)
+    record = following(A, H, S, content, parser_lexer(A, q), 0)
+    if A[np.int64(A[record + FOLLOWING.ALIVE]) + LIST.COUNT] != 0:
+        add_forks(A, H, S, record, c if c != 0 else fresh_as(A, H, S, grammar, p), q)
+    if has_something(A, following_table(A, record)):
+        push_place(S, -record, q)
     return 0
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def stays(A, H, S, q, loops):
     """Whether the parser state q is the same after each of the LOOPS."""
-    for k in range(loops + KEY, loops + KEY + size(A, loops)):
+    for k in range(key_start(loops), key_end(A, loops)):
         if scan(A, H, S, q, A[k]) != q:
             return 0
     return 1
 
 
 @kernel("i(arena, arena, arena, i, i)")
-def inside_with_loops(A, H, S, found, q):
-    """The inside of a FOLLOWING without LOOPS, with those of the parser state q that matter there."""
-    known = np.int64(A[found + LATEST])
-    if known == 0 or not stays(A, H, S, q, known):
-        known = 0
+def table_with_loops(A, H, S, record, q):
+    """The token table of a FOLLOWING without LOOPS, with those of the parser state q that matter there."""
+    content, lexer = np.int64(A[record + FOLLOWING.CONTENT]), np.int64(A[record + FOLLOWING.LEXER])
+    loops = np.int64(A[record + FOLLOWING.LATEST])
+    if loops == 0 or not stays(A, H, S, q, loops):
+        loops = 0
     while True:
-        head = np.int64(A[following(A, H, S, A[found + KEY], A[found + KEY + 1], known) + INSIDE])
-        start = np.int64(S[0])
-        for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
-            if scan(A, H, S, q, A[block + ENDED_AS]) == q and not is_loop(A, known, A[block + ENDED_AS]):
-                push(S, A[block + ENDED_AS])
-        if S[0] == start:
-            A[found + LATEST] = known
-            return head
-        if known != 0:
-            for k in range(known + KEY, known + KEY + size(A, known)):
+        table = following_table(A, following(A, H, S, content, lexer, loops))
+        start = top(S)
+        for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+            t = block_ended_as(A, block)
+            if scan(A, H, S, q, t) == q and not is_loop(A, loops, t):
+                push(S, t)
+        if top(S) == start:
+            A[record + FOLLOWING.LATEST] = loops
+            return table
+        if loops != 0:
+            for k in range(key_start(loops), key_end(A, loops)):
                 push(S, A[k])
-        sort_groups(S, start, S[0], 1)
-        S[0] = unique_groups(S, start, S[0], 1)
-        known = intern_list(A, H, S, LOOPS, start)
+        sort_groups(S, start, top(S), 1)
+        set_top(S, unique_groups(S, start, top(S), 1))
+        loops = intern_list(A, H, S, LOOPS.KIND, start)
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
 def add_place(A, H, S, node, c, bitmap, states):
     """Set the tokens that may be read below a node from the configuration c, as far as its lexemes go; push what
-    follows. Of the root, but for the hub."""
-    stop = np.int64(A[A[TRIE] + 3 * node + 1]) if node >= 0 else np.int64(A[N_NODES])
-    if stop - node <= SMALL or size(A, c) > 1 + 2 * MAX_PAIRS:
-        A[N_WALKS] += 1
-        walk(A, H, S, node, c, bitmap, states)
+    follows. Below the root without the hub."""
+    if subtree_end(A, node) - node <= FEW or config_length(A, c) > MAX_PAIRS:
+        A[HEADER.WHOLE_WALKS] += 1
+        walk_below(A, H, S, node, c, bitmap, states)
         return
     c = whole(A, H, S, c)
-    head = inside(A, H, S, node, c)
-    while head != 0:
-        add_inner(A, S, head, bitmap)
-        for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
-            p = np.int64(A[c + KEY + 1 + 2 * A[block + PAIR]]) >> 1
-            add_next(A, H, S, block, p, c, A[c + KEY], bitmap)
-        head = np.int64(A[head + BASE])
+    table = table_of_list(A, H, S, node, c)
+    while table != 0:
+        add_tokens(A, S, table_tokens(table), bitmap)
+        for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+            p = pair_parser(A, config_pair(c, block_pair(A, block)))
+            add_next(A, H, S, block, p, c, config_grammar(A, c), bitmap)
+        table = table_base(A, table)
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
 def gather(A, H, S, bottom, grammar, bitmap, states):
-    """Set the tokens that may be read at the places S[bottom : S[0]]; pops them."""
-    while S[0] > bottom:
-        S[0] -= 2
-        node = np.int64(S[S[0]])
+    """Set the tokens that may be read at the places from S[bottom] on; pops them."""
+    while top(S) > bottom:
+        place = top(S) - PLACE.WORDS
+        set_top(S, place)
+        node, state = np.int64(S[place + PLACE.NODE]), np.int64(S[place + PLACE.STATE])
         if node >= -1:
-            add_place(A, H, S, node, S[S[0] + 1], bitmap, states)
+            add_place(A, H, S, node, state, bitmap, states)
             continue
-        q = np.int64(S[S[0] + 1])
-        head = inside_with_loops(A, H, S, -node, q)
-        add_inner(A, S, head, bitmap)
-        for block in range(A[head + BLOCKS], A[head + BLOCKS] + BLOCK * A[head + N_BLOCKS], BLOCK):
-            add_next(A, H, S, block, q, 0, grammar, bitmap)
+        table = table_with_loops(A, H, S, -node, state)
+        add_tokens(A, S, table_tokens(table), bitmap)
+        for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+            add_next(A, H, S, block, state, 0, grammar, bitmap)
+
+
+@kernel("i(arena, arena, arena, i)")
+def mask_of_bitmap(A, H, S, bitmap):
+    """The MASK region of a bitmap."""
+    tokens = region(A, TOKENS.WORDS)
+    store_tokens(A, H, S, bitmap, tokens)
+    if token_bitmap(A, tokens) != 0:  # PERF: its three words are a mask with one source and no own tokens
+        source_words = token_bitmap(A, tokens)
+        A[tokens + MASK.N_SOURCES] = 1
+        A[tokens + MASK.SOURCES] = source_words
+        set_own_count(A, tokens, 0)
+        return tokens
+    n = token_count(A, tokens)
+    mask = region(A, MASK.WORDS + 1 + n)
+    set_own_count(A, mask, n)
+    for k in range(n):
+        A[own_start(A, mask) + k] = A[tokens_start(A, tokens) + k]
+    return mask
 
 
 @kernel("i(arena, arena, arena, i)")
 def greedy_mask(A, H, S, c):
-    """The mask record of a configuration under the greedy lexer: [bitmaps, ..., n, tokens...], as in masks.py."""
-    words = np.int64((A[N_TOKENS] + 31) >> 5)
-    bitmap = np.int64(S[0])
+    """The MASK region of a configuration under the greedy lexer."""
+    words = mask_words(A)
+    bitmap = top(S)
     states = bitmap + words
-    room(S, words + A[DEPTH] + 8)
+    levels = np.int64(A[HEADER.DEPTH]) + 8
+    room(S, words + levels)
     S[bitmap : bitmap + words] = 0
-    S[0] = states + A[DEPTH] + 8
-    bottom = np.int64(S[0])
+    set_top(S, states + levels)
+    bottom = top(S)
     push_place(S, -1, c)
     space = hub(A)
     if space >= 0:
-        d = step_configuration(A, H, S, c, A[A[TRIE] + 3 * space] & 255)
+        d = step_configuration(A, H, S, c, node_byte(A, trie_of(A), space))
         if d != NONE:
-            set_tokens(A, S, bitmap, A[A[TRIE] + 3 * space + 2])
+            set_tokens(A, S, bitmap, node_token(A, trie_of(A), space))
             push_place(S, space, d)
-    gather(A, H, S, bottom, A[c + KEY], bitmap, states)
+    gather(A, H, S, bottom, config_grammar(A, c), bitmap, states)
     if accepts(A, H, S, c):
-        for i in range(A[EOS], A[EOS] + A[N_EOS]):
-            S[bitmap + (A[i] >> 5)] |= np.int32(np.uint32(1) << np.uint32(A[i] & 31))
-    found = region(A, 3)
-    store_tokens(A, H, S, bitmap, found)
-    n = np.int64(A[found])
-    if A[found + 2] != 0:
-        A[found + 1] = A[found + 2]
-        A[found] = 1
-        A[found + 2] = 0
-    else:
-        record = region(A, 2 + n)
-        A[record + 1] = n
-        for k in range(n):
-            A[record + 2 + k] = A[A[found + 1] + k]
-        found = record
-    S[0] = bitmap
-    return found
+        for i in range(eos_start(A), eos_end(A)):
+            set_bit(S, bitmap, A[i])
+    mask = mask_of_bitmap(A, H, S, bitmap)
+    set_top(S, bitmap)
+    return mask

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import constrain
-from constrain.derived.members import byte_vocabulary, is_member
+from constrain.derived.members import is_member
 from constrain.grammar_text.lint import lint
 
 CASES = {  # name: (rules, terminals, ignored, alphabet, length)
@@ -77,7 +77,9 @@ def member(rules, terminals, ignored, text: str) -> bool:
 @pytest.mark.parametrize("name", CASES)
 def test_every_short_text(name: str) -> None:
     rules, terminals, ignored, alphabet, length = CASES[name]
-    compiled = constrain.compile(constrain.grammar(lark_text(rules, terminals, ignored)), byte_vocabulary())
+    compiled = constrain.compile(
+        constrain.grammar(lark_text(rules, terminals, ignored)), constrain.Vocabulary.of_bytes()
+    )
     texts = ["".join(letters) for n in range(length + 1) for letters in product(alphabet, repeat=n)]
     members = {text for text in texts if member(rules, terminals, ignored, text)}
     beginnings = {text[:end] for text in members for end in range(len(text) + 1)}
@@ -121,7 +123,7 @@ def test_what_is_not_read_is_an_error_with_its_place(text: str, options: dict, m
     assert caught.value.place and "line 2" in caught.value.place
 
 
-def test_lint_looks_beside_too() -> None:
+def test_lint_sees_contexts() -> None:
     """One reading: what could be A is B where a b follows."""
     constraint = constrain.grammar('start: (A | B) "b"\nA: /a(?!b)/\nB: /a(?=b)/')
     assert [finding for finding in lint(constraint) if finding.kind == "ambiguous"] == []

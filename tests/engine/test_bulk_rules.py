@@ -1,4 +1,4 @@
-"""The places of a chain, which a kernel makes at once, have the alternatives that `expand` gives one by one."""
+"""Bulk rules of objects and arrays, which a kernel makes at once, equal what `expand` gives one by one."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import pytest
 
 import constrain
 import vocabularies
+from constrain.cfg.bulk_rules import BulkNonterminal
 from constrain.cfg.rules import Nonterminal
 from constrain.cfg.transform.walk import alternatives_of
-from constrain.engine import inspect as anatomy
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
-from constrain.kernels.parser import earley, object_rules
-from constrain.kernels.records import arena
-from constrain.schema.write.lower_objects import CHAIN
+from constrain.engine import inspect
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
+from constrain.kernels.records import view
+from constrain.kernels.records.grammars import NONTERMINAL
+from constrain.kernels.records.grammars import alternatives_of as alternatives_record
+from constrain.schema.write.lower_objects import BULK
 
-SIZES = [0, 1, 2, 3, CHAIN - 1, CHAIN, CHAIN + 1, 2 * CHAIN, 2 * CHAIN + 1]
+SIZES = [0, 1, 2, 3, BULK - 1, BULK, BULK + 1, 2 * BULK, 2 * BULK + 1]
 REQUIRED = {
     "none": lambda n: [],
     "all": lambda n: range(n),
@@ -70,11 +73,11 @@ def test_repetitions_have_the_alternatives_of_their_rules(items: str, keywords: 
     rules = matcher.compiled.rules
     compare(automaton, rules)
     inner = items == "arrays" or (items, keywords) == ("any", "counted")  # an item that is not "a" may be an array
-    assert sum(key[-1] == "list" for key in rules.chains) == LISTS[keywords][1] + inner
+    assert sum(key[-1] == "list" for key in rules.bulk) == LISTS[keywords][1] + inner
 
 
 def check(names: list[str], must: list[int], more: bool | dict[str, Any], never: dict[str, bool]) -> None:
-    n, chained = len(names), len(names) <= CHAIN and more is not False
+    n, chained = len(names), len(names) <= BULK and more is not False
     schema = {
         "type": "object",
         "properties": {name: {"type": ["integer", "null"]} for name in names} | never,
@@ -87,41 +90,34 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
     matcher.advance_bytes(json.dumps({name: i for i, name in enumerate(names)} | others).encode())
     assert matcher.is_accepting()
     rules = matcher.compiled.rules
-    assert len(rules.chains) == max(1, -(-n // CHAIN))
+    assert len(rules.bulk) == max(1, -(-n // BULK))
     places = compare(automaton, rules)
-    assert places == 2 * n - (len(rules.chains) - 1) + 3 * chained  # all but the first of each later chain
+    assert places == 2 * n - (len(rules.bulk) - 1) + 3 * chained  # all but the first of each later call
 
 
 def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
     """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
     places = 0
-    for record, symbol in anatomy.symbols(automaton, rules).items():
-        if isinstance(symbol, Nonterminal) and automaton.A[record + earley.ALTERNATIVES]:
+    for record, symbol in inspect.symbols(automaton, rules).items():
+        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.A, record):
             expected = {tuple(automaton.symbol(s, rules) for s in each) for each in alternatives_of(symbol)}
             assert written(automaton, record) == expected, symbol
-            place = symbol.place
+            place = symbol.bulk_position if isinstance(symbol, BulkNonterminal) else None
             if place is not None:
                 places += 1
-                assert record == rules.chains[place[0]] + place[1] * object_rules.PLACE
+                assert record == rules.bulk[place[0]] + place[1] * NONTERMINAL.WORDS
     return places
 
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
-    at = int(automaton.A[record + earley.ALTERNATIVES])
-    found = set()
-    for suffix in automaton.A[at + 1 : at + 1 + int(automaton.A[at])].tolist():
-        symbols: list[int] = []
-        while suffix:
-            symbol, suffix = automaton.A[suffix + arena.KEY : suffix + arena.KEY + 2].tolist()
-            symbols.append(symbol)
-        found.add(tuple(symbols))
-    return found
+    A = automaton.A
+    return {inspect.suffix(automaton, suffix) for suffix in view.list_items(A, alternatives_record(A, record)).tolist()}
 
 
-def test_counted_objects_have_no_chain() -> None:
+def test_counted_objects_have_no_bulk_rules() -> None:
     schema = {"type": "object", "properties": {"a": True, "b": True}, "minProperties": 1}
     compiled = constrain.compile(constrain.json_schema(schema), vocabularies.tiny())
     matcher = compiled.matcher()
     assert matcher.advance_bytes(b'{"b": 1}')
     assert matcher.is_accepting()
-    assert not compiled.rules.chains
+    assert not compiled.rules.bulk

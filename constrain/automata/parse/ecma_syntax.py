@@ -1,15 +1,16 @@
-"""Is a text a regular expression of ECMA-262? (Validation 2020-12, section 7.3.8)
+"""The syntax of ECMA-262 patterns, checked without giving them a meaning: JSON Schema's format `regex`.
 
-Patterns nest, so they are no regular language: this is asked of the finished text. `constrain.automata.parse.ecma`
-reads more than the standard (`(?i)`, `(?P<name>...)`) and less (no backreferences), since it asks for a meaning; here
-only the grammar of ECMA-262 section 22.2.1 counts, with or without the `u` flag, without the leniencies of annex B.
-Modifiers (`(?i:...)`) are those of ECMAScript 2025. Cost: linear in the text, and no recursion.
+`ecma.py` returns the language of a pattern, so it reads less than the standard (no backreferences), and
+tolerates more (`(?i)`, `(?P<name>...)`, lone brackets). This check is the grammar of ECMA-262 section 22.2.1, with or
+without the `u` flag, without the leniencies of annex B; modifiers (`(?i:...)`) are those of ECMAScript 2025. The two
+readers would disagree about nearly every escape and group, so they are two. Cost: linear in the text, no recursion.
 """
 
 from __future__ import annotations
 
 import re
 
+from constrain.automata.parse.ecma import CONTROLS
 from constrain.automata.unicode.classes import unicode_property
 
 _SYNTAX = "^$\\.*+?()[]{}|/"
@@ -23,11 +24,11 @@ _REFERENCE = re.compile("[1-9][0-9]*")
 
 
 class _Fault(Exception):
-    """The text is no pattern."""
+    """The text is not a pattern."""
 
 
-def is_regex(text: str) -> bool:
-    """Is the text a Pattern of ECMA-262, with the flag `u` or with none?"""
+def is_ecma_pattern(text: str) -> bool:
+    """Whether the text is a Pattern of ECMA-262, with or without the flag `u`."""
     return _parses(text, True) or _parses(text, False)
 
 
@@ -47,8 +48,12 @@ def _demand(holds: object) -> None:
 class _Syntax:
     """One pass over a pattern.
 
-    open: for each open group, may a quantifier follow it? named: names of groups, references: those referred to.
-    groups: number of capturing groups, highest: the highest number referred to.
+    Attributes:
+        open: For each open group, whether a quantifier may follow it.
+        named: The names of groups.
+        references: The names that are referred to.
+        groups: The number of capturing groups.
+        highest: The highest number that is referred to.
     """
 
     def __init__(self, text: str, unicode: bool) -> None:
@@ -73,7 +78,7 @@ class _Syntax:
         _demand(not self.open and self.references <= self.named and self.highest <= self.groups)
 
     def term(self) -> None:
-        """A border of alternatives or groups, an assertion, or an atom with its quantifier."""
+        """Step over `|`, a parenthesis, an assertion, or an atom with its quantifier."""
         character = self.text[self.at]
         if character == "(":
             self.open_group()
@@ -96,12 +101,13 @@ class _Syntax:
             self.quantifier()
 
     def quantifier(self) -> None:
+        """Step over a quantifier, if one comes next."""
         found = self.take(_QUANTIFIER)
         if found and found[3]:
             _demand(int(found[1]) <= int(found[3]))
 
     def open_group(self) -> None:
-        """`(`, `(?:`, `(?=`, `(?<name>`, `(?i-s:` and the like."""
+        """Step over `(`, `(?:`, `(?=`, `(?<name>`, `(?i-s:` and the like."""
         found = self.take(_OPENING)
         assert found
         if found["look"]:
@@ -118,13 +124,14 @@ class _Syntax:
             self.named.add(self.name())  # ECMAScript 2025 allows the same name in different alternatives
 
     def name(self) -> str:
+        """Step over a name in angle brackets, and return both."""
         found = self.take(_NAME)
         _demand(found)
         assert found
         return found.group()
 
     def escape(self) -> bool:
-        """An escape outside of a class, from behind its backslash on; False for an assertion."""
+        """Step over an escape outside of a class, after its backslash. Returns False for an assertion."""
         letter = self.text[self.at : self.at + 1]
         if letter in ("b", "B"):
             self.at += 1
@@ -139,7 +146,7 @@ class _Syntax:
         return True
 
     def class_of_characters(self) -> bool:
-        r"""Step over `\d`, `\p{...}` and the like, from behind the backslash on."""
+        r"""Step over `\d`, `\p{...}` and the like, after the backslash. False (and no step) if there is none."""
         if self.text[self.at : self.at + 1] in tuple("dDsSwW"):
             self.at += 1
             return True
@@ -149,7 +156,10 @@ class _Syntax:
         return found is not None
 
     def character_escape(self, punctuation: str) -> int:
-        """The code point of an escape of one character; punctuation: what the `u` flag lets a backslash precede."""
+        """Step over an escape of one character, after the backslash, and return its code point.
+
+        `punctuation` are the characters that may be escaped under the `u` flag.
+        """
         if found := self.take(_HEX_ESCAPE):
             return int(found.group()[1:], 16)
         if self.unicode and (found := self.take(_CODE_POINT)):
@@ -166,8 +176,8 @@ class _Syntax:
         if letter == "0":
             _demand(self.text[self.at : self.at + 1] not in tuple("0123456789"))
             return 0
-        if letter and letter in "tnvfr":
-            return {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}[letter]
+        if letter in CONTROLS:
+            return CONTROLS[letter]
         if self.unicode:
             _demand(letter and letter in punctuation)
         else:
@@ -175,7 +185,7 @@ class _Syntax:
         return ord(letter)
 
     def read_class(self) -> None:
-        """`[...]`: the ends of a range are characters in their order."""
+        """Step over `[...]`. The ends of a range are characters, in their order."""
         self.at += 1
         if self.text[self.at : self.at + 1] == "^":
             self.at += 1
@@ -189,7 +199,7 @@ class _Syntax:
         self.at += 1
 
     def class_atom(self) -> int | None:
-        """A character of a class, as its code point; None for an escape that stands for many."""
+        """Step over a character of a class, and return its code point; None for an escape of several characters."""
         _demand(self.at < len(self.text))
         character = self.text[self.at]
         self.at += 1

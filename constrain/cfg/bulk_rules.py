@@ -1,0 +1,135 @@
+"""Rules of JSON objects and arrays in bulk: all nonterminals of one object or array, described by one table.
+
+The idea: most objects list their properties in a fixed order, and most arrays repeat one item. The rules of such a
+container follow one pattern, so the engine can build all of them in one kernel call (engine/bulk_rules.py) instead of
+expanding nonterminals one by one. `Nonterminal.expand` still gives the same alternatives one by one; a test compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from constrain.cfg.rules import Nonterminal, Symbol, Terminal
+
+ValueKey = tuple[Hashable, ...]
+
+
+class ValueSymbols(NamedTuple):
+    """Names values by keys and makes their symbols on demand.
+
+    Attributes:
+        prefix: `prefix + value_key` is the `Nonterminal.key` of a value that is not shared between grammars.
+        symbol: Makes the symbol of a value from its key.
+    """
+
+    prefix: ValueKey
+    symbol: Callable[[Any], Symbol]
+
+
+class ObjectPunctuation:
+    """The symbols that all objects of one whitespace policy have in common. Compared by identity.
+
+    Attributes:
+        any_key: The terminal of any key.
+        lists: The sequences separator, close, after_key and after_value of `ObjectRules`. Each symbol is a literal
+            or derives the empty text.
+    """
+
+    def __init__(
+        self,
+        any_key: Terminal,
+        separator: Sequence[Symbol],
+        close: Sequence[Symbol],
+        after_key: Sequence[Symbol],
+        after_value: Sequence[Symbol],
+    ) -> None:
+        self.any_key = any_key
+        self.lists = separator, close, after_key, after_value
+
+
+class ObjectRules(NamedTuple):
+    """The rules of an object with n properties in a fixed order, then undeclared properties.
+
+        first       -> close | member(0)
+        member(i)   -> key(i) after_key value(i) after_value next(i + 1) | member(i + 1)
+        next(i)     -> close | separator member(i)
+        member(n)   -> other_key after_key value(n) after_value next(n + 1)
+        next(n + 1) -> close | separator member'(n)
+
+    `member(i)` has its second alternative unless property i is required. `next(i)` has its first alternative if no
+    property from i on is required. `member'(n)` derives the same as `member(n)`, and both it and `next(n + 1)` are
+    watched: an undeclared key must not come twice.
+
+    Attributes:
+        key: Identifies these rules in `BulkNonterminal.bulk_position`.
+        name: The name of the nonterminals, for messages.
+        includes_first: The nonterminal that these rules were asked of is `first`; else it is `member(0)`.
+        key_texts: `key(i)` is the JSON string `key_texts[i]` in every spelling. Texts after the first n are keys that
+            must not occur.
+        value_keys: `value(i)` is the symbol of `value_keys[i]`; one more if undeclared properties are allowed.
+        value_symbols: Makes the symbols of values.
+        required: Whether property i must occur.
+        allows_other_keys: Undeclared properties may follow.
+        next_member: `member(n)` where it is not one of these rules; None: no member follows the n properties.
+        must_continue: The object must not end after the n properties.
+        punctuation: Brackets, separators and whitespace.
+    """
+
+    key: Hashable
+    name: str
+    includes_first: bool
+    key_texts: Sequence[str]
+    value_keys: Sequence[ValueKey]
+    value_symbols: ValueSymbols
+    required: Sequence[bool]
+    allows_other_keys: bool
+    next_member: Nonterminal | None
+    must_continue: bool
+    punctuation: ObjectPunctuation
+
+
+class ArrayRules(NamedTuple):
+    """The rules of an array whose items all fulfil the same schema.
+
+        first -> close | value after_value next
+        next  -> close | separator value after_value next
+
+    `first` has its first alternative if the array may be empty.
+
+    Attributes:
+        key: Identifies these rules in `BulkNonterminal.bulk_position`.
+        name: The name of the nonterminals, for messages.
+        value_key: Names the items.
+        value_symbols: Makes the symbol of the items.
+        may_be_empty: The empty array counts.
+        separator, close, after_value: Symbols, as in `ObjectPunctuation`.
+    """
+
+    key: Hashable
+    name: str
+    value_key: ValueKey
+    value_symbols: ValueSymbols
+    may_be_empty: bool
+    separator: Sequence[Symbol]
+    close: Sequence[Symbol]
+    after_value: Sequence[Symbol]
+
+
+class BulkNonterminal(Nonterminal):
+    """A nonterminal inside a JSON object or array, whose rules the engine may make in bulk."""
+
+    __slots__ = ()
+
+    def bulk_rules(self) -> ObjectRules | ArrayRules | None:
+        """The rules of the whole container that begins with this nonterminal; None: expand it by itself."""
+        raise NotImplementedError
+
+    @property
+    def bulk_position(self) -> tuple[Hashable, int] | None:
+        """(key of the bulk rules that contain this nonterminal, its index among them), or None.
+
+        The indices: `next(i + 1)` has i, `member(i)` has n + i, `next(n + 1)` has 2n + 1, `member'(n)` has 2n + 2.
+        The `next` of an array has 0.
+        """
+        raise NotImplementedError

@@ -1,0 +1,36 @@
+"""Optional dependencies: what each extra of the distribution installs, and an error that names the pip line.
+
+The core computes masks. `constrain-lm[hf]` adds models and samplers (torch, transformers), `[cli]` the command line,
+`[diagrams]` railroad diagrams, `[bench]` what benchmarks compare with. Cost: one look-up of a module's file, no import.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from constrain.errors import MissingExtraError
+
+EXTRAS = {
+    "hf": ("torch", "transformers", "safetensors"),
+    "cli": ("typer", "rich"),
+    "diagrams": ("railroad",),
+    "bench": ("jsonschema",),
+}
+
+
+def require(extra: str, what: str) -> None:
+    """Check that the modules of an extra are installed.
+
+    Args:
+        extra: "hf", "cli", "diagrams" or "bench".
+        what: What needs them, as the subject of the message.
+
+    Raises:
+        MissingExtraError: One is missing. The message has the line for pip.
+    """
+    missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
+    if missing:
+        raise MissingExtraError(
+            f"{what} needs {' and '.join(missing)}, which the core of constrain-lm does not install",
+            fix=f"pip install 'constrain-lm[{extra}]'",
+        )

@@ -1,0 +1,373 @@
+"""Derivatives of regular expressions: the lazy automaton under every lexeme.
+
+The idea: reading byte b turns the expression e into its derivative (Brzozowski, "Derivatives of regular expressions",
+JACM 1964); hash-consing makes equal states equal ids, and each state remembers its row of successors, one word for each
+class of bytes that it cannot tell apart (Owens, Reppy and Turon, "Regular-expression derivatives re-examined", JFP
+2009, section 4.2). Intersection, complement and counters cost nothing special: the derivative of `x{0,1000}` is
+`x' x{0,999}`.
+
+With AND or NOT, a state may be the empty language without being NONE. `prune` makes a part NONE from which no
+acceptance can be reached (`is_alive`, a search over derivatives that is remembered).
+
+Cost: a derivative visits the parts that can begin now. Limit: SEARCH_LIMIT states of the header a liveness search.
+Reference: tests/naive_regex.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels import kernel, recursion
+from constrain.kernels.lexer.expressions import alt, alt2, both, cat, negate, push_flat, remainder, rep
+from constrain.kernels.records.arena import (
+    EPS,
+    HEADER,
+    NONE,
+    intern,
+    intern_list,
+    key_end,
+    key_start,
+    kind,
+    region,
+    reserve,
+)
+from constrain.kernels.records.expressions import (
+    ALIVE,
+    ALT,
+    AND,
+    BYTES,
+    CAT,
+    CUTTING,
+    DEAD,
+    DIGITS,
+    EXPRESSION,
+    FIRST_SERIAL,
+    FRONTS,
+    NOT,
+    PARTITION,
+    REMAINDER,
+    REP,
+    VISIT,
+    cat_head,
+    cat_tail,
+    class_of,
+    has_byte,
+    is_negative,
+    is_nullable,
+    not_operand,
+    remainder_set,
+    rep_high,
+    rep_low,
+    rep_unit,
+    representative,
+    set_word,
+    successor_cell,
+)
+from constrain.kernels.records.stack import push, room, set_top, sort_groups, top, unique_groups
+
+
+class SearchLimit(Exception):
+    """A liveness search visited HEADER.SEARCH_LIMIT states."""
+
+
+# --- partitions of the bytes ------------------------------------------------------------------------------------------
+
+push_fronts_again = recursion(lambda: push_fronts, 3)
+
+
+@kernel("i(arena, arena, i)")
+def push_fronts(A, S, e):
+    """Push the byte sets with which e can begin (and, inside NOT, cannot)."""
+    k = kind(A, e)
+    if k == BYTES.KIND:
+        push(S, e)
+    elif k == CAT.KIND:
+        push_fronts_again(A, S, cat_head(A, e))
+        if is_nullable(A, cat_head(A, e)):
+            push_fronts_again(A, S, cat_tail(A, e))
+    elif k == ALT.KIND or k == AND.KIND:
+        for i in range(key_start(e), key_end(A, e)):
+            push_fronts_again(A, S, A[i])
+    elif k == NOT.KIND:
+        push_fronts_again(A, S, not_operand(A, e))
+    elif k == REP.KIND:
+        push_fronts_again(A, S, rep_unit(A, e))
+    elif k == REMAINDER.KIND:
+        for digit in range(DIGITS.WORDS):
+            push(S, remainder_set(A, e, digit))
+    return 0
+
+
+@kernel("i(arena, arena, i, i)")
+def split_classes(A, S, classes, e):
+    """Split the classes at S[classes ...], CUTTING words, that the byte set e cuts. Returns how many there are then."""
+    count, hits, fresh = classes + CUTTING.COUNT, classes + CUTTING.HITS, classes + CUTTING.FRESH
+    last = classes + CUTTING.CLASSES
+    for w in range(8):
+        bits = np.int64(set_word(A, e, w)) & 0xFFFFFFFF
+        b = w * 32
+        while bits != 0:
+            if bits & 1:
+                S[hits + S[classes + b]] += 1
+            bits >>= 1
+            b += 1
+    for w in range(8):
+        bits = np.int64(set_word(A, e, w)) & 0xFFFFFFFF
+        b = w * 32
+        while bits != 0:
+            if bits & 1:
+                c = np.int64(S[classes + b])
+                if S[hits + c] != 0 and S[hits + c] < S[count + c]:
+                    if S[fresh + c] == 0:
+                        S[fresh + c] = S[last]
+                        S[last] += 1
+                    S[classes + b] = S[fresh + c]
+            bits >>= 1
+            b += 1
+    for c in range(S[last]):
+        if S[fresh + c] != 0:
+            S[count + S[fresh + c]] = S[hits + c]
+            S[count + c] -= S[hits + c]
+            S[fresh + c] = 0
+        S[hits + c] = 0
+    return S[last]
+
+
+@kernel("i(arena, arena, arena, i)")
+def cut_by_fronts(A, H, S, start):
+    """The coarsest partition that no byte set from S[start] on cuts."""
+    stop = top(S)
+    room(S, 2048)
+    classes = stop
+    cleared = S[classes : classes + CUTTING.WORDS]
+    for i in range(CUTTING.WORDS):
+        cleared[i] = 0
+    S[classes + CUTTING.COUNT] = 256  # all bytes are in class 0
+    S[classes + CUTTING.CLASSES] = 1
+    for i in range(start, stop):
+        split_classes(A, S, classes, S[i])
+    number = classes + CUTTING.COUNT
+    unnumbered = S[number : classes + CUTTING.HITS]
+    for i in range(256):
+        unnumbered[i] = -1
+    words = key_start(reserve(A, PARTITION.WORDS + 64))
+    n = 0
+    b = 0
+    for w in range(64):
+        word = 0
+        for k in range(4):
+            c = np.int64(S[classes + b])
+            b += 1
+            if S[number + c] < 0:
+                S[number + c] = n
+                n += 1
+            word |= np.int64(S[number + c]) << (8 * k)
+        A[words + w] = np.int32(np.uint32(word))
+    p = intern(A, H, PARTITION.KIND, 64)
+    if A[p + PARTITION.REPRESENTATIVES] == 0:
+        r = region(A, n)
+        for b in range(255, -1, -1):
+            A[r + class_of(A, p, b)] = b
+        A[p + PARTITION.CLASSES] = n
+        A[p + PARTITION.REPRESENTATIVES] = r
+    return p
+
+
+@kernel("i(arena, arena, arena, i)")
+def partition_of_fronts(A, H, S, start):
+    """The coarsest partition that no byte set from S[start] on cuts; pops them.
+
+    PERF: most states begin with one byte set, and others with the same sets as some state before.
+    """
+    sort_groups(S, start, top(S), 1)
+    set_top(S, unique_groups(S, start, top(S), 1))
+    fronts = np.int64(S[start])
+    if top(S) - start != 1:
+        for i in range(start, top(S)):
+            push(S, S[i])
+        fronts = intern_list(A, H, S, FRONTS.KIND, start + ((top(S) - start) >> 1))
+    if A[fronts + EXPRESSION.PARTITION] == 0:
+        A[fronts + EXPRESSION.PARTITION] = cut_by_fronts(A, H, S, start)
+    set_top(S, start)
+    return np.int64(A[fronts + EXPRESSION.PARTITION])
+
+
+@kernel("i(arena, arena, arena, i)")
+def partition(A, H, S, e):
+    """Bytes of one class have the same derivative of e (Owens et al., section 4.2)."""
+    if A[e + EXPRESSION.PARTITION] == 0:
+        start = top(S)
+        push_fronts(A, S, e)
+        A[e + EXPRESSION.PARTITION] = partition_of_fronts(A, H, S, start)
+    return np.int64(A[e + EXPRESSION.PARTITION])
+
+
+@kernel("void(arena, arena, arena, i, i)", entry=True)
+def prepare(A, H, S, e, which):
+    """Give e a row of successors, all unknown. which: ROW, for the pruned ones of `step`, or RAW, those of `derive`."""
+    if A[e + which] == 0:
+        p = partition(A, H, S, e)
+        A[e + which] = region(A, A[p + PARTITION.CLASSES])
+
+
+# --- derivatives ------------------------------------------------------------------------------------------------------
+
+
+derive_again = recursion(lambda: derive, 5)
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def derive(A, H, S, e, b):
+    """What may follow byte b in e. Not pruned."""
+    k = kind(A, e)
+    if k == BYTES.KIND:
+        return EPS if has_byte(A, e, b) else NONE
+    cell = 0
+    if A[e + EXPRESSION.RAW_ROW] != 0:
+        cell = A[e + EXPRESSION.RAW_ROW] + class_of(A, A[e + EXPRESSION.PARTITION], b)
+        if A[cell] != 0:
+            return np.int64(A[cell])
+    d = NONE
+    if k == REMAINDER.KIND:
+        if b == 0x2E:
+            d = e
+        elif b >= 0x30 and b <= 0x39:
+            divisor = np.int64(A[e + REMAINDER.DIVISOR])
+            rest = (10 * np.int64(A[e + REMAINDER.REST]) + b - 0x30) % divisor
+            d = remainder(A, H, divisor, rest, A[e + REMAINDER.DIGITS])
+    elif k == CAT.KIND:
+        head = cat_head(A, e)
+        tail = cat_tail(A, e)
+        d = cat(A, H, derive_again(A, H, S, head, b), tail)
+        if is_nullable(A, head):
+            d = alt2(A, H, S, d, derive_again(A, H, S, tail, b))
+    elif k == REP.KIND:
+        high = rep_high(A, e)
+        low = max(0, rep_low(A, e) - 1)
+        d = derive_again(A, H, S, rep_unit(A, e), b)
+        if d != NONE:
+            d = cat(A, H, d, rep(A, H, rep_unit(A, e), low, high - 1 if high > 0 else -1))
+    elif k == NOT.KIND:
+        prepare(A, H, S, not_operand(A, e), EXPRESSION.RAW_ROW)
+        d = negate(A, H, derive_again(A, H, S, not_operand(A, e), b))
+    elif k == ALT.KIND:
+        start = top(S)
+        for i in range(key_start(e), key_end(A, e)):
+            push_flat(A, S, derive_again(A, H, S, A[i], b), ALT.KIND)
+        d = alt(A, H, S, start)
+    elif k == AND.KIND:
+        start = top(S)
+        for i in range(key_start(e), key_end(A, e)):
+            prepare(
+                A, H, S, A[i], EXPRESSION.RAW_ROW
+            )  # each part is an automaton of its own: the product shares their rows
+            push_flat(A, S, derive_again(A, H, S, A[i], b), AND.KIND)
+            if S[top(S) - 1] == NONE:
+                break
+        d = both(A, H, S, start)
+    if cell != 0:
+        A[cell] = d
+    return d
+
+
+@kernel("i(arena, arena, arena, i)")
+def is_alive(A, H, S, e):
+    """Whether e contains any text: a breadth-first search for a nullable derivative. Raises SearchLimit."""
+    if e == NONE:
+        return 0
+    if is_nullable(A, e) or not is_negative(A, e):
+        return 1
+    if A[e + EXPRESSION.LIFE] == ALIVE or A[e + EXPRESSION.LIFE] == DEAD:
+        return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
+    A[HEADER.SEARCH] += 1
+    serial = A[HEADER.SEARCH] + FIRST_SERIAL
+    start = top(S)  # the queue, VISIT rows
+    push(S, e)
+    push(S, -1)
+    A[e + EXPRESSION.LIFE] = serial
+    head = start
+    visited = 0
+    alive = -1  # the row that led to an acceptance
+    while alive < 0 and head < top(S):
+        x = np.int64(S[head + VISIT.STATE])
+        visited += 1
+        if visited > A[HEADER.SEARCH_LIMIT]:
+            set_top(S, start)
+            raise SearchLimit()
+        prepare(A, H, S, x, EXPRESSION.RAW_ROW)
+        p = np.int64(A[x + EXPRESSION.PARTITION])
+        for c in range(A[p + PARTITION.CLASSES]):
+            d = derive(A, H, S, x, representative(A, p, c))
+            if d == NONE or A[d + EXPRESSION.LIFE] == DEAD or A[d + EXPRESSION.LIFE] == serial:
+                continue
+            if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE:
+                alive = head
+                break
+            A[d + EXPRESSION.LIFE] = serial
+            push(S, d)
+            push(S, head)
+        head += VISIT.WORDS
+    if alive < 0:
+        for row in range(start, top(S), VISIT.WORDS):
+            A[S[row + VISIT.STATE] + EXPRESSION.LIFE] = DEAD
+    while alive >= 0:
+        A[S[alive + VISIT.STATE] + EXPRESSION.LIFE] = ALIVE
+        alive = np.int64(S[alive + VISIT.FROM])
+    set_top(S, start)
+    return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
+
+
+prune_again = recursion(lambda: prune, 5)
+
+
+@kernel("i(arena, arena, arena, i, i)", entry=True)
+def prune(A, H, S, e, deep):
+    """e without the parts from which nothing can be accepted: all of them (deep), or only the parts where e begins.
+
+    After a deep pruning, pruning the beginnings of derivatives is enough.
+    """
+    if not is_negative(A, e):
+        return e
+    k = kind(A, e)
+    if k == ALT.KIND:
+        start = top(S)
+        for i in range(key_start(e), key_end(A, e)):
+            push_flat(A, S, prune_again(A, H, S, A[i], deep), ALT.KIND)
+        return alt(A, H, S, start)
+    if k == CAT.KIND:
+        tail = cat_tail(A, e)
+        if deep:
+            tail = prune_again(A, H, S, tail, deep)
+        return cat(A, H, prune_again(A, H, S, cat_head(A, e), deep), tail)
+    if k == REP.KIND:
+        return rep(A, H, prune_again(A, H, S, rep_unit(A, e), deep), rep_low(A, e), rep_high(A, e)) if deep else e
+    return e if is_alive(A, H, S, e) else NONE
+
+
+@kernel("i(arena, i, i)")
+def peek(A, e, b):
+    """`step` if it is known, else 0. Small enough to be inlined: what a hot loop asks first."""
+    return A[successor_cell(A, e, b)] if A[e + EXPRESSION.ROW] != 0 else 0
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def step(A, H, S, e, b):
+    """The state after byte b; NONE when no text of e begins so. e was pruned deep."""
+    d = peek(A, e, b)
+    if d == 0:
+        prepare(A, H, S, e, EXPRESSION.ROW)
+        d = derive(A, H, S, e, b)
+        if is_negative(A, d):
+            d = prune(A, H, S, d, 0)
+        A[successor_cell(A, e, b)] = d
+    return d
+
+
+@kernel("i(arena, arena, arena, arena, i)", entry=True)
+def run(A, H, S, text, e):
+    """The state of e after the bytes (one a word) of `text`."""
+    for i in range(text.size):
+        e = step(A, H, S, e, text[i])
+        if e == NONE:
+            break
+    return e

@@ -1,0 +1,160 @@
+"""Records of configurations: all lexemes that may be in progress after some bytes. Owner: parser/configurations.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels.compiler.accessors import accessor
+from constrain.kernels.records.arena import key_end, size
+from constrain.kernels.records.expressions import class_of
+from constrain.kernels.records.grammars import GRAMMAR
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, word
+
+
+class CONFIG(Record, kind=18):
+    """A configuration: pairs (parser state, lexer state). `NONE` is the dead one.
+
+    Invariant: dynamic: the pairs are a set, sorted; greedy: a list, the longest lexeme first.
+    """
+
+    GRAMMAR = key("the grammar that holds")
+    PAIRS = keys("PAIR words for each lexeme")
+    PARTITION = memo("the PARTITION of bytes with the same successor")
+    ROW = memo("region: the successor by class of bytes; 0: not known yet; ASK_WHOLE: ask the whole configuration")
+    MASK = memo("the MASK region")
+    ACCEPTS = memo("1 no, 2 yes: the text so far is a member")
+    WATCHED = memo("1 no, 2 yes: a lexeme in progress began in a watched parser state")
+    WHOLE = memo("the configuration whose last pair has its lexer state")
+
+
+class PAIR(Region):
+    """A lexeme in progress."""
+
+    BEGUN = word("2 p + 1 if nothing was read yet (a fresh pair), else 2 p; p: the parser state before the lexeme")
+    LEXER = word("the lexer state; 0: the pair is open, its parser state may not be closed yet")
+
+
+class LEXER_LIST(Record, kind=21):
+    """The lexer states of a configuration, in order; what depends on them alone is remembered here."""
+
+    NODE = key("1 + the trie node below which tokens are read; 0: the root without the hub, and for partitions")
+    LEXERS = keys("lexer states")
+    TABLE = memo("the GREEDY_TABLE region")
+    PARTITION = memo("the PARTITION of all lexer states together")
+
+
+ASK_WHOLE = -1  # in rows: the open pair has to be asked
+
+
+@accessor
+def config_grammar(A, c):
+    """The grammar of a configuration."""
+    return np.int64(A[c + CONFIG.GRAMMAR])
+
+
+@accessor
+def config_is_greedy(A, c):
+    """Not 0 if a configuration is read by the greedy lexer."""
+    return A[A[c + CONFIG.GRAMMAR] + GRAMMAR.GREEDY]
+
+
+@accessor
+def config_pairs(c):
+    """Where the pairs of a configuration begin."""
+    return c + CONFIG.PAIRS
+
+
+@accessor
+def config_pair(c, k):
+    """The k-th pair of a configuration."""
+    return c + CONFIG.PAIRS + PAIR.WORDS * k
+
+
+@accessor
+def last_pair(A, c):
+    """The last pair of a configuration."""
+    return key_end(A, c) - PAIR.WORDS
+
+
+@accessor
+def config_length(A, c):
+    """Number of pairs of a configuration."""
+    return (size(A, c) - 1) >> 1
+
+
+@accessor
+def pair_parser(A, pair):
+    """The parser state in which the lexeme of a pair began."""
+    return np.int64(A[pair + PAIR.BEGUN] >> 1)
+
+
+@accessor
+def pair_is_fresh(A, pair):
+    """1 if nothing of the lexeme was read yet."""
+    return A[pair + PAIR.BEGUN] & 1
+
+
+@accessor
+def pair_begun(A, pair):
+    """The first word of the pair once a byte was read: it is no longer fresh."""
+    return A[pair + PAIR.BEGUN] & ~1
+
+
+@accessor
+def fresh_word(p):
+    """The first word of a pair that begins in the parser state p, nothing being read."""
+    return 2 * p + 1
+
+
+@accessor
+def begun_word(p):
+    """The first word of a pair that began in the parser state p."""
+    return 2 * p
+
+
+@accessor
+def pair_lexer(A, pair):
+    """The lexer state of a pair, or 0."""
+    return np.int64(A[pair + PAIR.LEXER])
+
+
+@accessor
+def config_successor_cell(A, c, b):
+    """Where the successor of a configuration by byte b stands, once it has a row."""
+    return A[c + CONFIG.ROW] + class_of(A, A[c + CONFIG.PARTITION], b)
+
+
+@accessor
+def config_mask(A, c):
+    """The MASK region of a configuration, or 0."""
+    return np.int64(A[c + CONFIG.MASK])
+
+
+@accessor
+def is_watched(A, c):
+    """True if a configuration is watched."""
+    return A[c + CONFIG.WATCHED] == 2
+
+
+@accessor
+def list_node(A, lexers):
+    """The node of a LEXER_LIST; -1: the root without the hub."""
+    return np.int64(A[lexers + LEXER_LIST.NODE]) - 1
+
+
+@accessor
+def list_lexer(A, lexers, k):
+    """The k-th lexer state of a LEXER_LIST."""
+    return np.int64(A[lexers + LEXER_LIST.LEXERS + k])
+
+
+@accessor
+def list_length(A, lexers):
+    """Number of lexer states of a LEXER_LIST."""
+    return size(A, lexers) - 1
+
+
+@accessor
+def list_table(A, lexers):
+    """The GREEDY_TABLE of a LEXER_LIST, or 0."""
+    return np.int64(A[lexers + LEXER_LIST.TABLE])

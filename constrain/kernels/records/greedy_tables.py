@@ -1,0 +1,346 @@
+"""Records of masks under the greedy lexer: token tables of lists of lexer states. Owner: masks/greedy/.
+
+A token table says what tokens do as long as the lexemes in progress are the same. Four things are left for the parser,
+by node: *ends* (a token ends with the lexeme), *restarts* (the lexeme has ended and cannot go on, so that the next one
+begins below), *exits* (the next lexeme begins with the node's byte) and *forks* (it may, while the older lexeme is
+still in progress).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels.compiler.accessors import accessor
+from constrain.kernels.records.arena import NO_TAGS, size
+from constrain.kernels.records.masks import TOKENS, token_bitmap, token_count
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, word, words
+
+MAX_PAIRS = 6  # lexemes in progress at once; configurations with more are walked byte by byte
+
+
+class LEFT(Record, kind=22):
+    """Lexemes that are in progress at a fork, LEFT_PAIR words each."""
+
+    PAIRS = keys("(number of the pair in its list, lexer state) for each")
+
+
+class LEFT_PAIR(Region):
+    """A lexeme in progress, in a frame or in LEFT."""
+
+    NUMBER = word("number of the pair in the list that the walk began with")
+    LEXER = word("its lexer state now")
+
+
+class CONTENT(Record, kind=28):
+    """Where the next lexeme may begin after a block: restarts, exits by byte, and forks."""
+
+    N_RESTARTS = key("number of restarts")
+    N_RUNS = key("number of bytes that have exits")
+    N_FORKS = key("number of forks")
+    NODES = keys("the nodes of restarts; for each byte the byte, the number of its exits, and these; FORK words each")
+
+
+class EXITS(Region):
+    """The exits with one byte, in CONTENT."""
+
+    BYTE = word("the byte")
+    COUNT = word("number of nodes")
+    NODES = words(0, "the nodes")
+
+
+class FORK(Region):
+    """A fork, in CONTENT."""
+
+    BYTE = word("the byte of the node")
+    NODE = word("the node")
+    LEFT = word("the LEFT record of the lexemes that are in progress there")
+
+
+class FOLLOWING(Record, kind=29):
+    """What tokens do behind a block, until a lexeme leads to another parser state."""
+
+    CONTENT = key("where the next lexeme begins")
+    LEXER = key("the lexer state with which it begins")
+    LOOPS = key("the LOOPS that do not end the walk, or 0")
+    TABLE = memo("the GREEDY_TABLE region; all pairs of its blocks have the number 0")
+    ALIVE = memo("without LOOPS: LIST of the forks, where in CONTENT they are, below which something may be decided")
+    LATEST = memo("without LOOPS: the LOOPS that the latest parser state had there")
+
+
+class LOOPS(Record, kind=30):
+    """Tagsets after which a parser state is the same; not all need to be there."""
+
+    TAGSETS = keys("TAGSET records, sorted, distinct")
+
+
+class BRANCH(Record, kind=27):
+    """A place of a mask where a lexeme may begin while others are in progress."""
+
+    NODE = key("the node")
+    CONFIG = key("the configuration there")
+    MET = memo("number of the mask that met it last")
+
+
+class GREEDY_TABLE(Region):
+    """A token table of a list of lexer states."""
+
+    BASE = word("the table of the first lexer state alone, which has the rest; 0: none")
+    TOKENS = words(TOKENS.WORDS, "a TOKENS region: the tokens after which some lexeme is in progress")
+    BLOCKS = word("where the blocks begin, a GREEDY_BLOCK each")
+    N_BLOCKS = word("how many")
+
+
+class GREEDY_BLOCK(Region):
+    """Where the lexeme of one pair ends as one set of terminals."""
+
+    PAIR = word("number of the pair in the list")
+    ENDED_AS = word("the TAGSET")
+    ENDS = word("region: nodes where a token ends with the lexeme")
+    N_ENDS = word("how many")
+    CONTENT = word("the CONTENT record, or 0")
+
+
+class GREEDY_FRAME(Region):
+    """State of a walk at a depth of the trie."""
+
+    COUNT = word("number of lexemes in progress")
+    ENDED_PAIR = word("number of the pair whose lexeme has ended last")
+    ENDED_AS = word("as which TAGSET; NO_TAGS: none has ended")
+    PAIRS = words(LEFT_PAIR.WORDS * MAX_PAIRS, "the lexemes in progress, LEFT_PAIR words each")
+
+
+class UNION_FRAME(Region):
+    """The words of a GREEDY_FRAME as a walk of a union and its reference uses them: there is one lexeme."""
+
+    BEFORE = words(GREEDY_FRAME.PAIRS, "COUNT, ENDED_PAIR, ENDED_AS")
+    NUMBER = word("0: the number of the only pair")
+    STATE = word("the state of the union")
+    REFERENCE = word("the state of its reference")
+    REFERENCE_ENDED = word("as which TAGSET the reference's lexeme has ended")
+
+
+class ROW(Region):
+    """A row that a walk pushes; sorted by block, key and node."""
+
+    BLOCK = word("number of the block")
+    KEY = word("the byte of an exit; RESTART, END, FORK_KEY + its byte, or NAME")
+    NODE = word("the node; of NAME: the number of the pair")
+    LEFT = word("of a fork: the LEFT record; of NAME: the tagset")
+
+
+class START(Region):
+    """A range of nodes that a walk begins with, brothers and what is below them."""
+
+    FIRST = word("the first node")
+    END = word("the one behind the last")
+
+
+class PLACE(Region):
+    """A place of a mask that is still to be looked at."""
+
+    NODE = word("a node, -1: the root without the hub; or a FOLLOWING, negative")
+    STATE = word("the configuration there; or the parser state behind the block")
+
+
+RESTART, END, FORK_KEY, NAME = 256, 257, 258, 514  # keys of rows that are no bytes
+KEYS = 515
+MARK_REPLACED = 3  # added to `serial_mark`: the reference's rows at the node no longer count
+
+
+@accessor
+def table_base(A, table):
+    """The table of the first lexer state alone, or 0."""
+    return np.int64(A[table + GREEDY_TABLE.BASE])
+
+
+@accessor
+def table_tokens(table):
+    """The TOKENS region of a greedy table."""
+    return table + GREEDY_TABLE.TOKENS
+
+
+@accessor
+def has_something(A, table):
+    """Not 0 if a greedy table has tokens or blocks."""
+    tokens = table_tokens(table)
+    return token_count(A, tokens) + token_bitmap(A, tokens) + A[table + GREEDY_TABLE.N_BLOCKS]
+
+
+@accessor
+def greedy_block_at(A, table, n):
+    """The block with number n."""
+    return np.int64(A[table + GREEDY_TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * n
+
+
+@accessor
+def greedy_blocks_start(A, table):
+    """Where the blocks of a greedy table begin."""
+    return np.int64(A[table + GREEDY_TABLE.BLOCKS])
+
+
+@accessor
+def greedy_blocks_end(A, table):
+    """Where they end."""
+    return np.int64(A[table + GREEDY_TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * np.int64(A[table + GREEDY_TABLE.N_BLOCKS])
+
+
+@accessor
+def block_pair(A, block):
+    """The number of the pair whose lexeme ends."""
+    return np.int64(A[block + GREEDY_BLOCK.PAIR])
+
+
+@accessor
+def block_ended_as(A, block):
+    """The tagset as which the lexeme ends."""
+    return np.int64(A[block + GREEDY_BLOCK.ENDED_AS])
+
+
+@accessor
+def block_content(A, block):
+    """The CONTENT of a block, or 0."""
+    return np.int64(A[block + GREEDY_BLOCK.CONTENT])
+
+
+@accessor
+def greedy_ends_start(A, block):
+    """Where the nodes begin at which a token ends with the lexeme."""
+    return np.int64(A[block + GREEDY_BLOCK.ENDS])
+
+
+@accessor
+def greedy_ends_end(A, block):
+    """Where they end."""
+    return np.int64(A[block + GREEDY_BLOCK.ENDS]) + A[block + GREEDY_BLOCK.N_ENDS]
+
+
+@accessor
+def restarts_start(content):
+    """Where the restarts of a CONTENT begin."""
+    return content + CONTENT.NODES
+
+
+@accessor
+def restarts_end(A, content):
+    """Where the restarts end, and the exits by byte begin."""
+    return content + CONTENT.NODES + A[content + CONTENT.N_RESTARTS]
+
+
+@accessor
+def exits_byte(A, exits):
+    """The byte of exits."""
+    return np.int64(A[exits + EXITS.BYTE])
+
+
+@accessor
+def exits_start(exits):
+    """Where the nodes of exits with one byte begin."""
+    return exits + EXITS.NODES
+
+
+@accessor
+def exits_end(A, exits):
+    """Where they end: there the next exits or the forks begin."""
+    return exits + EXITS.NODES + np.int64(A[exits + EXITS.COUNT])
+
+
+@accessor
+def fork_count(A, content):
+    """Number of forks of a CONTENT."""
+    return np.int64(A[content + CONTENT.N_FORKS])
+
+
+@accessor
+def fork_byte(A, fork):
+    """The byte of a fork."""
+    return np.int64(A[fork + FORK.BYTE])
+
+
+@accessor
+def fork_node(A, fork):
+    """The node of a fork."""
+    return np.int64(A[fork + FORK.NODE])
+
+
+@accessor
+def fork_left(A, fork):
+    """The lexemes in progress at a fork."""
+    return np.int64(A[fork + FORK.LEFT])
+
+
+@accessor
+def left_count(A, left):
+    """Number of lexemes of a LEFT record."""
+    return size(A, left) >> 1
+
+
+@accessor
+def left_number(A, left, k):
+    """The number of the k-th pair of a LEFT record."""
+    return np.int64(A[left + LEFT.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.NUMBER])
+
+
+@accessor
+def left_lexer(A, left, k):
+    """The lexer state of the k-th pair of a LEFT record."""
+    return np.int64(A[left + LEFT.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER])
+
+
+@accessor
+def frame_at(frames, depth):
+    """The frame of a depth."""
+    return frames + GREEDY_FRAME.WORDS * depth
+
+
+@accessor
+def frame_count(S, frame):
+    """Number of lexemes in progress in a frame."""
+    return np.int64(S[frame + GREEDY_FRAME.COUNT])
+
+
+@accessor
+def frame_ended_pair(S, frame):
+    """The number of the pair whose lexeme has ended last."""
+    return np.int64(S[frame + GREEDY_FRAME.ENDED_PAIR])
+
+
+@accessor
+def frame_ended_as(S, frame):
+    """As which tagset a lexeme has ended, or NO_TAGS."""
+    return np.int64(S[frame + GREEDY_FRAME.ENDED_AS])
+
+
+@accessor
+def has_ended(S, frame):
+    """True if a lexeme has ended at a frame."""
+    return S[frame + GREEDY_FRAME.ENDED_AS] != NO_TAGS
+
+
+@accessor
+def frame_number(S, frame, k):
+    """The number of the k-th pair in progress."""
+    return np.int64(S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.NUMBER])
+
+
+@accessor
+def frame_lexer(S, frame, k):
+    """The lexer state of the k-th pair in progress."""
+    return np.int64(S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER])
+
+
+@accessor
+def set_frame_number(S, frame, k, number):
+    """Write the number of the k-th pair in progress."""
+    S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.NUMBER] = number
+
+
+@accessor
+def set_frame_lexer(S, frame, k, lexer):
+    """Write the lexer state of the k-th pair in progress."""
+    S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER] = lexer
+
+
+@accessor
+def following_table(A, following):
+    """The table of a FOLLOWING, or 0."""
+    return np.int64(A[following + FOLLOWING.TABLE])

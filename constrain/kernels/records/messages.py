@@ -1,0 +1,82 @@
+"""Messages: what Python packs into int32 words for one call of a kernel. Owner: parser/object_rules.py.
+
+A message has fixed words, and behind them lists of other lengths. The symbols of a list stand behind their number.
+engine/bulk_rules.py packs messages of rules, automata/store.py those of texts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels.compiler.accessors import accessor
+from constrain.kernels.records.grammars import NONTERMINAL
+from constrain.kernels.records.schema import Region, word, words
+
+
+class OBJECT_MESSAGE(Region):
+    """An object whose rules are made at once: n members in their order, and perhaps other keys.
+
+    Nonterminals of an object: member(i) is the i-th member or what may come in its place, next(i) what follows the
+    i-th member.
+    """
+
+    BEYOND = word("the record of member(n), which another message made; 0: there is none")
+    CLOSES = word("1 if the object may end behind the last member")
+    BEGINS = word("1 if the head is the whole object, and not member(0)")
+    MEMBERS = word("n")
+    OTHERS = word("1 if there are keys that are not listed")
+    TEXTS = word("number of texts, at least n; the others belong to keys that must not come")
+    NEW_VALUES = word("how many values are new nonterminals")
+    NUMBER = word("NONTERMINAL.NUMBER of members and what follows them")
+    VALUE_NUMBER = word("NONTERMINAL.NUMBER of new values")
+    ANY_KEY = word("the expression of any key")
+    LISTS = words(
+        0,
+        "symbols, four lists: separator; close; between a key and its value; behind a value. Then n times whether the "
+        "member is required; the values, those of other keys last, -1 - k being the new value k; and the TEXTS",
+    )
+
+
+class ARRAY_MESSAGE(Region):
+    """An array of equal items whose rules are made at once."""
+
+    MAY_BE_EMPTY = word("1 if it may be empty")
+    NEW_VALUE = word("1 if the item is a new nonterminal")
+    NUMBER = word("NONTERMINAL.NUMBER of what follows an item")
+    VALUE_NUMBER = word("NONTERMINAL.NUMBER of a new item")
+    LISTS = words(0, "symbols, three lists: separator; close; behind an item. Then the record of the item")
+
+
+class TEXTS_MESSAGE(Region):
+    """Texts, for an enumeration: their number, the length of each, and the characters of all.
+
+    In the texts of an OBJECT_MESSAGE -e in place of a length stands for a text whose expression is e.
+    """
+
+    COUNT = word("number of texts")
+    LENGTHS = words(0, "the length of each; then the characters of all")
+
+
+class SYMBOLS(Region):
+    """A list of symbols in a message."""
+
+    COUNT = word("how many")
+    ITEMS = words(0, "records of symbols")
+
+
+@accessor
+def symbols_start(symbols):
+    """Where the symbols of a list in a message begin."""
+    return symbols + SYMBOLS.ITEMS
+
+
+@accessor
+def symbols_end(message, symbols):
+    """Where they end: there the next list begins."""
+    return symbols + SYMBOLS.ITEMS + np.int64(message[symbols + SYMBOLS.COUNT])
+
+
+@accessor
+def nonterminal_at(first, k):
+    """The k-th of nonterminals that were made one after the other."""
+    return first + NONTERMINAL.WORDS * k

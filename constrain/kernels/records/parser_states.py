@@ -1,0 +1,184 @@
+"""Records of parser states: Earley sets over lexemes. Owner: parser/."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from constrain.kernels.compiler.accessors import accessor
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, word, words
+
+
+class PARSER(Record, kind=16):
+    """The set of items after a lexeme. Invariant: finished items were carried back to their origins."""
+
+    GRAMMAR = key("the grammar that holds here")
+    IS_ACCEPTING = key("1 if the text may end, as its items say that are finished")
+    ITEMS = keys("ITEM words (lhs, suffix, origin), sorted, distinct; origin 0: the whole text")
+    CLOSURE = memo("the CLOSURE region; 0: the state is not closed")
+    LEXER = memo("the lexer state that looks for every terminal that it waits for; once it is closed")
+    ACCEPTS = memo("1 no, 2 yes: the text may end here; once it is closed")
+    WATCHED = memo("1 no, 2 yes: a watched symbol is still to come in what was begun")
+    PREDICTED = memo("the PREDICTED region that it shares with other states, or 0")
+    FRESH = memo("the CONFIG of a grammar at the beginning of a lexeme here")
+
+
+class SCAN(Record, kind=17):
+    """A parser state after a lexeme."""
+
+    PARSER = key("the parser state before it")
+    TAGSET = key("the terminals as which it ended")
+    TARGET = memo("the parser state behind it; 1: there is none")
+
+
+class TERMINALS(Record, kind=24):
+    """A set of terminals."""
+
+    EXPRESSIONS = keys("their expressions, sorted, distinct")
+    LEXER = memo("the lexer state that looks for all of them")
+
+
+class AWAITED(Record, kind=26):
+    """What a parser state waits for."""
+
+    GRAMMAR = key("its grammar")
+    PREDICTED = key("what it predicts, or 0")
+    OWN = keys("TERMINAL records that its own items wait for")
+    LEXER = memo("the lexer state of such parser states")
+
+
+class PREDICTION(Record, kind=25):
+    """Nonterminals that are predicted together."""
+
+    NONTERMINALS = keys("NONTERMINAL records, sorted, distinct")
+    TOGETHER = memo("the PREDICTED region of all of them")
+
+
+class ITEM(Region):
+    """A row of an item set on the scratch stack; PARSER.ITEMS and CLOSURE rows are its first three words."""
+
+    LHS = word("the nonterminal that was begun")
+    SUFFIX = word("the symbols that are still to come")
+    ORIGIN = word("the parser state in which it was begun; 0: it is the whole text")
+    SLOT = word("its slot of the table in the last quarter of S")
+
+
+KEPT = ITEM.SLOT  # words of an item that are kept in the arena
+
+
+class ENDING(Region):
+    """A lexeme that has ended, on the scratch stack."""
+
+    PARSER = word("the parser state before it")
+    TAGSET = word("the terminals as which it ended")
+
+
+class CLOSURE(Region):
+    """The own items of a closed parser state, completions included, that wait for something."""
+
+    N_WAITING = word("how many wait for a nonterminal")
+    N_SCANNING = word("how many wait for a terminal")
+    ITEMS = words(0, "KEPT words for each, those that wait for a nonterminal first")
+
+
+class PREDICTED(Region):
+    """What nonterminals predict. Each item begins where it is predicted, so it has no origin."""
+
+    IS_NULLABLE = word("1 if the nonterminal derives the empty text")
+    N_WAITING = word("how many items wait for a nonterminal")
+    N_SCANNING = word("how many wait for a terminal")
+    PAIRS = words(0, "PREDICTED_PAIR words (lhs, suffix) for each, those that wait for a nonterminal first")
+
+
+PREDICTED_PAIR = ITEM.ORIGIN  # words of a predicted item
+HERE = 1  # the origin of predicted items: the state in which they are predicted
+DEAD_SCAN = 1  # SCAN.TARGET where no parser state is behind the lexeme
+
+
+@accessor
+def parser_grammar(A, p):
+    """The grammar that holds in a parser state."""
+    return np.int64(A[p + PARSER.GRAMMAR])
+
+
+@accessor
+def parser_accepts_itself(A, p):
+    """1 if the text may end, as the finished items of a parser state say."""
+    return np.int64(A[p + PARSER.IS_ACCEPTING])
+
+
+@accessor
+def parser_items(p):
+    """Where the items of a parser state begin."""
+    return p + PARSER.ITEMS
+
+
+@accessor
+def parser_lexer(A, p):
+    """The lexer state of a closed parser state."""
+    return np.int64(A[p + PARSER.LEXER])
+
+
+@accessor
+def is_closed(A, p):
+    """Not 0 if a parser state is closed."""
+    return A[p + PARSER.CLOSURE]
+
+
+@accessor
+def item_lhs(A, item):
+    """The nonterminal of an item."""
+    return np.int64(A[item + ITEM.LHS])
+
+
+@accessor
+def item_suffix(A, item):
+    """The symbols of an item that are still to come."""
+    return np.int64(A[item + ITEM.SUFFIX])
+
+
+@accessor
+def item_origin(A, item):
+    """The origin of an item; not of predicted ones."""
+    return np.int64(A[item + ITEM.ORIGIN])
+
+
+@accessor
+def waiting_start(A, p):
+    """Where the own items of a closed state begin that wait for a nonterminal."""
+    return np.int64(A[p + PARSER.CLOSURE]) + CLOSURE.ITEMS
+
+
+@accessor
+def waiting_end(A, p):
+    """Where the own items end that wait for a nonterminal, and those begin that wait for a terminal."""
+    return A[p + PARSER.CLOSURE] + CLOSURE.ITEMS + KEPT * np.int64(A[A[p + PARSER.CLOSURE] + CLOSURE.N_WAITING])
+
+
+@accessor
+def scanning_end(A, p):
+    """Where the own items of a closed state end that wait for a terminal."""
+    return waiting_end(A, p) + KEPT * np.int64(A[A[p + PARSER.CLOSURE] + CLOSURE.N_SCANNING])
+
+
+@accessor
+def predicted_of(A, p):
+    """The PREDICTED region of a closed state, or 0."""
+    return np.int64(A[p + PARSER.PREDICTED])
+
+
+@accessor
+def predicted_start(predicted):
+    """Where the predicted items begin that wait for a nonterminal."""
+    return predicted + PREDICTED.PAIRS
+
+
+@accessor
+def predicted_waiting_end(A, predicted):
+    """Where those end, and the ones begin that wait for a terminal."""
+    return predicted + PREDICTED.PAIRS + PREDICTED_PAIR * np.int64(A[predicted + PREDICTED.N_WAITING])
+
+
+@accessor
+def predicted_end(A, predicted):
+    """Where the predicted items end."""
+    return predicted_waiting_end(A, predicted) + PREDICTED_PAIR * np.int64(A[predicted + PREDICTED.N_SCANNING])

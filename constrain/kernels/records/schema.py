@@ -1,0 +1,109 @@
+"""How records are declared: a class for each kind, whose attributes become offsets.
+
+The idea: an int32 array has no names, so each kind of record, region, frame or message gets a class with its fields in
+order, and what they mean. `A[c + CONFIG.MASK]` is the word MASK of the configuration c; compiled, it is `A[c + 3]`
+(compiler/accessors.py).
+
+    class CONFIG(Record, kind=18):       record     a head word, MEMO memo words, key words
+        GRAMMAR = key("...")                        key words, in order; `keys` are repeated up to the end
+        MASK = memo("...")                          memo words, 0 = unknown
+    class BLOCK(Region):                 region     words one after the other, without a head
+        TAGSET = word("...")
+        SURVIVORS = words(8, "...")
+
+`CONFIG.KIND` is the number of the kind, `BLOCK.WORDS` how many words a block has; `DECLARED` lists all declarations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from constrain.kernels.compiler.accessors import Layout
+
+MEMO = 8  # memo words of a record
+KEY = MEMO + 1  # offset of its first key word
+KIND_BITS = 6  # of the head word; the bits above are the number of key words
+KIND_MASK = (1 << KIND_BITS) - 1
+
+DECLARED: dict[str, type[Layout]] = {}
+
+
+@dataclass(frozen=True)
+class _Field:
+    place: str
+    meaning: str
+    words: int = 1
+
+
+def key(meaning: str) -> int:
+    """A key word: records of one kind with equal key words are one record."""
+    return cast(int, _Field("key", meaning))
+
+
+def keys(meaning: str) -> int:
+    """Where the key words begin that are repeated up to the end of the record."""
+    return cast(int, _Field("key", meaning, 0))
+
+
+def memo(meaning: str) -> int:
+    """A memo word: 0 as long as it is unknown, then its one answer."""
+    return cast(int, _Field("memo", meaning))
+
+
+def word(meaning: str) -> int:
+    """A word of a region, a frame or a message."""
+    return cast(int, _Field("word", meaning))
+
+
+def words(number: int, meaning: str) -> int:
+    """The first of several words; 0: up to the end."""
+    return cast(int, _Field("word", meaning, number))
+
+
+class _Declared(Layout):
+    MEANINGS: ClassVar[dict[str, str]]
+    WORDS: ClassVar[int]
+
+    @classmethod
+    def _declare(cls, first: dict[str, int]) -> dict[str, int]:
+        """Give each field of the class its offset. first: where the fields of each place begin; returns their ends."""
+        assert cls.__name__ not in DECLARED, f"{cls.__name__} is declared twice"
+        DECLARED[cls.__name__] = cls
+        cls.MEANINGS = {}
+        ends = dict(first)
+        for name, field in list(cls.__dict__.items()):
+            if isinstance(field, _Field):
+                setattr(cls, name, ends[field.place])
+                ends[field.place] += field.words
+                cls.MEANINGS[name] = field.meaning
+        return ends
+
+
+class Region(_Declared):
+    """Words one after the other: a region of the arena, a frame on the scratch stack, or a message from Python."""
+
+    def __init_subclass__(cls, *, size: int = 0, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.WORDS = cls._declare({"word": 0})["word"]
+        assert size == 0 or size >= cls.WORDS
+        cls.WORDS = size or cls.WORDS
+
+
+class Record(_Declared):
+    """A hash-consed record. A class without a kind declares the memo words that several kinds share."""
+
+    KIND: ClassVar[int]
+    KEY_WORDS: ClassVar[int]
+    _kinds: ClassVar[dict[int, str]] = {}
+
+    def __init_subclass__(cls, *, kind: int = 0, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        shared = sum(len(base.__dict__.get("MEANINGS", ())) for base in cls.__mro__[1:])
+        ends = cls._declare({"memo": 1 + shared, "key": KEY})
+        assert ends["memo"] <= KEY, f"{cls.__name__} has too many memo words"
+        cls.WORDS = ends["key"]
+        cls.KEY_WORDS = cls.WORDS - KEY
+        if kind:
+            assert Record._kinds.setdefault(kind, cls.__name__) == cls.__name__ and kind <= KIND_MASK
+            cls.KIND = kind

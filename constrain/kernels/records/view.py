@@ -1,0 +1,118 @@
+"""Records as numpy arrays, for Python that looks at states: no copies, not to be written to.
+
+The idea: accessors read one word at a time, which is slow in Python. Here are whole rows. An array is good until the
+arena grows or is flushed, so it is read under the owner's lock.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.kernels.records.arena import HEADER, key_end, key_start, kind
+from constrain.kernels.records.configurations import CONFIG, PAIR, config_pairs
+from constrain.kernels.records.expressions import (
+    ALT,
+    CAT,
+    EXPRESSION,
+    PARTITION,
+    TAG,
+    cat_tail,
+    is_nullable,
+    tag_terminal,
+)
+from constrain.kernels.records.grammars import SUFFIX, list_end, list_start
+from constrain.kernels.records.parser_states import (
+    KEPT,
+    PREDICTED_PAIR,
+    parser_items,
+    predicted_end,
+    predicted_of,
+    predicted_start,
+    predicted_waiting_end,
+    scanning_end,
+    waiting_end,
+    waiting_start,
+)
+
+Int32 = NDArray[np.int32]
+
+
+def key_words(A: Int32, record: int) -> Int32:
+    """The key words of a record. int32[n]"""
+    return A[key_start(record) : key_end(A, record)]
+
+
+def list_items(A: Int32, region: int) -> Int32:
+    """The items of a LIST. int32[n]"""
+    return A[list_start(region) : list_end(A, region)]
+
+
+def pairs(A: Int32, configuration: int) -> Int32:
+    """The PAIR words of a configuration. int32[pairs, 2]"""
+    return A[config_pairs(configuration) : key_end(A, configuration)].reshape(-1, PAIR.WORDS)
+
+
+def items(A: Int32, parser: int) -> Int32:
+    """The items of a parser state that were not predicted in it: (lhs, suffix, origin). int32[items, 3]"""
+    return A[parser_items(parser) : key_end(A, parser)].reshape(-1, KEPT)
+
+
+def own_rows(A: Int32, parser: int, waiting: bool, scanning: bool) -> Int32:
+    """The own items of a closed state that wait for a nonterminal (waiting), a terminal (scanning). int32[items, 3]"""
+    start = waiting_start(A, parser) if waiting else waiting_end(A, parser)
+    return A[start : scanning_end(A, parser) if scanning else waiting_end(A, parser)].reshape(-1, KEPT)
+
+
+def predicted_rows(A: Int32, parser: int, waiting: bool, scanning: bool) -> Int32:
+    """The predicted items of a closed state, in the same way: (lhs, suffix). int32[items, 2]"""
+    predicted = predicted_of(A, parser)
+    if not predicted:
+        return A[:0].reshape(-1, PREDICTED_PAIR)
+    start = predicted_start(predicted) if waiting else predicted_waiting_end(A, predicted)
+    stop = predicted_end(A, predicted) if scanning else predicted_waiting_end(A, predicted)
+    return A[start:stop].reshape(-1, PREDICTED_PAIR)
+
+
+def symbols_of(A: Int32, suffixes: Int32) -> Int32:
+    """The first symbols of SUFFIX records. int32[n]"""
+    return A[suffixes + SUFFIX.SYMBOL]
+
+
+def rests_of(A: Int32, suffixes: Int32) -> Int32:
+    """What follows the first symbols of SUFFIX records. int32[n]"""
+    return A[suffixes + SUFFIX.NEXT]
+
+
+def byte_classes(A: Int32, configuration: int) -> NDArray[np.uint8]:
+    """The class of each byte in a configuration from which some byte was read. uint8[256]"""
+    return key_words(A, int(A[configuration + CONFIG.PARTITION])).view(np.uint8)
+
+
+def least_bytes(A: Int32, expression: int) -> Int32:
+    """The least byte of each class of an expression that has a row of successors. int32[classes]"""
+    partition = int(A[expression + EXPRESSION.PARTITION])
+    start = int(A[partition + PARTITION.REPRESENTATIVES])
+    return A[start : start + int(A[partition + PARTITION.CLASSES])]
+
+
+def unexpanded(A: Int32) -> Int32:
+    """The nonterminals that wait for their alternatives. int32[n]"""
+    start = int(A[HEADER.UNEXPANDED])
+    return A[start : start + int(A[HEADER.N_UNEXPANDED])]
+
+
+def terminals_within(A: Int32, expression: int, ended: bool = False) -> frozenset[int]:
+    """The terminals (their expressions) that a lexeme may be in a lexer state; ended: only those that may end there."""
+    terminals, stack = set(), [expression]
+    while stack:
+        e = stack.pop()
+        if ended and not is_nullable(A, e):
+            continue
+        if kind(A, e) == TAG.KIND:
+            terminals.add(tag_terminal(A, e))
+        elif kind(A, e) == CAT.KIND:
+            stack.append(cat_tail(A, e))
+        elif kind(A, e) == ALT.KIND:
+            stack += key_words(A, e).tolist()
+    return frozenset(terminals)
