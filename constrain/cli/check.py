@@ -1,4 +1,4 @@
-"""`constrain check`: is this text a member, and if not, where does it fail and what could have followed?
+"""`constrain check`: whether a text is a member, and if not, where it fails and what could have followed.
 
 Works on bytes, without a tokenizer. The text is advanced in blocks; a block that is refused is gone through byte by
 byte.
