@@ -80,18 +80,18 @@ def ends(node: Node, text: bytes, begin: int) -> list[int]:
     store = shared_store()
     with store.lock:
         state = lower(store, node)
-        found = [begin] if state != arena.NONE and store.is_nullable(state) else []
+        members = [begin] if state != arena.NONE and store.is_nullable(state) else []
         for index in range(begin, len(text) if state != arena.NONE else begin):
-            known = _steps.get((state, text[index]))
-            if known is None:
+            step = _steps.get((state, text[index]))
+            if step is None:
                 after = store.run(state, text[index : index + 1])
-                known = _steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
-            state, nullable = known
+                step = _steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
+            state, nullable = step
             if state == arena.NONE:
                 break
             if nullable:
-                found.append(index + 1)
-    return found
+                members.append(index + 1)
+    return members
 
 
 def shortest(node: Node) -> str | None:

@@ -1,4 +1,4 @@
-"""`constrain test-grammar`: does a grammar accept what it must, from byte to byte, and refuse what it must?
+"""`constrain test-grammar`: whether a grammar accepts what it must, from byte to byte, and refuses what it must.
 
 Reads the examples of a grammar's folder, or folders of your own for any grammar (`constrain.collection.examples` says
 how they are laid out). For each example that fails, what `constrain check` says of it.

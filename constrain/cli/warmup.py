@@ -19,5 +19,5 @@ def command() -> None:
     columns = (TextColumn("compiling kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
-        kernels.load(lambda done, total: progress.update(task, completed=done, total=total), everything=True)
+        kernels.load(lambda done, total: progress.update(task, completed=done, total=total))
     typer.echo(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")

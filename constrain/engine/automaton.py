@@ -101,10 +101,10 @@ class TokenAutomaton(Store):
     def of(cls, vocabulary: Vocabulary) -> TokenAutomaton:
         """The automaton that all constraints on a vocabulary share by default, with the default budget."""
         with _lock:
-            known = _automata.get(vocabulary)
-            if known is None:
-                known = _automata[vocabulary] = cls(vocabulary)
-            return known
+            automaton = _automata.get(vocabulary)
+            if automaton is None:
+                automaton = _automata[vocabulary] = cls(vocabulary)
+            return automaton
 
     def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET) -> None:
         self.eos_ids = vocabulary.eos_ids
@@ -203,19 +203,19 @@ class TokenAutomaton(Store):
         Raises what the constraint raises.
         """
         with self.lock:
-            known = self._grammars.get(constraint)
-            if known is None:
-                known = self._grammars[constraint] = CompiledRules(constraint.to_grammar(), self.epoch)
+            rules = self._grammars.get(constraint)
+            if rules is None:
+                rules = self._grammars[constraint] = CompiledRules(constraint.to_grammar(), self.epoch)
             if hash(constraint) in self._asked:
                 self._kept.pop(constraint, None)
-                self._kept[constraint] = known
+                self._kept[constraint] = rules
                 if len(self._kept) > REMEMBERED:
                     del self._kept[next(iter(self._kept))]
             else:
                 if len(self._asked) >= MAX_ASKED:
                     self._asked.clear()
                 self._asked.add(hash(constraint))
-            return known
+            return rules
 
     def start(self, rules: CompiledRules) -> int:
         """The configuration before the first byte. The caller holds the lock."""

@@ -249,9 +249,9 @@ class Matcher:
         automaton = self._automaton
         with automaton.lock:
             current = self._epoch == automaton.epoch and not self._finished
-            known = automaton.rows.get(self._states[-1]) if current else None
-        if known is not None and not self._narrows(known[1]):
-            return known[0]
+            cached = automaton.rows.get(self._states[-1]) if current else None
+        if cached is not None and not self._narrows(cached[1]):
+            return cached[0]
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
         if not self._finished:
             flags = self._ask(fill_mask, row)

@@ -32,40 +32,40 @@ ANYTHING = regex_source(r"(?s:.*)")
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompt,
     *,
     type: type[T] | TypeAdapter[T],
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[T]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompt,
     *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[None]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompt,
     *,
     schema: object = None,
     type: object = None,
     constraint: Constraint | Compiled | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[Any]: ...
@@ -77,7 +77,7 @@ def generate(
     prompt: Prompt,
     *,
     type: type[T] | TypeAdapter[T],
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[True],
     **options: Unpack[Options],
 ) -> Stream[T]: ...
@@ -91,7 +91,7 @@ def generate(
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[True],
     **options: Unpack[Options],
 ) -> Stream[None]: ...
@@ -105,7 +105,7 @@ def generate(
     schema: object = None,
     type: object = None,
     constraint: Constraint | Compiled | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[True],
     **options: Unpack[Options],
 ) -> Stream[Any]: ...
@@ -152,40 +152,40 @@ def generate(
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
     type: type[T] | TypeAdapter[T],
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> list[Generation[T]]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> list[Generation[None]]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
     schema: object = None,
     type: object = None,
     constraint: Constraint | Compiled | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> list[Generation[Any]]: ...
@@ -243,7 +243,7 @@ def generate(
     constraint: Constraint | Compiled | None = None,
     tokenizer: object = None,
     method: str | Method = "lcd",
-    n: int | None = None,
+    n: int = 1,
     max_tokens: int = 512,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -279,7 +279,7 @@ def generate(
         method: what is sampled, by name or as an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is
             masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says
             which.
-        n: outputs for each prompt, independent of each other, as a list; None: one output, by itself.
+        n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.
         max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends.
         temperature: divides the logits; 0 takes the likeliest allowed token.
         top_k: keep so many of the likeliest tokens that the mask allows; None keeps all.
@@ -307,9 +307,9 @@ def generate(
         suffix: see `prefix`.
 
     Returns:
-        A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is given; for a list of
-        prompts a list with one of these for each; a `Stream` with `stream=True`. `value` has the type that `type`
-        names.
+        A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a
+        list of prompts a list with one of these for each; a `Stream` with `stream=True`. `value` has the type that
+        `type` names.
 
     Raises:
         ConstrainError: an argument is wrong, a constraint cannot be completed within `max_tokens` (with `complete`), or
@@ -356,12 +356,12 @@ def generate(
         chosen = speculation
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in prompts for _ in range(1 if n is None else n)]
+    rows = [ids for ids in prompts for _ in range(n)]
     run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()
-    if n is None:
+    if n == 1:
         return outputs[0] if single else outputs
     groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
     return groups[0] if single else groups

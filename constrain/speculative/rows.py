@@ -51,10 +51,30 @@ class _Place:
 
 
 class TargetRows:
-    """See `constrain.speculative.verifier.Rows`, which this is.
+    """The target at the places of one tree, after mask, temperature and truncation; the `Rows` of every verifier.
 
-    masks: of the tree. logits: float[1 + r, W], by `tree.logits_rows`
-    row, position: of the job, and in its output, of the root; for messages
+    Args:
+        masks: of the tree.
+        logits: float[1 + r, W], by `tree.logits_rows`.
+        settings: how the target is shaped.
+        draw: the source of randomness.
+        stream: where it draws from.
+        size: tokens of the vocabulary.
+        row: of the job, for messages.
+        position: of the root in the output, for messages.
+
+    Example:
+        >>> import numpy as np, torch
+        >>> from constrain.sampling import Settings, TorchDraw
+        >>> from constrain.speculative import EMPTY, BuiltTree, TargetRows
+        >>> class Everything:
+        ...     tree = BuiltTree(EMPTY.tokens, EMPTY.parents, EMPTY.log_probs)
+        ...     def words(self, place):
+        ...         return None
+        >>> logits = torch.zeros(1, 2)
+        >>> rows = TargetRows(Everything(), logits, settings=Settings(), draw=TorchDraw(1), stream=0, size=2)
+        >>> rows.probabilities(0)
+        tensor([0.5000, 0.5000])
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """What goes into a sampling method, and what comes out of it.
 
 A `Job` is a batch of rows: row i continues `prompts[i]`, may say what its matcher allows, and draws from stream
-`streams[i]`. A method (methods/table.py) turns it into one `Sample` a row.
+`streams[i]`. A method (`constrain.sampling.methods.table`) turns it into one `Sample` a row.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Attempt(Particle):
 def run_round(job: Job, stems: Stems, attempts: Sequence[Attempt], *, masked: bool) -> None:
     """Run attempts to their ends, and let their tries know.
 
-    job: shaped (shape.py). masked: how tokens are drawn at new prefixes, see above
+    job: shaped (shape.py). masked: at new prefixes, draw from the allowed tokens only
     """
     batch = Particles(job, attempts, forced=False)
     batch.start_from(stems)

@@ -40,16 +40,25 @@ class HeadsModel(Protocol):
 
 
 class Heads(Drafter):
-    """Drafts of trained heads; see the module."""
+    """Drafts of trained heads on the target's hidden states; see the module `constrain.speculative.drafters.heads`.
+
+    Args:
+        heads: trained for the target; `constrain.hf.DraftHeads` are such.
+        width: children of a node, at most.
+
+    Raises:
+        ConstrainError: the width is no int of at least 1.
+
+    Example:
+        >>> from constrain.speculative import Heads
+        >>> Heads(heads=None, width=2).wants_hidden
+        True
+    """
 
     name = "heads"
     wants_hidden = True
 
     def __init__(self, heads: HeadsModel, *, width: int = 3) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        heads: trained for the target. width: children of a node at most
-        """
         self.heads = heads
         self.width = check_count("width", width)
 
