@@ -6,11 +6,14 @@ schemas of all drafts that use the hard keywords (keyword_schemas.py), there als
 
     python benchmarks/generate_schemas.py --limit 300 --out benchmarks/record/generate_schemas
     python benchmarks/generate_schemas.py --keywords --limit 1000 --out benchmarks/record/generate_keywords
+    python benchmarks/generate_schemas.py --limit 300 --spelling any --out DIR
 
 Answers are checked: one invalid finished output makes the run fail, and so does a dead end. Counted: finished ("stop"),
-truncated ("length"), dead ends, and schemas refused at compile time with their error. Bias: the reference model is tiny
-(docs/reference-model.md) and follows a schema badly, so it wanders into parts of a language where a good model does
-not go; that is meant. `jsonschema` checks the formats for which its optional packages are installed (extra `test`).
+truncated ("length"), dead ends, and schemas refused at compile time with their error; and what is legal though no
+serializer writes it: the longest run of whitespace, escapes that JSON does not need, the longest run of digits. Bias:
+the reference model is tiny (docs/reference-model.md) and follows a schema badly, so it wanders into parts of a language
+where a good model does not go; that is meant. `jsonschema` checks the formats for which its optional
+packages are installed (extra `test`).
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ import json
 import os
 import platform
 import random
+import re
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -77,7 +82,9 @@ def attempt(model: Any, name: str, schema: Any, options: argparse.Namespace) -> 
     registry = REGISTRY if options.keywords else None
     started = time.perf_counter()
     try:
-        constraint = constrain.json_schema(schema, whitespace=options.whitespace, registry=registry)
+        constraint = constrain.json_schema(
+            schema, spelling=options.spelling, whitespace=options.whitespace, registry=registry
+        )
         prompt = f"Schema: {json.dumps(schema)[:600]}\nJSON: "
         g = constrain.generate(
             model, prompt, constraint=constraint, max_tokens=options.max_tokens, temperature=1.0, seed=options.seed
@@ -85,13 +92,30 @@ def attempt(model: Any, name: str, schema: Any, options: argparse.Namespace) -> 
     except ConstrainError as error:
         return record | {"outcome": "refused", "error": type(error).__name__, "message": error.message}
     record |= {"outcome": g.finish_reason, "tokens": len(g.tokens), "text": g.text, "log_weight": g.log_weight}
-    record["seconds"] = round(time.perf_counter() - started, 3)
+    record |= {"seconds": round(time.perf_counter() - started, 3), "forced": g.stats.forced, "masks": g.stats.masks}
+    record |= {"mask_seconds": round(g.stats.seconds["mask"], 5), **oddities(g.text)}
+    record["fault"] = ""
     if g.finish_reason == "stop":
         value = json.loads(g.text)
         record["fault"] = is_valid(schema, value)
         if options.keywords and record["fault"] is None:
             record["fault"] = is_valid_in_rust(schema, value)
     return record
+
+
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+NEEDLESS = re.compile(r"\\/|\\u00(?:[2-6][0-9a-f]|7[0-9a-e])", re.IGNORECASE)  # printable ASCII by its number, and `\/`
+
+
+def oddities(text: str) -> dict[str, int]:
+    """What JSON allows and no serializer writes: the longest whitespace, needless escapes, the longest digits."""
+    outside = STRING.sub('""', text)
+    escapes = sum(len(NEEDLESS.findall(part.replace("\\\\", ""))) for part in STRING.findall(text))
+    return {
+        "whitespace": max(map(len, re.findall(r"\s+", outside)), default=0),
+        "escapes": escapes,
+        "digits": max(map(len, re.findall(r"[0-9.]+", outside)), default=0),
+    }
 
 
 def maskbench_schemas(options: argparse.Namespace) -> Iterator[tuple[str, Any]]:
@@ -114,11 +138,25 @@ def summary_of(records: list[dict[str, Any]], options: argparse.Namespace) -> di
         "dead ends": outcomes["dead_end"],
         "refused": outcomes["refused"],
         "finished and invalid": sum(bool(record.get("fault")) for record in records),
-        "whitespace": options.whitespace,
+        "spelling": options.spelling,
+        "whitespace": options.whitespace or "default",
         "max_tokens": options.max_tokens,
         "seed": options.seed,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
+    texts = [record for record in records if "tokens" in record]
+    if texts:
+        tokens = sum(record["tokens"] for record in texts)
+        summary |= {
+            "tokens per output": round(tokens / len(texts), 1),
+            "tokens per finished output": round(statistics.mean([r["tokens"] for r in texts if r["fault"] is None]), 1),
+            "forced tokens": round(sum(record["forced"] for record in texts) / tokens, 3),
+            "mask, mean µs": round(1e6 * sum(r["mask_seconds"] for r in texts) / sum(r["masks"] for r in texts), 1),
+            "longest whitespace": max(record["whitespace"] for record in texts),
+            "outputs with whitespace above 20": sum(record["whitespace"] > 20 for record in texts),
+            "needless escapes": sum(record["escapes"] for record in texts),
+            "longest digits": max(record["digits"] for record in texts),
+        }
     if options.keywords:
         names = [record["file"].split(" #")[0] for record in records if record["outcome"] == "stop"]
         summary["finished by template"] = dict(collections.Counter(names))
@@ -131,11 +169,12 @@ def main() -> int:
     parser.add_argument("--keywords", action="store_true", help="small schemas of all keywords, not MaskBench")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--max-tokens", type=int, default=400)
-    policies = ["bounded", "compact", "any"]
-    parser.add_argument("--whitespace", choices=policies, help="default: bounded; compact with --keywords")
+    parser.add_argument("--spelling", choices=["plain", "any"], default="plain")
+    policies = ["indented", "bounded", "compact", "any"]
+    parser.add_argument("--whitespace", choices=policies, help="default: that of the spelling; compact with --keywords")
     parser.add_argument("--out", type=Path, help="folder for the raw records")
     options = parser.parse_args()
-    options.whitespace = options.whitespace or ("compact" if options.keywords else "bounded")
+    options.whitespace = options.whitespace or ("compact" if options.keywords else None)
     schemas = keyword_schemas(options.limit, options.seed) if options.keywords else maskbench_schemas(options)
     model = constrain.reference.load()
     records: list[dict[str, Any]] = []

@@ -7,8 +7,8 @@ kernel that raises returns a number instead of the address of a Python object.
     int32 kernel(result *, arguments...)    0, or 1 + the place of the exception in `Lowered.errors`
     an array is its words: meminfo, parent (both null), items, bytes an item, data, shape..., strides...
 
-Private parts of numba are used: pyproject.toml pins the versions with which a wheel is built. Lowering changes numba for
-the whole process, which does nothing else.
+Private parts of numba are used: pyproject.toml pins the versions with which a wheel is built. Lowering changes numba
+for the whole process, which does nothing else.
 """
 
 from __future__ import annotations

@@ -22,9 +22,7 @@ def emit(module: Any, entries: Iterable[str], triple: str, level: str) -> bytes:
     """An object file of the module. entries: the functions that stay visible, under the names of `entry_name`."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    target = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=level, opt=3, reloc="pic", codemodel="default"
-    )
+    target = llvm.Target.from_triple(triple).create_target_machine(cpu=level, opt=3, reloc="pic", codemodel="default")
     copy = _for_target(module, triple, str(target.target_data))
     for item in [*copy.functions, *copy.global_variables]:
         if not item.is_declaration:

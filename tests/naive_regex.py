@@ -127,7 +127,7 @@ def derivative(node: Node, character: str) -> Node:
 def _spelling_derivative(node: Node, character: str) -> Node:
     """The derivative of a (rest of a) JSON string literal."""
     match node:
-        case JsonString(args=(value,)):
+        case JsonString(args=(value, False)):  # plain spelling: tests/schema/naive_schema.py
             return _Body(value) if character == '"' else EMPTY
         case _Body(args=(value,)):
             if character == '"':

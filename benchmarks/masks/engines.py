@@ -64,6 +64,7 @@ class Constrain:
         try:
             self.constraint = self.constrain.json_schema(
                 schema,
+                spelling=self.settings.spelling,
                 property_order="any" if self.settings.any_order else "schema",
                 formats=self.settings.formats,
                 registry=self.settings.registry,

@@ -43,11 +43,13 @@ class Settings:
     any_order: properties in any order, where the engine offers it (constrain, xgrammar; lm-format-enforcer always).
     formats: "assert" or "annotate", where the engine offers it (constrain).
     registry: a `referencing.Registry` of remote schemas, where the engine takes one (constrain).
+    spelling: "plain" or "any", where the engine offers it (constrain).
     """
 
     any_order: bool = False
     formats: Literal["assert", "annotate"] = "assert"
     registry: Any = None
+    spelling: Literal["plain", "any"] = "plain"
 
 
 class Engine(Protocol):

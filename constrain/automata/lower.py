@@ -2,8 +2,10 @@
 
 A character is spelled as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way that RFC 8259 section 7
 allows: itself (if it needs no escape), a short escape, `\\uXXXX` with hex digits of either case, or a surrogate pair of
-those. The spellings form a prefix code, so concatenation, union, repetition and intersection of languages carry over to
-their spellings; a complement is taken among all well-spelled texts.
+those. Plain spellings are what serializers write: a short escape or `\\u00XX` where section 7 asks for one, `\\uXXXX`
+also for what is not ASCII (`ensure_ascii` in Python), and nothing else but the character
+itself. The spellings form a prefix code, so concatenation, union, repetition and intersection of languages carry over
+to their spellings; a complement is taken among all well-spelled texts.
 
 Cost: one kernel call for each node, cached in the store; character sets are cached too.
 """
@@ -40,7 +42,9 @@ from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
+PLAIN_ESCAPES = {c: s for c, s in SHORT_ESCAPES.items() if s != "/"}  # no serializer but PHP's escapes a slash
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
+MAY_NUMBER = ((0x00, 0x1F), (0x7F, 0xD7FF), (0xE000, 0x10FFFF))  # plainly also `\uXXXX`: control and not ASCII
 
 Sequence = tuple[tuple[int, int], ...]  # a concatenation of byte ranges
 
@@ -103,8 +107,10 @@ def _character(store: Store, c: str, spell: Spelling) -> int:
 
 
 def spelled(store: Store) -> list[int]:
-    """The expressions of the ASCII characters inside a JSON string, then of the quote (kernels/lexer/spelling.py)."""
-    return [*(_character(store, chr(c), json) for c in range(128)), _character(store, '"', utf8)]
+    """The expressions of ASCII characters inside a JSON string, a quote around one, and those of ASCII characters in
+    plain spelling (lexer/spelling.py)."""
+    every, plain = ([_character(store, chr(c), spell) for c in range(128)] for spell in (json, plain_json))
+    return [*every, _character(store, '"', utf8), *plain]
 
 
 def _acyclic(store: Store, node: Node, spell: Spelling) -> int:
@@ -150,14 +156,36 @@ def _complement(store: Store, node: Node, spell: Spelling) -> int:
 
 
 def _json_string(store: Store, node: Node, spell: Spelling) -> int:
+    assert isinstance(node, JsonString)
     quote = _character(store, '"', utf8)
-    part = node.args[0]
-    if _is_fixed(part):  # one flat concatenation, whose suffixes are the states after each character
-        characters = store.characters[json]
-        return store.concat([quote, *[characters.get(c) or _character(store, c, json) for c in part.texts[0]], quote])
+    part, spell = node.node, plain_json if node.plain else json
+    if type(part) is Literals and len(part.texts) == 1:  # one flat concatenation, whose suffixes are the states after
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+   
+    each
+    character
+        characters = store.characters[spell]
+        return store.concat([quote, *[characters.get(c) or _character(store, c, spell) for c in part.texts[0]], quote])
     if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
-        return store.strings(part.texts)
-    return store.concat([quote, _lower(store, part, json), quote])
+        return store.strings(part.texts, node.plain)
+    return store.concat([quote, _lower(store, part, spell), quote])
 
 
 def _is_fixed(node: Node) -> bool:
@@ -199,13 +227,26 @@ def utf8(store: Store, ranges: Ranges) -> int:
 
 def json(store: Store, ranges: Ranges) -> int:
     """The expression of one character of a set, in every spelling of a JSON string."""
+    return _json_character(store, ranges, SHORT_ESCAPES, ranges)
+
+
+def plain_json(store: Store, ranges: Ranges) -> int:
+    """The expression of one character of a set, in its plain spellings."""
+    return _json_character(store, ranges, PLAIN_ESCAPES, intervals.common(ranges, MAY_NUMBER))
+
+
+def _json_character(store: Store, ranges: Ranges, escapes: dict[int, str], numbered: Ranges) -> int:
+    """One character of a set: itself, a short escape out of these, or, if it is in `numbered`, by its number."""
     raw = utf8(store, intervals.subtract(ranges, MUST_ESCAPE))
-    short = [s for c, s in SHORT_ESCAPES.items() if _contains(ranges, c)]
+    short = [s for c, s in escapes.items() if _contains(ranges, c)]
     after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
-    u = _character(store, "u", utf8)
-    after.append(store.concat([u, _hex(store, tuple(r for r in ranges if r[0] <= 0xFFFF))]))
-    if ranges and ranges[-1][1] > 0xFFFF:
-        after.append(_surrogate_pairs(store, ranges))
+    basic = tuple(r for r in numbered if r[0] <= 0xFFFF)
+    if basic:
+        after.append(store.concat([_character(store, "u", utf8), _hex(store, basic)]))
+    if numbered and numbered[-1][1] > 0xFFFF:
+        after.append(_surrogate_pairs(store, numbered))
+    if not after:
+        return raw
     backslash = _character(store, "\\", utf8)
     return store.union([raw, store.concat([backslash, store.union(after)])])
 

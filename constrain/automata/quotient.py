@@ -17,7 +17,14 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from constrain.automata import syntax
-from constrain.automata.lower import MUST_ESCAPE, SHORT_ESCAPES, digit_sequences, pair_ranges
+from constrain.automata.lower import (
+    MAY_NUMBER,
+    MUST_ESCAPE,
+    PLAIN_ESCAPES,
+    SHORT_ESCAPES,
+    digit_sequences,
+    pair_ranges,
+)
 from constrain.automata.shape import mirror, nullable
 from constrain.automata.syntax import (
     Alternate,
@@ -119,7 +126,7 @@ def spelled(node: Node) -> Node:
     """An equal language without `JsonString`: every spelling of every character is written out."""
     if isinstance(node, JsonString):
         quote = syntax.literal('"')
-        return syntax.concat(quote, _body(node.args[0]), quote)
+        return syntax.concat(quote, _body(node.node, node.plain), quote)
     if isinstance(node, Concat):
         return syntax.concat(*map(spelled, node.args))
     if isinstance(node, Chars | Literals | Remainder):
@@ -130,37 +137,38 @@ def spelled(node: Node) -> Node:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _body(node: Node) -> Node:
+def _body(node: Node, plain: bool) -> Node:
     """The spellings of a language of decoded characters."""
     if isinstance(node, Chars):
-        return _spellings(node.ranges)
+        return _spellings(node.ranges, plain)
     if isinstance(node, Literals):
-        texts = (syntax.concat(*(_spellings(((ord(c), ord(c)),)) for c in text)) for text in node.texts)
+        texts = (syntax.concat(*(_spellings(((ord(c), ord(c)),), plain) for c in text)) for text in node.texts)
         return syntax.alternate(*texts)
     if isinstance(node, Concat):
-        return syntax.concat(*map(_body, node.args))
+        return syntax.concat(*(_body(part, plain) for part in node.args))
     if isinstance(node, Complement):
-        return syntax.difference(_body(syntax.ANY_TEXT), _body(node.args[0]))
+        return syntax.difference(_body(syntax.ANY_TEXT, plain), _body(node.args[0], plain))
     if isinstance(node, Remainder):
         raise _cannot_cut()
-    return _rebuilt(node, _body)
+    return _rebuilt(node, lambda part: _body(part, plain))
 
 
 @lru_cache(maxsize=4096)
-def _spellings(ranges: Ranges) -> Node:
-    """The spellings of one character of a set: itself, a short escape, four hex digits, or a surrogate pair."""
-    plain = Chars(intervals.subtract(ranges, MUST_ESCAPE))
-    short = [s for c, s in SHORT_ESCAPES.items() if any(low <= c <= high for low, high in ranges)]
-    basic = [_hex4(low, min(high, 0xFFFF)) for low, high in ranges if low <= 0xFFFF]
+def _spellings(ranges: Ranges, plain: bool) -> Node:
+    """One character of a set: itself, a short escape, four hex digits, or a surrogate pair of those."""
+    itself = Chars(intervals.subtract(ranges, MUST_ESCAPE))
+    escapes = PLAIN_ESCAPES if plain else SHORT_ESCAPES
+    numbers = intervals.common(ranges, MAY_NUMBER) if plain else ranges
+    short = [s for c, s in escapes.items() if any(low <= c <= high for low, high in ranges)]
+    basic = [_hex4(low, min(high, 0xFFFF)) for low, high in numbers if low <= 0xFFFF]
     pairs = [
         syntax.concat(_hex4(*first), syntax.literal("\\u"), _hex4(*second))
-        for low, high in ranges
+        for low, high in numbers
         for first, second in pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000)
     ]
     numbered = syntax.concat(syntax.literal("u"), syntax.alternate(*basic, *pairs))
-    return syntax.alternate(
-        plain, syntax.concat(syntax.literal("\\"), syntax.alternate(syntax.literals(short), numbered))
-    )
+    escaped = syntax.concat(syntax.literal("\\"), syntax.alternate(syntax.literals(short), numbered))
+    return syntax.alternate(itself, escaped)
 
 
 @lru_cache(maxsize=4096)

@@ -27,7 +27,7 @@ from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are 
 from constrain.kernels.parser import items, object_rules  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.records import arena, stack, view
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.expressions import ALT, AND, init, is_nullable
+from constrain.kernels.records.expressions import ALT, AND, SPELLED, init, is_nullable
 from constrain.kernels.records.stack import STACK
 
 Int32 = NDArray[np.int32]
@@ -208,9 +208,9 @@ class Store:
         words = characters + [BOTTOM + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
-    def strings(self, texts: Sequence[str]) -> int:
+    def strings(self, texts: Sequence[str], plain: bool) -> int:
         """The union of the JSON strings of ASCII texts: at least two, distinct and sorted. Needs HEADER.SPELLED."""
-        return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts)))
+        return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts), plain))
 
     def region(self, words: Sequence[int] | Int32) -> int:
         """The offset of a new region with these words."""
@@ -243,11 +243,14 @@ def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
     return e
 
 
-def packed(words: list[int], text: str) -> Int32:
-    """A message for a kernel: words, then the code points of a text."""
+def packed(words: list[int], text: str, plain: bool = False) -> Int32:
+    """A message for a kernel: words, then the code points of a text. plain: the text is spelled plainly."""
     message = array("i", words)
     message.frombytes(text.encode("utf-32-le"))
-    return np.frombuffer(message, np.int32)
+    out = np.frombuffer(message, np.int32)
+    if plain:
+        out[len(words) :] += SPELLED.PLAIN
+    return out
 
 
 def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:

@@ -5,7 +5,8 @@ The idea: a terminal, a `pattern`, a string with a length and a number in a rang
 state is made only when a text reaches it (lower.py, kernels/lexer/expressions.py).
 
 `JsonString(n)` is the language of JSON string literals, quotes included, whose *decoded* value is in `n`. Every
-spelling of every character counts (`a`, `\\u0061`), so a language of values needs no knowledge of escapes.
+spelling of every character counts (`a`, `\\u0061`), or only the plain ones, so a language of values needs no knowledge
+of escapes.
 
 Build trees with the functions below (`concat`, `alternate`, ...), which keep them small, not with the classes.
 Cost: linear in the size of the tree. Trees are immutable and hashable (the hash is computed once).
@@ -157,9 +158,20 @@ class Begun(Node):
 
 
 class JsonString(Node):
-    """The JSON string literals, quotes included, whose decoded value is in the part. args: (node,). Never nested."""
+    """The JSON string literals, quotes included, whose decoded value is in the part. args: (node, plain). Never nested.
+
+    plain: escapes stand only where RFC 8259 asks for them, and for characters that are not ASCII (lower.py).
+    """
 
     __slots__ = ()
+
+    @property
+    def node(self) -> Node:
+        return self.args[0]
+
+    @property
+    def plain(self) -> bool:
+        return self.args[1]
 
 
 EMPTY = Chars(())  # the empty language
@@ -269,9 +281,10 @@ def difference(node: Node, other: Node) -> Node:
     return intersect(node, complement(other))
 
 
-def json_string(node: Node) -> Node:
-    """The JSON string literals (quotes and every spelling included) whose decoded value is in the node."""
-    return EMPTY if node == EMPTY else JsonString(node)
+def json_string(node: Node, plain: bool = False) -> Node:
+    """The JSON string literals (quotes included) whose decoded value is in the node, in every spelling or the plain
+    ones."""
+    return EMPTY if node == EMPTY else JsonString(node, plain)
 
 
 ANY_TEXT = Repeat(ANY_CHAR, 0, None)

@@ -32,26 +32,29 @@ class ObjectPunctuation:
 
     Attributes:
         any_key: The terminal of any key.
-        lists: The sequences separator, close, after_key and after_value of `ObjectRules`. Each symbol is a literal
-            or derives the empty text.
+        plain_keys: Whether listed keys are spelled plainly.
+        lists: The sequences opening, separator, close, after_key and after_value of `ObjectRules`.
     """
 
     def __init__(
         self,
         any_key: Terminal,
+        plain_keys: bool,
+        opening: Sequence[Symbol],
         separator: Sequence[Symbol],
         close: Sequence[Symbol],
         after_key: Sequence[Symbol],
         after_value: Sequence[Symbol],
     ) -> None:
         self.any_key = any_key
-        self.lists = separator, close, after_key, after_value
+        self.plain_keys = plain_keys
+        self.lists = opening, separator, close, after_key, after_value
 
 
 class ObjectRules(NamedTuple):
     """The rules of an object with n properties in a fixed order, then undeclared properties.
 
-        first       -> close | member(0)
+        first       -> close | opening member(0)
         member(i)   -> key(i) after_key value(i) after_value next(i + 1) | member(i + 1)
         next(i)     -> close | separator member(i)
         member(n)   -> other_key after_key value(n) after_value next(n + 1)
@@ -65,7 +68,7 @@ class ObjectRules(NamedTuple):
         key: Identifies these rules in `BulkNonterminal.bulk_position`.
         name: The name of the nonterminals, for messages.
         includes_first: The nonterminal that these rules were asked of is `first`; else it is `member(0)`.
-        key_texts: `key(i)` is the JSON string `key_texts[i]` in every spelling. Texts after the first n are keys that
+        key_texts: `key(i)` is the JSON string `key_texts[i]`. Texts after the first n are keys that
             must not occur.
         value_keys: `value(i)` is the symbol of `value_keys[i]`; one more if undeclared properties are allowed.
         value_symbols: Makes the symbols of values.
@@ -92,7 +95,7 @@ class ObjectRules(NamedTuple):
 class ArrayRules(NamedTuple):
     """The rules of an array whose items all fulfil the same schema.
 
-        first -> close | value after_value next
+        first -> close | opening value after_value next
         next  -> close | separator value after_value next
 
     `first` has its first alternative if the array may be empty.
@@ -103,7 +106,7 @@ class ArrayRules(NamedTuple):
         value_key: Names the items.
         value_symbols: Makes the symbol of the items.
         may_be_empty: The empty array counts.
-        separator, close, after_value: Symbols, as in `ObjectPunctuation`.
+        opening, separator, close, after_value: Symbols, as in `ObjectPunctuation`.
     """
 
     key: Hashable
@@ -111,6 +114,7 @@ class ArrayRules(NamedTuple):
     value_key: ValueKey
     value_symbols: ValueSymbols
     may_be_empty: bool
+    opening: Sequence[Symbol]
     separator: Sequence[Symbol]
     close: Sequence[Symbol]
     after_value: Sequence[Symbol]

@@ -27,11 +27,14 @@ def command(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the exit code.")] = False,
 ) -> None:
-    """Is this text a member? If not, show where it fails and what could follow there."""
+    """Is this text a member? If not, show where it fails and what could follow there.
+
+    A schema takes every spelling of JSON, and keys in any order, unless options say otherwise.
+    """
     data = sys.stdin.buffer.read() if text == "-" else _contents(text)
     if not exact:
         data = data.removesuffix(b"\n").removesuffix(b"\r")
-    lines = verdict(options.constraint(), data)
+    lines = verdict(options.constraint(spelling="any", property_order="any"), data)
     if not quiet:
         typer.echo("\n".join(lines) if lines else "member")
     if lines:

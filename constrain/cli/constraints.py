@@ -40,8 +40,16 @@ class SourceOptions:
     choices: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="One of these texts: comma-separated, or a JSON array.")
     ] = None
-    whitespace: Annotated[str, typer.Option(help="Schema: bounded, compact or any.")] = "bounded"
-    property_order: Annotated[str, typer.Option(help="Schema: keys in the order of the schema, or any.")] = "schema"
+    spelling: Annotated[
+        str | None, typer.Option(help="Schema: plain, as serializers write, or any (by default plain; check: any).")
+    ] = None
+    whitespace: Annotated[
+        str | None,
+        typer.Option(help="Schema: indented, bounded, compact or any (by default indented; check: bounded)."),
+    ] = None
+    property_order: Annotated[
+        str | None, typer.Option(help="Schema: keys in the order of the schema, or in any (check: any).")
+    ] = None
     formats: Annotated[str, typer.Option(help="Schema: assert formats, or annotate only.")] = "assert"
     grammar_format: Annotated[str | None, typer.Option(help="Grammar: lark, gbnf or ebnf; guessed when left out.")] = (
         None
@@ -51,8 +59,11 @@ class SourceOptions:
         str | None, typer.Option(help="Grammar: dynamic or greedy (by default dynamic, or as the folder says).")
     ] = None
 
-    def constraint(self) -> Any:
-        """The constraint that the options name. Raises UsageError, ConstrainError, OSError."""
+    def constraint(self, **defaults: str) -> Any:
+        """The constraint that the options name. defaults: options of a schema where none is given.
+
+        Raises UsageError, ConstrainError, OSError.
+        """
         import constrain
 
         given = [name for name in ("schema", "regex", "grammar", "choices") if getattr(self, name) is not None]
@@ -61,7 +72,8 @@ class SourceOptions:
                 f"give exactly one of --schema, --regex, --grammar and --choices, not {' and '.join(given) or 'none'}"
             )
         if self.schema is not None:
-            policies: Any = {name: getattr(self, name) for name in ("whitespace", "property_order", "formats")}
+            names = ("spelling", "whitespace", "property_order", "formats")
+            policies: Any = defaults | {name: value for name in names if (value := getattr(self, name)) is not None}
             return constrain.json_schema(read_schema(self.schema), **policies)
         if self.regex is not None:
             return constrain.regex(self.regex)

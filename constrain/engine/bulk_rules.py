@@ -55,13 +55,14 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
     words += _punctuation(automaton, bulk.punctuation)
     words += bulk.required
     words += values
-    text = "".join(bulk.key_texts)
+    text, plain = "".join(bulk.key_texts), bulk.punctuation.plain_keys
     if text.isascii():
         words += map(len, bulk.key_texts)
     else:
-        words += [len(t) if t.isascii() else -lower(automaton, json_string(literal(t))) for t in bulk.key_texts]
+        for each in bulk.key_texts:
+            words.append(len(each) if each.isascii() else -lower(automaton, json_string(literal(each), plain)))
         text = "".join(filter(str.isascii, bulk.key_texts))
-    first = automaton.call(object_rules.make_object_rules, head, packed(words, text))
+    first = automaton.call(object_rules.make_object_rules, head, packed(words, text, plain))
     rules.bulk[bulk.key] = first
     _register(fresh, nonterminal_at(first, 2 * len(bulk.required) + 3 * bulk.allows_other_keys), rules)
     return [next_member] if next_member in rules.waiting and not any(bulk.required) else []
@@ -72,7 +73,7 @@ def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: Compil
     value = _value(automaton, bulk.value_key, bulk.value_symbols, fresh, rules)
     # In the order of ARRAY_MESSAGE (kernels/records/messages.py).
     words = [bulk.may_be_empty, len(fresh), automaton.number(bulk.name, rules), automaton.number("value", rules)]
-    for symbols in (bulk.separator, bulk.close, bulk.after_value):
+    for symbols in (bulk.opening, bulk.separator, bulk.close, bulk.after_value):
         words.append(len(symbols))
         words += automaton.records(symbols, rules)
     words.append(value)

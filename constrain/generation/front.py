@@ -307,9 +307,9 @@ def generate(
         suffix: see `prefix`.
 
     Returns:
-        A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a list of
-        prompts a list with one of these for each; a `Stream` with `stream=True`. `value` has the type that `type`
-        names.
+        A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a
+        list of prompts a list with one of these for each; a `Stream` with `stream=True`. `value` has the type that
+        `type` names.
 
     Raises:
         ConstrainError: an argument is wrong, a constraint cannot be completed within `max_tokens` (with `complete`), or

@@ -44,10 +44,11 @@ if TYPE_CHECKING:
     from constrain.guards import Guard
     from constrain.vocab.vocabulary import Vocabulary
 
-Whitespace = Literal["bounded", "compact", "any"]
+Spelling = Literal["plain", "any"]
+Whitespace = Literal["indented", "bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
-ORDERS, FORMAT_POLICIES = get_args(PropertyOrder), get_args(Formats)
+SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,11 +116,9 @@ class JsonSchema(Constraint):
         return self.normalizer.document
 
     def _build(self) -> Grammar:
-        lowering = Lowering(self.normalizer, self.options.whitespace, self.options.property_order)
-        root = lowering.value(self.document.root)
-        before = lowering.space
-        after = lowering.space if self.options.whitespace == "any" else ()
-        sequence: list[Symbol] = [*before, root, *after]
+        lowering = Lowering(self.normalizer, self.options)
+        after = lowering.before if self.options.whitespace == "any" else ()
+        sequence: list[Symbol] = [*lowering.before, lowering.value(self.document.root), *after]
         return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.serial, "document")))
 
     @property
@@ -272,7 +271,8 @@ def _stated_dialect(schema: Json, registry: Registry[Any] | None) -> Dialect:
 def json_schema(
     schema: Any,
     *,
-    whitespace: Whitespace = "bounded",
+    spelling: Spelling = "plain",
+    whitespace: Whitespace | None = None,
     property_order: PropertyOrder = "schema",
     formats: Formats = "assert",
     registry: Any = None,
@@ -284,7 +284,11 @@ def json_schema(
     Args:
         schema: A schema: dict, bool or JSON text; or a Python type: pydantic model, dataclass, TypedDict, Enum, Literal
             or Union; or a function, which stands for the object of its arguments.
-        whitespace: "bounded": the whitespace that a person or a printer would write, never an endless run; "compact":
+        spelling: "plain": every value as serializers write it, with escapes only where JSON needs them and for what is
+            not ASCII, integers as digits, other numbers with the digits of a double; "any": all that JSON allows. It
+            says which texts of a value count, not which values (docs/notes/0012).
+        whitespace: "indented" (the default of "plain"): none, a space, or a line end with the indentation of the depth;
+            "bounded" (the default of "any"): what a person or a printer would write, never an endless run; "compact":
             none; "any": all JSON whitespace, also after the value.
         property_order: "schema": declared properties in the order of the schema, then all others; "any": every order.
         formats: "assert": known formats are enforced; "annotate": none is.
@@ -313,7 +317,9 @@ def json_schema(
         >>> constraint.parse('{"age": 7}')
         {'age': 7}
     """
+    whitespace = whitespace or ("indented" if spelling == "plain" else "bounded")
     for value, allowed, name in (
+        (spelling, SPELLINGS, "spelling"),
         (whitespace, POLICIES, "whitespace"),
         (property_order, ORDERS, "property_order"),
         (formats, FORMAT_POLICIES, "formats"),
@@ -324,7 +330,7 @@ def json_schema(
     if dialect is not None and not strict and dialect not in NAMED:
         known = ", ".join([*NAMED, OPENAI_STRICT])
         raise ConstrainError(f"dialect={dialect!r} is not an option", fix=f"use one of {known}")
-    options = Options(whitespace, property_order, formats, None if strict else dialect)
+    options = Options(whitespace, property_order, formats, None if strict else dialect, spelling)
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):

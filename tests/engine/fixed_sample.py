@@ -6,7 +6,8 @@
 A row of `tests/data/mask_digests.tsv` is one text: vocabulary, constraint, which text, number of masks, and the first
 16 hexadecimal digits of the BLAKE2b digest of the masks before each of its tokens and after the last. Texts are split
 into the longest tokens from the left; the text called "walk" takes, at each step, an allowed token that the digest so
-far chooses, and so comes by tokens that nobody would think of. A text ends where a token is not allowed.
+far chooses, and so comes by tokens that nobody would think of. A text ends where a token is not allowed. Schemas are
+sampled with `spelling="any"`, and again, under two vocabularies, with the default.
 `tests/data/kernel_work.toml` has counts of what the kernels did, summed up over the sample of a vocabulary.
 
 Cost: about 10 s. Limit: what is compiled first pays for what is shared, so counts belong to the sample as a whole.
@@ -83,24 +84,27 @@ def reference_vocabulary() -> Vocabulary:
 
 
 SAMPLES: dict[str, tuple[Callable[[], Vocabulary], Callable[[], list[Case]]]] = {
-    "reference": (reference_vocabulary, lambda: written_cases()),
-    "spm32k": (vocabularies.sentencepiece32k, lambda: written_cases()),
-    "tekken": (vocabularies.tekken, lambda: written_cases()),
-    "llama3": (vocabularies.llama3, lambda: maskbench_cases()),
+    "reference": (reference_vocabulary, lambda: written_cases("any")),
+    "spm32k": (vocabularies.sentencepiece32k, lambda: written_cases("any")),
+    "tekken": (vocabularies.tekken, lambda: written_cases("any")),
+    "llama3": (vocabularies.llama3, lambda: maskbench_cases("any")),
+    "reference-plain": (reference_vocabulary, lambda: written_cases("plain")),
+    "llama3-plain": (vocabularies.llama3, lambda: maskbench_cases("plain")),
 }
 
 
-def written_cases() -> list[Case]:
-    """Those of tests/data/mask_sample.toml."""
+def written_cases(spelling: str) -> list[Case]:
+    """Those of tests/data/mask_sample.toml; in the spelling of most users only the schemas."""
     with (DATA / "mask_sample.toml").open("rb") as file:
         rows = tomllib.load(file)["case"]
-    return [Case(row["name"], lambda row=row: source_of(row), row["texts"]) for row in rows]
+    chosen = [row for row in rows if "schema" in row or spelling == "any"]
+    return [Case(row["name"], lambda row=row: source_of(row, spelling), row["texts"]) for row in chosen]
 
 
-def source_of(row: dict[str, Any]) -> Constraint:
+def source_of(row: dict[str, Any], spelling: str) -> Constraint:
     options = row.get("options", {})
     if "schema" in row:
-        return constrain.json_schema(row["schema"], **options)
+        return constrain.json_schema(row["schema"], spelling=spelling, **options)
     if "regex" in row:
         return constrain.regex(row["regex"])
     if "choices" in row:
@@ -110,7 +114,7 @@ def source_of(row: dict[str, Any]) -> Constraint:
     return constrain.grammar(row["lark"], **options)
 
 
-def maskbench_cases() -> list[Case]:
+def maskbench_cases(spelling: str) -> list[Case]:
     """The MaskBench files that tests/data/mask_sample.toml names; two valid instances of each."""
     data_path("tokenizers")  # Llama 3 itself, no stand-in: digests are of its tokens
     folder = data_path("maskbench-dev")
@@ -120,7 +124,8 @@ def maskbench_cases() -> list[Case]:
     for name in names:
         content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         valid = [json.dumps(t["data"], ensure_ascii=False) for t in content["tests"] if t["valid"]][:2]
-        cases.append(Case(name, lambda content=content: constrain.json_schema(content["schema"]), valid))
+        make = lambda schema=content["schema"]: constrain.json_schema(schema, spelling=spelling)  # noqa: E731
+        cases.append(Case(name, make, valid))
     return cases
 
 

@@ -13,7 +13,14 @@ import re
 from constrain.automata import syntax
 from constrain.cfg.rules import Grammar, Nonterminal, Terminal
 
-LEXEME = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null|[{}\[\],:]|[ \t\n\r]+', re.DOTALL)
+SCALAR = r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null|'
+LEXEME = re.compile(SCALAR + r"[{}\[\],:]|[ \t\n\r]+", re.DOTALL)
+INDENTED = re.compile(  # the same where punctuation has its whitespace with it
+    SCALAR + r"[ \t\n\r]*(?:[}\]]|:[ \t\n\r]*)|,[ \t\n\r]*|[{\[]|[ \t\n\r]+", re.DOTALL
+)
+PLAIN = re.compile(
+    r'"(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f]|\\u(?!00[0-7])[0-9a-f]{4}|\\u007f)*"', re.IGNORECASE
+)
 
 
 def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]:
@@ -49,7 +56,8 @@ def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]
         assert isinstance(node, syntax.JsonString)
         literal = LEXEME.match(text, start)
         found = frozenset()
-        if literal and text[start] == '"' and _decodes(literal.group(), node.args[0]):
+        plain = not node.plain or PLAIN.match(text, start)
+        if literal and text[start] == '"' and plain and _decodes(literal.group(), node.node):
             found = frozenset([literal.end()])
     memo[key] = found
     return found
@@ -100,11 +108,11 @@ def is_lexeme(terminal: Terminal, text: str, memo: dict) -> bool:
     return memo[key]
 
 
-def lexemes(text: str) -> list[str] | None:
+def lexemes(text: str, cut: re.Pattern[str]) -> list[str] | None:
     """Cut a JSON text into lexemes; None if it is not made of any."""
     found, at = [], 0
     while at < len(text):
-        match = LEXEME.match(text, at)
+        match = cut.match(text, at)
         if match is None:
             return None
         found.append(match.group())
@@ -114,9 +122,10 @@ def lexemes(text: str) -> list[str] | None:
 
 def recognises(grammar: Grammar, text: str) -> bool:
     """Is the text a member of the grammar's language?"""
-    words = lexemes(text)
-    if words is None:
-        return False
+    return any(_derives(grammar, words) for cut in (LEXEME, INDENTED) if (words := lexemes(text, cut)) is not None)
+
+
+def _derives(grammar: Grammar, words: list[str]) -> bool:
     expansions: dict[Nonterminal, tuple] = {}
     memo: dict = {}
 

@@ -49,7 +49,8 @@ class Ours:
     def __init__(self, schema: Any, **options: Any) -> None:
         self.grammar: Grammar | None = None
         self.constraint: JsonSchema | None = None
-        options = {"whitespace": "compact", "property_order": "any", "formats": "annotate", **options}
+        defaults = {"spelling": "any", "whitespace": "compact", "property_order": "any", "formats": "annotate"}
+        options = {**defaults, **options}
         try:
             self.constraint = json_schema(schema, **options)
             self.grammar = self.constraint.to_grammar()

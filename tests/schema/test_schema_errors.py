@@ -39,7 +39,9 @@ def test_faults_that_json_text_cannot_have(schema: Any, message: str) -> None:
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize("option", [{"whitespace": "some"}, {"property_order": "none"}, {"formats": "maybe"}])
+@pytest.mark.parametrize(
+    "option", [{"spelling": "odd"}, {"whitespace": "some"}, {"property_order": "none"}, {"formats": "maybe"}]
+)
 def test_unknown_options(option: dict) -> None:
     with pytest.raises(errors.ConstrainError, match="is not an option"):
         json_schema({}, **option)

@@ -174,6 +174,7 @@ class SPELLED(Region):
 
     CHARACTERS = words(128, "by ASCII character, the expression of its spellings inside a JSON string")
     QUOTE = words(1, "the expression of a quote")
+    PLAIN = words(128, "by ASCII character, the expression of its plain spellings")
 
 
 @kernel("void(arena, arena)", entry=True)
@@ -300,7 +301,8 @@ def successor_cell(A, e, b):
 
 @accessor
 def spelled_character(A, character):
-    """The expression of an ASCII character inside a JSON string."""
+    """The expression of an ASCII character inside a JSON string; character: its number, + SPELLED.PLAIN where it is to
+    be spelled plainly."""
     return np.int64(A[A[HEADER.SPELLED] + SPELLED.CHARACTERS + character])
 
 
@@ -308,4 +310,3 @@ def spelled_character(A, character):
 def spelled_quote(A):
     """The expression of a quote around a JSON string."""
     return np.int64(A[A[HEADER.SPELLED] + SPELLED.QUOTE])
-

@@ -32,8 +32,9 @@ class OBJECT_MESSAGE(Region):
     ANY_KEY = word("the expression of any key")
     LISTS = words(
         0,
-        "symbols, four lists: separator; close; between a key and its value; behind a value. Then n times whether the "
-        "member is required; the values, those of other keys last, -1 - k being the new value k; and the TEXTS",
+        "symbols, five lists: opening; separator; close; between a key and its value; behind a value. Then n times "
+        "whether the member is required; the values, those of other keys last, -1 - k being the new value k; and the "
+        "TEXTS",
     )
 
 
@@ -44,13 +45,14 @@ class ARRAY_MESSAGE(Region):
     NEW_VALUE = word("1 if the item is a new nonterminal")
     NUMBER = word("NONTERMINAL.NUMBER of what follows an item")
     VALUE_NUMBER = word("NONTERMINAL.NUMBER of a new item")
-    LISTS = words(0, "symbols, three lists: separator; close; behind an item. Then the record of the item")
+    LISTS = words(0, "symbols, four lists: opening; separator; close; behind an item. Then the record of the item")
 
 
 class TEXTS_MESSAGE(Region):
     """Texts, for an enumeration: their number, the length of each, and the characters of all.
 
-    In the texts of an OBJECT_MESSAGE -e in place of a length stands for a text whose expression is e.
+    A character is its number, + SPELLED.PLAIN where it is to be spelled plainly. In the texts of an OBJECT_MESSAGE -e
+    in place of a length stands for a text whose expression is e.
     """
 
     COUNT = word("number of texts")

@@ -12,12 +12,18 @@ from constrain.schema.formats.registry import FORMATS, NARROWED_FORMATS
 from constrain.schema.read.document import Options, Site
 from constrain.schema.read.keywords import KEYWORDS
 from constrain.schema.read.reader import SchemaReader
+from constrain.schema.sets.plain_numbers import MAX_SIGNIFICANT, MAX_WHOLE
 
 STRUCTURAL = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}  # read with other keywords
-NARROWED = {
+NARROWED = {  # by type, under spelling="any"
     "number": "under bounds an exponent follows one digit before the point; under multipleOf there are no exponents",
     "integer": "without bounds also 1.0 and 12e3; under bounds or multipleOf decimals only",
 }
+PLAIN = (
+    "values are written as serializers write them: escapes only where JSON needs them and for what is not ASCII, "
+    f"integers as at most {MAX_WHOLE} digits, other numbers with at most {MAX_SIGNIFICANT} significant digits and in "
+    "the range of a double, unless bounds or constants need more; spelling='any' takes all of JSON"
+)
 
 
 def make_report(reader: SchemaReader) -> list[Entry]:
@@ -32,6 +38,8 @@ def make_report(reader: SchemaReader) -> list[Entry]:
         entries.append(
             Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others")
         )
+    if document.options.spelling == "plain":
+        entries.append(Entry("(spelling)", "$", "enforced", PLAIN))
     return entries
 
 
@@ -46,14 +54,14 @@ def _entries(site: Site, first: object, residual: dict[tuple[int, str], str], op
             known = "not asserted on request" if value in FORMATS else f"the format {value!r} is not known"
             yield Entry(keyword, pointer, "annotation", known)
         elif keyword in KEYWORDS and keyword not in site.dialect.lacks:
-            yield Entry(keyword, pointer, "enforced", _narrowing(keyword, value))
+            yield Entry(keyword, pointer, "enforced", _narrowing(keyword, value, options))
         elif keyword in STRUCTURAL:
             yield Entry(keyword, pointer, "enforced", "")
         else:
             yield Entry(keyword, pointer, "annotation", "")
 
 
-def _narrowing(keyword: str, value: object) -> str:
-    if keyword == "type" and value in NARROWED:
+def _narrowing(keyword: str, value: object, options: Options) -> str:
+    if keyword == "type" and value in NARROWED and options.spelling == "any":
         return NARROWED[str(value)]
     return NARROWED_FORMATS.get(str(value), "") if keyword == "format" else ""

@@ -25,10 +25,11 @@ from constrain.schema.sets.values import Value, set_of_values, value_key
 class Options(NamedTuple):
     """The options of `json_schema` that say how a schema is read and written."""
 
-    whitespace: str = "bounded"
+    whitespace: str = "indented"
     property_order: str = "schema"
     formats: str = "assert"
     dialect: str | None = None
+    spelling: str = "plain"
 
 
 class Site:

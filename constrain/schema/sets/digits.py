@@ -5,10 +5,10 @@ are greater at some place; both ends share their common prefix, so a 20-digit ra
 Multiples of 2^a 5^b are decided by their last digits; other small divisors by the remainder automaton of the digits
 read so far.
 
-Spellings: without any condition every JSON number. Under bounds every decimal without exponent (trailing zeros and `-0`
-included), and scientific spellings with one nonzero digit before the point (`1.5e-07`, as programs print floats).
-Integers may end in `.0` and may be scientific when the exponent covers the fraction. Under `multipleOf` no exponents.
-What is narrowed stands in the report (`report.py`).
+Spellings (`plain_numbers.py` has only those of serializers): without any condition every JSON number. Under bounds
+every decimal without exponent (trailing zeros and `-0` included), and scientific spellings with one nonzero digit
+before the point (`1.5e-07`, as programs print floats). Integers may end in `.0` and may be scientific when the exponent
+covers the fraction. Under `multipleOf` no exponents. What is narrowed stands in the report (`report.py`).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _nonempty(digits: Node) -> Node:
     return intersect(digits, repeat(DIGIT, 1))
 
 
-def _split(value: Rational) -> tuple[int, str]:
+def split_decimal(value: Rational) -> tuple[int, str]:
     """A non-negative finite decimal as integer part and fraction digits without trailing zeros."""
     value = Fraction(value)
     whole, rest = divmod(value.numerator, value.denominator)
@@ -172,11 +172,11 @@ def _split(value: Rational) -> tuple[int, str]:
 @lru_cache(maxsize=4096)
 def magnitude_range(low: Rational, low_open: bool, high: Rational | None, high_open: bool) -> Node:
     """Unsigned decimals x with low <= x <= high (ends by choice), low >= 0."""
-    low_whole, low_digits = _split(low)
+    low_whole, low_digits = split_decimal(low)
     if high is None:
         first = _whole_and_fraction(low_whole, low_digits, low_open, None, False)
         return alternate(first, concat(natural_range(low_whole + 1, None), FRACTION))
-    high_whole, high_digits = _split(high)
+    high_whole, high_digits = split_decimal(high)
     if low_whole == high_whole:
         return _whole_and_fraction(low_whole, low_digits, low_open, high_digits, high_open)
     return alternate(
@@ -199,15 +199,15 @@ def _scientific_range(low: Rational, low_open: bool, high: Rational | None, high
     """Unsigned d.ddd e±k with a nonzero first digit and low <= value <= high."""
     parts = []
     if low > 0:
-        bottom = _order(low)
-        top = None if high is None else _order(high)
+        bottom = order_of(low)
+        top = None if high is None else order_of(high)
         if top == bottom:
             parts.append(_mantissas(low, low_open, high, high_open, bottom))
             return alternate(*parts)
         parts.append(_mantissas(low, low_open, None, False, bottom))
         start: int | None = bottom + 1
     else:
-        top, start = None if high is None or high == 0 else _order(high), None
+        top, start = None if high is None or high == 0 else order_of(high), None
         if high == 0:
             return EMPTY
     if top is not None:
@@ -217,7 +217,7 @@ def _scientific_range(low: Rational, low_open: bool, high: Rational | None, high
     return alternate(*parts)
 
 
-def _order(value: Rational) -> int:
+def order_of(value: Rational) -> int:
     """The exponent e with 10^e <= value < 10^(e+1), value > 0."""
     value = Fraction(value)
     guess = len(str(value.numerator)) - len(str(value.denominator))
@@ -265,7 +265,7 @@ def multiples(step: Rational) -> Node | None:
     large.
     """
     step = Fraction(step)
-    places = len(_split(step)[1])
+    places = len(split_decimal(step)[1])
     divisor = int(
         step * 10**places
     )  # x is a multiple iff its digits, shifted by `places`, are a multiple of the divisor
@@ -409,7 +409,7 @@ def _points(values: Iterable[Rational], plain: bool) -> Node:
     fractions: list[str] = []
     mantissas: dict[int, tuple[list[str], list[str]]] = {}
     for value in values:
-        whole, decimals = _split(value if value >= 0 else -value)
+        whole, decimals = split_decimal(value if value >= 0 else -value)
         sign = "-" if value < 0 else ""
         if value == 0:
             integers += ["0", "-0"]

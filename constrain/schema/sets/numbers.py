@@ -31,7 +31,7 @@ class NumberBox(NamedTuple):
         points: If not None, the set is these numbers; the other conditions but `plain` have been applied to them.
         holes: Numbers that are left out.
         plain: True: spelled without fraction and exponent (`integer` in draft 4); False: with one; None: either way.
-        steps: The divisors whose least common multiple is `multiple`.
+        steps: The divisors whose least common multiple is `multiple`; of points: 1, if they are called integers.
     """
 
     low: Rational | None = None
@@ -107,7 +107,8 @@ def meet_numbers(a: NumberBox, b: NumberBox) -> NumberBox | None:
         a, b = b, a
     if a.points is not None:
         points = frozenset(point for point in a.points if holds(b, point))
-        return NumberBox(points=points, plain=plain) if points else None
+        integers = frozenset((1,)) & (steps_of(a) | steps_of(b))
+        return NumberBox(points=points, plain=plain, steps=integers) if points else None
     low, low_open = _inner_end((a.low, a.low_open), (b.low, b.low_open), 1)
     high, high_open = _inner_end((a.high, a.high_open), (b.high, b.high_open), -1)
     if low is not None and high is not None and (low > high or (low == high and (low_open or high_open))):
@@ -117,11 +118,12 @@ def meet_numbers(a: NumberBox, b: NumberBox) -> NumberBox | None:
     if multiple is not None and any(multiple % other == 0 for other in excluded):
         return None
     return NumberBox(
-        low, low_open, high, high_open, multiple, excluded, None, a.holes | b.holes, plain, _steps(a) | _steps(b)
+        low, low_open, high, high_open, multiple, excluded, None, a.holes | b.holes, plain, steps_of(a) | steps_of(b)
     )
 
 
-def _steps(box: NumberBox) -> frozenset[Rational]:
+def steps_of(box: NumberBox) -> frozenset[Rational]:
+    """The numbers of which a schema says that all in the box are multiples; 1: they are called integers."""
     return box.steps or (frozenset() if box.multiple is None else frozenset((box.multiple,)))
 
 

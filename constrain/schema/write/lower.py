@@ -6,8 +6,8 @@ values that one terminal can spell is that terminal. Every alternative is inhabi
 text never runs into a dead end. Symbols refer to the lowering, and the lowering keeps no nonterminal: nonterminals are
 made again where they are needed again, and equal keys make them one to the engine.
 
-Structure: whitespace is a terminal of its own between structural tokens. Tails of lists are right recursive and are
-parsed in constant space, so a value ends when its last bracket is read.
+Structure: what is written around values depends on the depth (`Level`), so each depth has rules of its own. Tails of
+lists are right recursive and are parsed in constant space, so a value ends when its last bracket is read.
 """
 
 from __future__ import annotations
@@ -18,70 +18,63 @@ from constrain.automata.syntax import ANY_TEXT, EMPTY
 from constrain.cfg.bulk_rules import ValueSymbols
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.normalize.normalizer import Normalizer
+from constrain.schema.read.document import Options
 from constrain.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.schema.sets.numbers import has_numbers
 from constrain.schema.sets.strings import is_void
 from constrain.schema.write.lower_arrays import array_alternatives
 from constrain.schema.write.lower_objects import object_alternatives
 from constrain.schema.write.terminals import (
-    ANY_STRING,
     BOOLEAN,
     BOOLEANS,
-    COLON,
     NULL,
     Alternatives,
+    any_string,
     any_value,
     number_terminal,
     string_terminal,
 )
-from constrain.schema.write.whitespace import space
+from constrain.schema.write.whitespace import layout, space
 
 _serials = itertools.count()
 
 
 class Lowering:
-    """Makes the symbols of one schema under one policy of whitespace and order.
+    """Makes the symbols of one schema under some options.
 
     Attributes:
-        space: The whitespace between two structural tokens.
+        plain: Whether values are spelled plainly.
+        in_order: Whether properties come in the order of the schema.
+        before: The whitespace before the document.
         serial: A number for the schema in keys of nonterminals, which outlive the schema.
-        prefix: The beginning of the keys of values.
     """
 
-    def __init__(self, normalizer: Normalizer, whitespace: str, property_order: str) -> None:
+    def __init__(self, normalizer: Normalizer, options: Options) -> None:
         self.normalizer = normalizer
-        self.whitespace = whitespace
-        self.in_order = property_order == "schema"
-        self.space = space(whitespace)
+        self.whitespace = options.whitespace
+        self.plain = options.spelling == "plain"
+        self.in_order = options.property_order == "schema"
+        self.before = space(options.whitespace)
         self.serial = next(_serials)
-        self.prefix = (self.serial, "value")
         self._terminals: dict[Conj, Terminal | None] = {}  # None: one terminal is not enough
         self._box_numbers: dict[ArrayBox | ObjectBox, int] = {}
 
-    def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int]:
-        """A short key for a box: equal boxes of this schema have equal keys, and large boxes are hashed once."""
-        return self.serial, self._box_numbers.setdefault(box, len(self._box_numbers))
+    def box_number(self, box: ArrayBox | ObjectBox) -> int:
+        """A number for a box: equal boxes of this schema have equal numbers, and large boxes are hashed once."""
+        return self._box_numbers.setdefault(box, len(self._box_numbers))
 
-    @property
-    def value_symbols(self) -> ValueSymbols:
-        """The function from conjunctions to symbols, for the engine. Not kept: it would be a reference cycle."""
-        return ValueSymbols(self.prefix, self.value)
-
-    def value(self, conj: Conj) -> Symbol:
-        """The symbol of the values that fulfil a conjunction; the conjunction is inhabited."""
+    def value(self, conj: Conj, depth: int = 0) -> Symbol:
+        """The symbol of the values that fulfil a conjunction, inside so many containers; the conjunction is
+        inhabited."""
         if conj == TRUE:
-            return any_value(self.whitespace)
+            return any_value(self.whitespace, depth, self.plain)
         if conj in self._terminals:
             terminal = self._terminals[conj]
         else:
             normal = self.normalizer.normal(conj)
             terminals = [] if normal.arrays or normal.objects else self.terminals(normal)
             terminal = self._terminals[conj] = terminals[0] if len(terminals) == 1 else None
-        return terminal if terminal is not None else _Value(self, conj)
-
-    def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
-        """The symbols of a member of an object, with the whitespace after its value."""
-        return [key, *self.space, COLON, *self.space, self.value(conj), *self.space]
+        return terminal if terminal is not None else _Value(Level(self, depth), conj)
 
     def terminals(self, normal: NormalForm) -> list[Terminal]:
         """The terminals of a set's inhabited parts, without arrays and objects."""
@@ -92,17 +85,50 @@ class Lowering:
             terminals.append(BOOLEAN if len(normal.booleans) == 2 else BOOLEANS[next(iter(normal.booleans))])
         numbers = [box for box in normal.numbers if has_numbers(box)]
         if numbers:
-            terminals.append(number_terminal(tuple(numbers)))
+            terminals.append(number_terminal(tuple(numbers), self.plain))
         if normal.strings == ANY_TEXT:
-            terminals.append(ANY_STRING)
+            terminals.append(any_string(self.plain))
         elif normal.strings is not EMPTY and not is_void(normal.strings):
-            terminals.append(string_terminal(normal.strings))
+            terminals.append(string_terminal(normal.strings, self.plain))
         return terminals
+
+
+class Level:
+    """Makes the symbols of the containers at one depth, and of the values in them.
+
+    Attributes:
+        around: What is written around the values.
+        plain: Whether values are spelled plainly.
+    """
+
+    def __init__(self, lowering: Lowering, depth: int) -> None:
+        self.lowering = lowering
+        self.depth = depth
+        self.normalizer = lowering.normalizer
+        self.plain = lowering.plain
+        self.around = layout(lowering.whitespace, depth)
+
+    def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int, int]:
+        """A short key for a box at this depth."""
+        return self.lowering.serial, self.depth, self.lowering.box_number(box)
+
+    @property
+    def value_symbols(self) -> ValueSymbols:
+        """The function from conjunctions to symbols, for the engine. Not kept: it would be a reference cycle."""
+        return ValueSymbols((self.lowering.serial, "value", self.around.inner), self.value)
+
+    def value(self, conj: Conj) -> Symbol:
+        """The symbol of the values in a container that fulfil a conjunction; the conjunction is inhabited."""
+        return self.lowering.value(conj, self.around.inner)
+
+    def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
+        """The symbols of a member of an object, with the whitespace after its value."""
+        return [key, *self.around.colon, self.value(conj), *self.around.behind]
 
     def alternatives(self, conj: Conj) -> Alternatives:
         """The alternatives of a value. Those of arrays and objects are a bracket and a nonterminal."""
         normal = self.normalizer.normal(conj)
-        alternatives: Alternatives = [[terminal] for terminal in self.terminals(normal)]
+        alternatives: Alternatives = [[terminal] for terminal in self.lowering.terminals(normal)]
         for array in normal.arrays:
             alternatives += array_alternatives(self, array)
         if normal.objects:
@@ -113,11 +139,11 @@ class Lowering:
 class _Value(Nonterminal):
     """The values that fulfil a conjunction."""
 
-    __slots__ = ("conj", "lowering")
+    __slots__ = ("conj", "level")
 
-    def __init__(self, lowering: Lowering, conj: Conj) -> None:
-        super().__init__("value", key=lowering.prefix + conj)
-        self.lowering, self.conj = lowering, conj
+    def __init__(self, level: Level, conj: Conj) -> None:
+        super().__init__("value", key=(level.lowering.serial, "value", level.depth, *conj))
+        self.level, self.conj = level, conj
 
     def expand(self) -> Alternatives:
-        return self.lowering.alternatives(self.conj)
+        return self.level.alternatives(self.conj)

@@ -15,21 +15,21 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from constrain.cfg.bulk_rules import ArrayRules, BulkNonterminal
-from constrain.cfg.rules import Nonterminal, Symbol
+from constrain.cfg.rules import Nonterminal
 from constrain.schema.sets.algebra import ArrayBox
 from constrain.schema.sets.shapes_arrays import ArrayShape, ArrayState, CountedArrays
-from constrain.schema.write.terminals import CLOSE_ARRAY, COMMA, OPEN_ARRAY, Alternatives
+from constrain.schema.write.terminals import Alternatives
 
 if TYPE_CHECKING:
-    from constrain.schema.write.lower import Lowering
+    from constrain.schema.write.lower import Level
 
 
-def array_alternatives(lowering: Lowering, box: ArrayBox) -> Alternatives:
+def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
     """The alternatives for the arrays of a box; none if it is empty."""
-    shape = lowering.normalizer.array_shape(box)
+    shape = level.normalizer.array_shape(box)
     if shape is None:
         return []
-    return [[OPEN_ARRAY, *lowering.space, _ArrayRules(lowering, shape).items(0, shape.start)]]
+    return [[*level.around.open_array, _ArrayRules(level, shape).items(0, shape.start)]]
 
 
 class _ArrayRules:
@@ -40,10 +40,10 @@ class _ArrayRules:
         plain: Whether all items are alike, and only the first has no comma.
     """
 
-    def __init__(self, lowering: Lowering, shape: ArrayShape) -> None:
-        self.lowering = lowering
+    def __init__(self, level: Level, shape: ArrayShape) -> None:
+        self.level = level
         self.shape = shape
-        self.key = lowering.key(shape.box)
+        self.key = level.key(shape.box)
         counted = isinstance(shape, CountedArrays)
         self.watched = (shape.box.unique or shape.box.repeats) and counted
         self.plain = counted and shape.steady <= 1 and shape.high is None and not (shape.box.prefix or shape.start)
@@ -56,30 +56,31 @@ class _ArrayRules:
 
     def alternatives(self, i: int, state: ArrayState) -> Alternatives:
         """The end, or one more item."""
-        gap = self.lowering.space
+        around = self.level.around
         alternatives: Alternatives = []
         if self.shape.complete(i, state):
-            alternatives.append([CLOSE_ARRAY])
-        before: list[Symbol] = [COMMA, *gap] if i else []
+            alternatives.append([*around.close_array])
+        before = around.comma if i else around.opening
         for conj, after in self.shape.choices(i, state):
             if self.shape.viable(i + 1, after):
-                alternatives.append([*before, self.lowering.value(conj), *gap, self.items(i + 1, after)])
+                alternatives.append([*before, self.level.value(conj), *around.behind, self.items(i + 1, after)])
         return alternatives
 
     def bulk_rules(self) -> ArrayRules | None:
         """All rules of a plain array, which the engine makes in one call; None if it is not plain."""
         if not self.plain:
             return None
-        gap = self.lowering.space
+        around = self.level.around
         return ArrayRules(
             key=(*self.key, "list"),
             name="items",
             value_key=self.shape.box.rest,
-            value_symbols=self.lowering.value_symbols,
+            value_symbols=self.level.value_symbols,
             may_be_empty=self.shape.box.low == 0,
-            separator=(COMMA, *gap),
-            close=(CLOSE_ARRAY,),
-            after_value=gap,
+            opening=around.opening,
+            separator=around.comma,
+            close=around.close_array,
+            after_value=around.behind,
         )
 
 

@@ -16,7 +16,7 @@ or `maxProperties` matter. These rules let open keys repeat: once one is written
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
@@ -28,19 +28,15 @@ from constrain.schema.sets.algebra import Conj, ObjectBox
 from constrain.schema.sets.shapes_objects import ObjectShape, Pending
 from constrain.schema.write.lower_unions import unite_shapes
 from constrain.schema.write.terminals import (
-    ANY_STRING,
-    CLOSE_OBJECT,
-    COLON,
-    COMMA,
-    OPEN_OBJECT,
     Alternatives,
+    any_string,
     key_terminal,
     other_key,
 )
-from constrain.schema.write.whitespace import space
+from constrain.schema.write.whitespace import layout
 
 if TYPE_CHECKING:
-    from constrain.schema.write.lower import Lowering
+    from constrain.schema.write.lower import Level
 
 FEW = 6  # shapes that are separate alternatives; of more shapes, those with the same names are united (lower_unions.py)
 BULK = 32  # declared properties whose rules the engine makes at once
@@ -71,34 +67,35 @@ class ObjectState(NamedTuple):
         return self.done, self.size, needs, self.any_yet, self.open_yet
 
 
-def object_alternatives(lowering: Lowering, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
+def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
     """The alternatives for the objects of a conjunction, a union of boxes: one for each shape, or for many shapes."""
-    normalizer = lowering.normalizer
+    normalizer = level.normalizer
     parts = [(box, i, part) for box in boxes for i, part in enumerate(normalizer.ready_boxes(box))]
     alternatives: Alternatives = []
     if len(parts) > FEW:
-        alternatives, parts = unite_shapes(lowering, conj, parts)
-    make = _InOrder if lowering.in_order else _AnyOrder
+        alternatives, parts = unite_shapes(level, conj, parts)
+    make = _InOrder if level.lowering.in_order else _AnyOrder
     for box, i, part in parts:
         shape = normalizer.object_shape(part)
         if shape is not None:
-            rules = make(lowering, shape, (*lowering.key(box), i))
+            rules = make(level, shape, (*level.key(box), i))
             start = ObjectState(0, 0, shape.all_pending, False)
-            alternatives.append([OPEN_OBJECT, *lowering.space, _Members(rules, start)])
+            alternatives.append([*level.around.open_object, _Members(rules, start)])
     return alternatives
 
 
-@lru_cache(maxsize=8)
-def _punctuation(whitespace: str) -> ObjectPunctuation:
-    gap = space(whitespace)
-    return ObjectPunctuation(ANY_STRING, (COMMA, *gap), (CLOSE_OBJECT,), (*gap, COLON, *gap), gap)
+@cache  # as many as there are layouts
+def _punctuation(whitespace: str, depth: int, plain: bool) -> ObjectPunctuation:
+    around = layout(whitespace, depth)
+    lists = around.opening, around.comma, around.close_object, around.colon, around.behind
+    return ObjectPunctuation(any_string(plain), plain, *lists)
 
 
 class _ObjectRules:
     """Makes the nonterminals of the objects of one shape."""
 
-    def __init__(self, lowering: Lowering, shape: ObjectShape, key: tuple[int, ...]) -> None:
-        self.lowering = lowering
+    def __init__(self, level: Level, shape: ObjectShape, key: tuple[int, ...]) -> None:
+        self.level = level
         self.shape = shape
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
@@ -107,12 +104,12 @@ class _ObjectRules:
         """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
         alternatives: Alternatives = []
         if self.complete(at):
-            alternatives.append([CLOSE_OBJECT])
+            alternatives.append([*self.level.around.close_object])
         if self.goes_on(at):
             if at.any_yet:
-                alternatives.append([COMMA, *self.lowering.space, _Member(self, at)])
+                alternatives.append([*self.level.around.comma, _Member(self, at)])
             else:
-                alternatives.append([_Member(self, at._replace(any_yet=True))])
+                alternatives.append([*self.level.around.opening, _Member(self, at._replace(any_yet=True))])
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
@@ -138,16 +135,16 @@ class _ObjectRules:
         for language, conj, left in self.shape.choices(at.pending):
             then = self.after(at, done, left, is_open=True)
             if self.viable(then):
-                yield [*self.lowering.pair(self.open_key(language), conj), _Members(self, then)]
+                yield [*self.level.pair(self.open_key(language), conj), _Members(self, then)]
 
     def open_key(self, language: Node) -> Terminal:
         """The terminal of open keys in a language; for "any text", any string but the declared names."""
         terminal = self._open_keys.get(language)
         if terminal is None:
             if language == ANY_TEXT:
-                terminal = other_key(self.shape.declared)
+                terminal = other_key(self.shape.declared, self.level.plain)
             else:
-                terminal = Terminal(json_string(at_most(language)), name="key")
+                terminal = Terminal(json_string(at_most(language), self.level.plain), name="key")
             self._open_keys[language] = terminal
         return terminal
 
@@ -252,7 +249,7 @@ class _InOrder(_ObjectRules):
         name, conj = self.shape.members[at.done]
         then = self.after(at, at.done + 1, at.pending)
         if self.viable(then):
-            alternatives.append([*self.lowering.pair(key_terminal(name), conj), _Members(self, then)])
+            alternatives.append([*self.level.pair(key_terminal(name, self.level.plain), conj), _Members(self, then)])
         if not self.shape.must[at.done]:
             skipped = ObjectState(at.done + 1, at.size, at.pending, True, at.open_yet)
             if self.goes_on(skipped):
@@ -278,12 +275,12 @@ class _InOrder(_ObjectRules):
             includes_first=not at.any_yet,
             key_texts=texts,
             value_keys=value_keys,
-            value_symbols=self.lowering.value_symbols,
+            value_symbols=self.level.value_symbols,
             required=shape.must[first:stop],
             allows_other_keys=rest,
             next_member=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
             must_continue=shape.required_after[stop] > 0,
-            punctuation=_punctuation(self.lowering.whitespace),
+            punctuation=_punctuation(self.level.lowering.whitespace, self.level.depth, self.level.plain),
         )
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
@@ -327,6 +324,7 @@ class _AnyOrder(_ObjectRules):
             if not at.done >> i & 1:
                 then = self.after(at, at.done | 1 << i, at.pending)
                 if self.viable(then):
-                    alternatives.append([*self.lowering.pair(key_terminal(name), conj), _Members(self, then)])
+                    key = key_terminal(name, self.level.plain)
+                    alternatives.append([*self.level.pair(key, conj), _Members(self, then)])
         alternatives += self.open_pairs(at, at.done)
         return alternatives

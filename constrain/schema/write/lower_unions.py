@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata.syntax import ANY_TEXT
-from constrain.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.cfg.rules import Nonterminal, Terminal
 from constrain.schema.sets.algebra import FALSE, Conj, ObjectBox
-from constrain.schema.write.terminals import CLOSE_OBJECT, COMMA, OPEN_OBJECT, Alternatives, key_terminal, other_key
+from constrain.schema.write.terminals import Alternatives, key_terminal, other_key
 
 if TYPE_CHECKING:
-    from constrain.schema.write.lower import Lowering
+    from constrain.schema.write.lower import Level
 
 Part = tuple[ObjectBox, int, ObjectBox]  # a box, the number of one of its ready boxes, and that ready box
 Alive = tuple[int, ...]  # the rows (or, in declared order, the tails) that are possible
@@ -58,7 +58,7 @@ class Tail(NamedTuple):
     more: bool
 
 
-def unite_shapes(lowering: Lowering, conj: Conj, parts: Sequence[Part]) -> tuple[Alternatives, list[Part]]:
+def unite_shapes(level: Level, conj: Conj, parts: Sequence[Part]) -> tuple[Alternatives, list[Part]]:
     """Unite the parts of one conjunction that have the same names.
 
     Returns:
@@ -69,18 +69,19 @@ def unite_shapes(lowering: Lowering, conj: Conj, parts: Sequence[Part]) -> tuple
     for part in parts:
         box = part[2]
         if _is_plain(box):
-            groups[tuple([name for name, _ in _named(lowering, box)])].append(part)
+            groups[tuple([name for name, _ in _named(level, box)])].append(part)
         else:
             alone.append(part)
     alternatives: Alternatives = []
-    make = _InOrder if lowering.in_order else _AnyOrder
+    make = _InOrder if level.lowering.in_order else _AnyOrder
     for number, (names, group) in enumerate(groups.items()):
         if len(group) == 1:
             alone += group
             continue
-        union = make(lowering, (lowering.serial, "union", conj, number), names, [box for _, _, box in group])
+        key = (level.lowering.serial, "union", level.depth, conj, number)
+        union = make(level, key, names, [box for _, _, box in group])
         if union.start:
-            alternatives.append([OPEN_OBJECT, *lowering.space, _Members(union, 0, union.start)])
+            alternatives.append([*level.around.open_object, _Members(union, 0, union.start)])
     return alternatives, alone
 
 
@@ -90,9 +91,9 @@ def _is_plain(box: ObjectBox) -> bool:
     return not (counts or box.needs) and len(box.classes) == 1 and box.classes[0][0] == ANY_TEXT
 
 
-def _named(lowering: Lowering, box: ObjectBox) -> Sequence[tuple[str, Conj]]:
+def _named(level: Level, box: ObjectBox) -> Sequence[tuple[str, Conj]]:
     """The properties of a box; sorted if any order is allowed."""
-    return box.named if lowering.in_order else sorted(box.named)
+    return box.named if level.lowering.in_order else sorted(box.named)
 
 
 class _Union:
@@ -105,30 +106,28 @@ class _Union:
 
     start: Alive
 
-    def __init__(
-        self, lowering: Lowering, key: tuple[object, ...], names: tuple[str, ...], boxes: list[ObjectBox]
-    ) -> None:
-        self.lowering = lowering
+    def __init__(self, level: Level, key: tuple[object, ...], names: tuple[str, ...], boxes: list[ObjectBox]) -> None:
+        self.level = level
         self.key = key
-        self.keys = [key_terminal(name) for name in names]
-        self.open_key = other_key(names)
-        self.conjs, table, must = _table(lowering, names, boxes)
+        self.keys = [key_terminal(name, level.plain) for name in names]
+        self.open_key = other_key(names, level.plain)
+        self.conjs, table, must = _table(level, names, boxes)
         self.read(table, must)
 
     def following(self, position: int, alive: Alive, any_yet: bool, open_yet: bool) -> Alternatives:
         """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
         alternatives: Alternatives = []
         if self.may_end(position, alive):
-            alternatives.append([CLOSE_OBJECT])
+            alternatives.append([*self.level.around.close_object])
         if self.goes_on(position, alive):
-            comma: list[Symbol] = [COMMA, *self.lowering.space] if any_yet else []
-            alternatives.append([*comma, _Member(self, position, alive, open_yet)])
+            before = self.level.around.comma if any_yet else self.level.around.opening
+            alternatives.append([*before, _Member(self, position, alive, open_yet)])
         return alternatives
 
     def pairs(self, key: Terminal, left: dict[int, set[int]], position: int, open_yet: bool) -> Alternatives:
         """The members with a key. `left`: number of a value's conjunction -> the rows alive at `position` after it."""
         return [
-            [*self.lowering.pair(key, self.conjs[conj]), _Members(self, position, _alive(rows), True, open_yet)]
+            [*self.level.pair(key, self.conjs[conj]), _Members(self, position, _alive(rows), True, open_yet)]
             for conj, rows in left.items()
         ]
 
@@ -158,7 +157,7 @@ def _alive(rows: set[int]) -> Alive:
     return tuple(sorted(rows))
 
 
-def _table(lowering: Lowering, names: tuple[str, ...], boxes: list[ObjectBox]) -> tuple[list[Conj], Table, Table]:
+def _table(level: Level, names: tuple[str, ...], boxes: list[ObjectBox]) -> tuple[list[Conj], Table, Table]:
     """The table of the boxes that are not empty.
 
     Returns:
@@ -166,8 +165,8 @@ def _table(lowering: Lowering, names: tuple[str, ...], boxes: list[ObjectBox]) -
     """
     numbers: defaultdict[Conj, int] = defaultdict(count().__next__)
     assert numbers[FALSE] == 0
-    rows = [[numbers[pair[1]] for pair in (*_named(lowering, box), box.classes[0])] for box in boxes]
-    inhabited = np.array([lowering.normalizer.inhabited(conj) for conj in numbers])
+    rows = [[numbers[pair[1]] for pair in (*_named(level, box), box.classes[0])] for box in boxes]
+    inhabited = np.array([level.normalizer.inhabited(conj) for conj in numbers])
     table = np.array(rows, np.int64)
     table[~inhabited[table]] = 0
     required = {listed: [name in listed for name in names] for listed in {box.required for box in boxes}}

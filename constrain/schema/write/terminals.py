@@ -1,6 +1,7 @@
-"""Terminals and rules that all schemas share: punctuation, any string, any number, any value.
+"""Terminals and rules that all schemas share: any string, any number, any value.
 
 The engine keeps its states by terminal, so equal languages are equal terminals here, whatever schema they come from.
+plain: only the spellings that serializers write (`automata/lower.py`, `sets/plain_numbers.py`), not all of JSON's.
 """
 
 from __future__ import annotations
@@ -11,73 +12,76 @@ from functools import lru_cache
 from constrain.automata.syntax import ANY_TEXT, Node, alternate, json_string, literal, literals
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.schema.formats.bounds import at_most
-from constrain.schema.sets.digits import NUMBER, number_node
-from constrain.schema.sets.numbers import NumberBox
-from constrain.schema.write.whitespace import space
+from constrain.schema.sets.digits import number_node
+from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox
+from constrain.schema.sets.plain_numbers import plain_number_node
+from constrain.schema.write.whitespace import layout, punctuation
 
 Alternatives = list[list[Symbol]]
 
-
-def punctuation(text: str) -> Terminal:
-    """A fixed text of JSON."""
-    return Terminal(literal(text), name=repr(text), literal=True)
-
-
-OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA, COLON = map(punctuation, "{}[],:")
 NULL = punctuation("null")
 BOOLEANS = {False: punctuation("false"), True: punctuation("true")}
 BOOLEAN = Terminal(literals(("true", "false")), name="boolean", literal=True)
-ANY_STRING = Terminal(json_string(ANY_TEXT), name="string")
-ANY_NUMBER = Terminal(NUMBER, name="number")
+
+
+@lru_cache(maxsize=2)
+def any_string(plain: bool) -> Terminal:
+    """Any string literal."""
+    return Terminal(json_string(ANY_TEXT, plain), name="string")
 
 
 @lru_cache(maxsize=4096)
-def key_terminal(name: str) -> Terminal:
-    """A declared key, in every spelling."""
-    return Terminal(json_string(literal(name)), name=f"key {name!r}")
+def key_terminal(name: str, plain: bool) -> Terminal:
+    """A declared key."""
+    return Terminal(json_string(literal(name), plain), name=f"key {name!r}")
 
 
-def other_key(names: Sequence[str]) -> Terminal:
+def other_key(names: Sequence[str], plain: bool) -> Terminal:
     """Any key but these."""
-    return Terminal(ANY_STRING.node, name="key", excluding=frozenset(map(key_terminal, names)))
+    excluded = frozenset(key_terminal(name, plain) for name in names)
+    return Terminal(any_string(plain).node, name="key", excluding=excluded)
 
 
 @lru_cache(maxsize=1024)
-def number_terminal(boxes: tuple[NumberBox, ...]) -> Terminal:
+def number_terminal(boxes: tuple[NumberBox, ...], plain: bool) -> Terminal:
     """The spellings of the numbers in any of the boxes."""
-    node = alternate(*map(number_node, boxes))
-    return ANY_NUMBER if node == NUMBER else Terminal(node, name="number")
+    return Terminal(alternate(*map(plain_number_node if plain else number_node, boxes)), name="number")
 
 
 @lru_cache(maxsize=1024)
-def string_terminal(language: Node) -> Terminal:
+def string_terminal(language: Node, plain: bool) -> Terminal:
     """The string literals of a language of decoded texts."""
-    return Terminal(json_string(at_most(language)), name="string")
+    return Terminal(json_string(at_most(language), plain), name="string")
 
 
-@lru_cache(maxsize=8)
-def any_value(whitespace: str) -> Nonterminal:
-    """Any JSON value: the same symbol in every schema."""
-    gap = space(whitespace)
+@lru_cache(maxsize=256)
+def any_value(whitespace: str, depth: int, plain: bool) -> Nonterminal:
+    """Any JSON value at a depth: the same symbol in every schema."""
+    around = layout(whitespace, depth)
 
     def rule(
         name: str, *alternatives: Sequence[Symbol | str], tail: bool = False, watched: bool = False
     ) -> Nonterminal:
         def expand() -> Alternatives:
-            return [[rules[part] if isinstance(part, str) else part for part in each] for each in alternatives]
+            return [[symbol(part) if isinstance(part, str) else part for part in each] for each in alternatives]
 
-        key = ("any", whitespace, name)
+        key = ("any", whitespace, depth, plain, name)
         rules[name] = Nonterminal(name, expand, key=key, right_recursive=tail, watched=watched, shared=True)
         return rules[name]
 
+    def symbol(name: str) -> Symbol:
+        return any_value(whitespace, around.inner, plain) if name == "inner value" else rules[name]
+
     rules: dict[str, Nonterminal] = {}
-    pair = (ANY_STRING, *gap, COLON, *gap, "any value", *gap, "any members")
+    pair = (any_string(plain), *around.colon, "inner value", *around.behind, "any members")
     rule("any member", pair, tail=True)
     rule("any next member", pair, tail=True, watched=True)
-    rule("any members", (CLOSE_OBJECT,), (COMMA, *gap, "any next member"), tail=True, watched=True)
-    rule("any object", (OPEN_OBJECT, *gap, "any first member"))
-    rule("any first member", (CLOSE_OBJECT,), ("any member",), tail=True)
-    rule("any items", (CLOSE_ARRAY,), (COMMA, *gap, "any value", *gap, "any items"), tail=True)
-    rule("any array", (OPEN_ARRAY, *gap, "any first item"))
-    rule("any first item", (CLOSE_ARRAY,), ("any value", *gap, "any items"), tail=True)
-    return rule("any value", (NULL,), (BOOLEAN,), (ANY_NUMBER,), (ANY_STRING,), ("any array",), ("any object",))
+    rule("any members", around.close_object, (*around.comma, "any next member"), tail=True, watched=True)
+    rule("any object", (*around.open_object, "any first member"))
+    rule("any first member", around.close_object, (*around.opening, "any member"), tail=True)
+    rule("any items", around.close_array, (*around.comma, "inner value", *around.behind, "any items"), tail=True)
+    rule("any array", (*around.open_array, "any first item"))
+    item = (*around.opening, "inner value", *around.behind, "any items")
+    rule("any first item", around.close_array, item, tail=True)
+    number = number_terminal((ANY_NUMBER,), plain)
+    return rule("any value", (NULL,), (BOOLEAN,), (number,), (any_string(plain),), ("any array",), ("any object",))
