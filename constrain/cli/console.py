@@ -40,7 +40,7 @@ class UsageError(Exception):
 
 
 def terminal(stream: TextIO) -> Console | None:
-    """The terminal behind a stream; None where there is none. Without colours where `NO_COLOR` is set (no-color.org)."""
+    """The terminal behind a stream, None where there is none; without colours where `NO_COLOR` is set."""
     if not stream.isatty():
         return None
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""`constrain warmup`: compile the kernels, so that the first request does not wait; and the bar that other commands show.
+"""`constrain warmup`: compile the kernels, so that no request waits; and the bar that other commands show.
 
 Where the kernels came as machine code with the package, nothing is compiled.
 """
