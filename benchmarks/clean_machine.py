@@ -8,8 +8,8 @@ the first mask?
 
 For each set of extras a new environment and empty caches. What is to be installed is downloaded first, so that the
 speed of a network is in no figure; `install` is `pip install` from those files. Then a process is started that reads a
-vocabulary, compiles a small schema and asks for a mask (cold_start.py), twice: the first start ever, which also writes
-byte code, and one after it. `--generate` adds the first `constrain.generate`, with the embedded model.
+vocabulary, compiles a small schema and asks for a mask (cold_start.py), twice: the first start ever, which also sorts
+the vocabulary into a trie, and one after it. `--generate` adds the first `constrain.generate`, with the embedded model.
 
 Answers are checked as in cold_start.py. Bias: the operating system has the files in memory, since they were just
 written.
@@ -76,7 +76,7 @@ def measure(options: argparse.Namespace, extras: str, home: Path) -> dict[str, A
     pip(python, "download", "--dest", downloads, wanted)
     before = size_of(packages)
     record: dict[str, Any] = {"extras": extras or "core", "download_mb": size_of(downloads)}
-    record["install_seconds"] = pip(python, "install", "--no-compile", "--no-index", "--find-links", downloads, wanted)
+    record["install_seconds"] = pip(python, "install", "--no-index", "--find-links", downloads, wanted)
     record["installed_mb"] = size_of(packages) - before
     empty = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
     given = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "NUMBA", "CONSTRAIN"))}

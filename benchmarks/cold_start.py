@@ -94,7 +94,9 @@ def start(code: str, kind: str, environment: dict[str, str], python: str | Path 
     """One process: seconds to its first mask, by stage; ends with a message if its answer is wrong."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.time()
-    done = subprocess.run([python, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(  # elsewhere: Python looks for packages where it is started
+        [python, "-c", code], cwd=tempfile.gettempdir(), env=environment, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         sys.exit(f"cold_start: the process failed\n{done.stderr[-2000:]}")

@@ -54,31 +54,112 @@ class ConstrainError(ValueError):
 
 
 class SchemaError(ConstrainError):
-    """A JSON Schema is malformed or uses an unsupported keyword."""
+    """A JSON Schema is malformed or uses an unsupported keyword.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.json_schema({"type": "text"})
+        ... except constrain.SchemaError as error:
+        ...     print(error.message)
+        type 'text' does not exist
+    """
 
 
 class GrammarError(ConstrainError):
-    """A grammar text cannot be read, or a rule has no meaning."""
+    """A grammar text cannot be read, or a rule has no meaning.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.grammar("start: a").reading
+        ... except constrain.GrammarError as error:
+        ...     print(error.message)
+        a is used but not defined
+    """
 
 
 class RegexError(ConstrainError):
-    """A pattern cannot be read, or does not describe a regular language."""
+    """A pattern cannot be read, or does not describe a regular language.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.regex(r"(a+)b\\1")
+        ... except constrain.RegexError as error:
+        ...     print(error.message)
+        a backreference is not regular: it needs memory of the text
+    """
 
 
 class VocabularyError(ConstrainError):
-    """The tokens of a tokenizer have no bytes, or no token id ends a text."""
+    """The tokens of a tokenizer have no bytes, or no token id ends a text.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.Vocabulary([b"a", b"b"], eos_ids=[])
+        ... except constrain.VocabularyError as error:
+        ...     print(error.message)
+        the vocabulary has no end-of-text id, so no text could ever end
+    """
 
 
 class UnsatisfiableError(ConstrainError):
-    """No text fulfils a constraint."""
+    """No text fulfils a constraint.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.between(constrain.choices(["yes", "no"]), prefix="x")
+        ... except constrain.UnsatisfiableError as error:
+        ...     print(error.message)
+        no text of the language begins with the prefix: 'x' is not allowed there
+    """
 
 
 class LimitError(ConstrainError):
-    """A stated limit (states, memory, time) was reached."""
+    """A stated limit (states, memory, time) was reached.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.regex("(" * 201 + ")" * 201)
+        ... except constrain.LimitError as error:
+        ...     print(error.message)
+        more than 200 groups inside each other
+    """
 
 
 class MissingExtraError(ConstrainError, ImportError):
-    """An optional dependency is not installed; the message has the line for pip."""
+    """An optional dependency is not installed. It is also an `ImportError`.
+
+    Args:
+        message, place, fix: See `ConstrainError`; the fix has the command for pip.
+
+    Example:
+        >>> import constrain
+        >>> issubclass(constrain.MissingExtraError, ImportError)
+        True
+    """
 
 
 def span(text: str, index: int, length: int = 1) -> str:

@@ -159,38 +159,12 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, JsonString)
     quote = _character(store, '"', utf8)
     part, spell = node.node, plain_json if node.plain else json
-    if type(part) is Literals and len(part.texts) == 1:  # one flat concatenation, whose suffixes are the states after
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-   
-    each
-    character
+    if type(part) is Literals and len(part.texts) == 1:  # one flat concatenation: its suffixes are the states to come
         characters = store.characters[spell]
         return store.concat([quote, *[characters.get(c) or _character(store, c, spell) for c in part.texts[0]], quote])
     if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts, node.plain)
     return store.concat([quote, _lower(store, part, spell), quote])
-
-
-def _is_fixed(node: Node) -> bool:
-    """Whether a tree is a single text."""
-    return type(node) is Literals and len(node.texts) == 1
 
 
 def _remainder(store: Store, node: Node, spell: Spelling) -> int:

@@ -34,7 +34,7 @@ EOL = Terminal(_EOL, "end of line")
 class Layout:
     r"""The meaning of lines, columns and brackets, for `constrain.grammar(..., layout=...)`.
 
-    Args:
+    Attributes:
         newline: The declared terminal (`%declare`) for the end of a line. Default `_NEWLINE`.
         indent: The declared terminal for the beginning of a block. Default `_INDENT`. A block begins and ends in one
             alternative of a rule.

@@ -98,7 +98,7 @@ class Constraint:
         return None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: the description. What was computed from it is computed again."""
+        """The fields of the description for pickle; everything else is computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)} if is_dataclass(self) else vars(self)
 
     def _unite(self, other: Constraint) -> Constraint:

@@ -21,6 +21,9 @@ class CompiledConstraint:
 
     It can be pickled: the constraint and the vocabulary are stored, and states are computed again.
 
+    Raises:
+        UnsatisfiableError: No text fulfils the constraint.
+
     Attributes:
         constraint (Constraint): The constraint.
         vocabulary (Vocabulary): The vocabulary.
