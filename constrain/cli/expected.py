@@ -70,14 +70,20 @@ def _extended(text: bytes, matcher: Any, byte: int) -> tuple[bytes, Any, bool]:
     return text + bytes([byte]), fork, False
 
 
+def telling_examples(matcher: Any) -> list[str]:
+    """Examples of what may follow, where they say more than the characters do."""
+    samples = examples(matcher)
+    return samples if any(len(sample) > 1 for sample in samples) else []
+
+
 def expectation(matcher: Any) -> list[str]:
     """Lines that say what may follow, with examples where they say more."""
-    allowed, may_end = allowed_bytes(matcher)
-    lines = [f"expected: {describe(allowed, may_end)}"]
-    samples = examples(matcher)
-    if any(len(sample) > 1 for sample in samples):
-        lines.append("for example: " + "  ".join(samples))
-    return lines
+    return as_lines(describe(*allowed_bytes(matcher)), telling_examples(matcher))
+
+
+def as_lines(expected: str, samples: list[str]) -> list[str]:
+    """The same of what was asked before."""
+    return [f"expected: {expected}", *(["for example: " + "  ".join(samples)] if samples else [])]
 
 
 def in_words(constraint: Any, matcher: Any) -> list[str]:
