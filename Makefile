@@ -7,6 +7,7 @@
 #   make versions   the oldest and the newest versions of what we depend on, each Python at hand (long: see tests/README.md)
 #   make bench      the benchmark of masks
 #   make docs       the pages of docs/ as a site
+#   make wheel      a wheel for this platform, its kernels compiled
 #   make clean      remove what can be made again
 #
 #   PYTHON   the interpreter that makes the environment        make PYTHON=python3.12 test
@@ -33,7 +34,7 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo test test-all lint versions bench docs clean
+.PHONY: demo test test-all lint versions bench docs wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -48,6 +49,7 @@ lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 	$(BIN)/python scripts/check_kernels.py
+	$(BIN)/python scripts/check_docstrings.py
 
 versions: | $(BIN)/python
 	$(PIP) uv
@@ -57,7 +59,11 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/maskbench.py $(BENCH)
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m mkdocs build --quiet --strict
+
+wheel: | $(BIN)/python
+	$(PIP) build
+	CONSTRAIN_NATIVE=1 $(BIN)/python -m build --wheel
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -72,7 +78,7 @@ $(VENV)/.torch: | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.torch
-	$(PIP) --editable '.[hf,cli]'
+	$(PIP) --editable '.[hf,cli,jit]'
 	touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.installed

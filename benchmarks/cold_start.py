@@ -8,7 +8,8 @@ when the kernels are compiled already, and how long the very first time, with an
 
 Each run is a new process; the clock of the system is read before it is started and when it has its mask, so that the
 start of the interpreter counts. Its stages are told by the process itself. `--first` compiles into an empty folder
-(`NUMBA_CACHE_DIR`), once, and then starts from that folder again.
+(`NUMBA_CACHE_DIR`), once, and then starts from that folder again. A checkout compiles them with numba, unless
+`python -m native.build` was run; an installed wheel has them compiled: see clean_machine.py.
 
 Answers are checked: the mask must allow an opening brace, and no token that begins otherwise but with white space;
 torch must not be imported.
@@ -83,14 +84,19 @@ def script(options: argparse.Namespace) -> str:
     return PROCESS.replace("VOCABULARY", LLAMA3.replace("PATH", repr(str(path))))
 
 
-def start(code: str, kind: str, cache: str | None) -> dict[str, Any]:
+def checkout(cache: str | None) -> dict[str, str]:
+    """The variables of a process that runs this checkout. cache: the folder of compiled kernels."""
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path, **({} if cache is None else {"NUMBA_CACHE_DIR": cache})}
+
+
+def start(code: str, kind: str, environment: dict[str, str], python: str | Path = sys.executable) -> dict[str, Any]:
     """One process: seconds to its first mask, by stage; ends with a message if its answer is wrong."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    if cache is not None:
-        environment["NUMBA_CACHE_DIR"] = cache
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.time()
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(  # elsewhere: Python looks for packages where it is started
+        [python, "-c", code], cwd=tempfile.gettempdir(), env=environment, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         sys.exit(f"cold_start: the process failed\n{done.stderr[-2000:]}")
@@ -127,12 +133,12 @@ def main() -> int:
     options = parse()
     code = script(options)
     records = []
-    start(code, "warm", None)
-    records += [start(code, "warm", None) for _ in range(options.runs)]
+    start(code, "warm", checkout(None))
+    records += [start(code, "warm", checkout(None)) for _ in range(options.runs)]
     if options.first:
         with tempfile.TemporaryDirectory() as cache:
-            records.append(start(code, "first", cache))
-            records += [start(code, "warm after first", cache) for _ in range(max(1, options.runs // 2))]
+            records.append(start(code, "first", checkout(cache)))
+            records += [start(code, "warm after first", checkout(cache)) for _ in range(max(1, options.runs // 2))]
     command = f"cold_start.py --vocab {options.vocab} --runs {options.runs}" + " --first" * options.first
     described = {**machine(), "command": command}
     text = summary(records, described)

@@ -1,4 +1,4 @@
-"""What does choosing one token cost beside the model: mask, temperature, log Z, truncation and draw?
+"""Time of choosing one token beside the model: mask, temperature, log Z, truncation and draw.
 
     python benchmarks/sampling_step.py [--size 128256] [--seconds 0.3]
 
@@ -19,7 +19,6 @@ import numpy as np
 import torch
 
 from constrain.sampling import Settings, TorchDraw, bitmask_words, step
-from constrain.sampling.core.step import step_by_tensors
 
 
 def masks(rows: int, size: int) -> Iterator[tuple[str, np.ndarray | None]]:
@@ -53,12 +52,6 @@ def one_step(logits: torch.Tensor, mask: np.ndarray | None, size: int, settings:
     return lambda: step(logits, mask, settings=settings, draw=draw, streams=range(len(logits)), size=size)
 
 
-def tensors(logits: torch.Tensor, mask: np.ndarray | None, size: int) -> Callable[[], object]:
-    """The same for one row as for many."""
-    draw = TorchDraw(0)
-    return lambda: step_by_tensors(logits, mask, Settings(), draw, [0], size)
-
-
 def best(run: Callable[[], object], seconds: float) -> float:
     """The least time of a run, in milliseconds."""
     run()
@@ -78,14 +71,12 @@ def main() -> None:
     torch.set_num_threads(1)
     kinds = {"sample": Settings(), "greedy": Settings(temperature=0), "top-k 50": Settings(top_k=50)}
     kinds["top-p 0.9"] = Settings(top_p=0.9)
-    print(f"{'rows':>4}  {'mask':<10}  " + "  ".join(f"{kind:>10}" for kind in [*kinds, "by tensors"]) + "   (ms)")
+    print(f"{'rows':>4}  {'mask':<10}  " + "  ".join(f"{kind:>10}" for kind in kinds) + "   (ms)")
     for rows, place in itertools.product((1, 8), range(3)):
         logits = torch.randn((rows, given.size), generator=torch.Generator().manual_seed(0)) * 4
         name, mask = list(masks(rows, given.size))[place]
         check(logits, mask, given.size)
         times = [best(one_step(logits, mask, given.size, settings), given.seconds) for settings in kinds.values()]
-        if rows == 1:
-            times.append(best(tensors(logits, mask, given.size), given.seconds))
         print(f"{rows:>4}  {name:<10}  " + "  ".join(f"{ms:>10.3f}" for ms in times))
 
 

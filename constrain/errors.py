@@ -1,15 +1,15 @@
-"""Every exception of the library.
+"""All exceptions of the library.
 
     ConstrainError(ValueError)
-    ├── SchemaError          a JSON Schema that is malformed or uses what is not supported
-    ├── GrammarError         a grammar text that cannot be read, or a rule that makes no sense
-    ├── RegexError           a pattern that cannot be read, or is not regular
-    ├── VocabularyError      a tokenizer whose tokens have no bytes, no end-of-text id, ...
-    ├── UnsatisfiableError   a constraint that no text fulfils
+    ├── SchemaError          a JSON Schema is malformed or uses an unsupported keyword
+    ├── GrammarError         a grammar text cannot be read, or a rule has no meaning
+    ├── RegexError           a pattern cannot be read, or is not regular
+    ├── VocabularyError      the tokens of a tokenizer have no bytes, or no id ends a text
+    ├── UnsatisfiableError   no text fulfils a constraint
     ├── LimitError           a stated limit (states, memory, time) was reached
-    └── MissingExtraError    an optional dependency is not installed; an ImportError too
+    └── MissingExtraError    an optional dependency is not installed; also an ImportError
 
-A message names the fault, the place and a way out, on lines of their own:
+A message names the fault, its place and a fix, on lines of their own:
 
     SchemaError: minLength (5) is greater than maxLength (2): no string can match
       at $.properties.name
@@ -21,11 +21,23 @@ from __future__ import annotations
 
 
 class ConstrainError(ValueError):
-    """A fault of a constraint, drawn as: message, place, fix.
+    """The base of all exceptions of the library.
 
-    message: one sentence with the values at fault.
-    place: where it is — a JSON pointer, or `line L, column C` followed by the text and a caret.
-    fix: what the user can do about it.
+    Args:
+        message: One sentence with the values at fault.
+        place: The place of the fault: a JSON pointer, or `line L, column C` followed by the text and a caret.
+        fix: A suggestion to the user.
+
+    Attributes:
+        message, place, fix: The arguments.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.regex("a(b")
+        ... except constrain.ConstrainError as error:
+        ...     print(type(error).__name__, error.place.splitlines()[0])
+        RegexError line 1, column 2
     """
 
     def __init__(self, message: str, *, place: str | None = None, fix: str | None = None) -> None:
@@ -42,47 +54,135 @@ class ConstrainError(ValueError):
 
 
 class SchemaError(ConstrainError):
-    """A JSON Schema that is malformed or uses what is not supported."""
+    """A JSON Schema is malformed or uses an unsupported keyword.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.json_schema({"type": "text"})
+        ... except constrain.SchemaError as error:
+        ...     print(error.message)
+        type 'text' does not exist
+    """
 
 
 class GrammarError(ConstrainError):
-    """A grammar text that cannot be read, or a rule that makes no sense."""
+    """A grammar text cannot be read, or a rule has no meaning.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.grammar("start: a").reading
+        ... except constrain.GrammarError as error:
+        ...     print(error.message)
+        a is used but not defined
+    """
 
 
 class RegexError(ConstrainError):
-    """A pattern that cannot be read, or that is not a regular language."""
+    """A pattern cannot be read, or does not describe a regular language.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.regex(r"(a+)b\\1")
+        ... except constrain.RegexError as error:
+        ...     print(error.message)
+        a backreference is not regular: it needs memory of the text
+    """
 
 
 class VocabularyError(ConstrainError):
-    """A tokenizer whose tokens cannot be turned into bytes, or that cannot end a text."""
+    """The tokens of a tokenizer have no bytes, or no token id ends a text.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.Vocabulary([b"a", b"b"], eos_ids=[])
+        ... except constrain.VocabularyError as error:
+        ...     print(error.message)
+        the vocabulary has no end-of-text id, so no text could ever end
+    """
 
 
 class UnsatisfiableError(ConstrainError):
-    """A constraint that no text fulfils."""
+    """No text fulfils a constraint.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.between(constrain.choices(["yes", "no"]), prefix="x")
+        ... except constrain.UnsatisfiableError as error:
+        ...     print(error.message)
+        no text of the language begins with the prefix: 'x' is not allowed there
+    """
 
 
 class LimitError(ConstrainError):
-    """A stated limit (states, memory, time) was reached."""
+    """A stated limit (states, memory, time) was reached.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.regex("(" * 201 + ")" * 201)
+        ... except constrain.LimitError as error:
+        ...     print(error.message)
+        more than 200 groups inside each other
+    """
 
 
 class MissingExtraError(ConstrainError, ImportError):
-    """An optional dependency is not installed; the message has the line for pip."""
+    """An optional dependency is not installed. It is also an `ImportError`.
+
+    Args:
+        message, place, fix: See `ConstrainError`; the fix has the command for pip.
+
+    Example:
+        >>> import constrain
+        >>> issubclass(constrain.MissingExtraError, ImportError)
+        True
+    """
 
 
 def span(text: str, index: int, length: int = 1) -> str:
-    """Draw a place in a text for `place=`: line and column (from 1), the line, a caret below.
+    """Draw a place in a text: line and column (from 1), the line, and carets below it.
 
-    >>> print(span("a(b", 1))
-    line 1, column 2
-    a(b
-     ^
+    Args:
+        text: The text.
+        index: The index of the first character of the place.
+        length: The number of characters.
+
+    Example:
+        >>> from constrain.errors import span
+        >>> print(span("a(b", 1))
+        line 1, column 2
+        a(b
+         ^
     """
     line = text.count("\n", 0, index) + 1
     start = text.rfind("\n", 0, index) + 1
     end = text.find("\n", start)
     row = text[start : len(text) if end < 0 else end]
     column = index - start
-    left = max(0, column - 60)  # keep a long line readable: at most 60 characters before the caret, 40 after
+    left = max(0, column - 60)  # of a long line, show at most 60 characters before the caret and 40 after it
     shown = row[left : column + 40]
     carets = "^" * max(1, min(length, len(shown) - (column - left)))
     return f"line {line}, column {column + 1}\n{shown}\n{' ' * (column - left)}{carets}"

@@ -75,7 +75,7 @@ def check(environment: Environment, folder: Path, keep: bool) -> list[str]:
     install = [*uv, "pip", "install", "--quiet"]
     commands = [
         [*uv, "venv", "--quiet", "--python", environment.python, str(home / "venv")],
-        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli]", *TOOLS],
+        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli,jit]", *TOOLS],
         [python, "-m", "pytest", "-m", "not slow", "-rs", "-p", "no:cacheprovider", *paths],
     ]
     caches = {"UV_CACHE_DIR": folder / "uv", "NUMBA_CACHE_DIR": home / "numba", "CONSTRAIN_CACHE": home / "tables"}
@@ -87,7 +87,8 @@ def check(environment: Environment, folder: Path, keep: bool) -> list[str]:
             done = subprocess.run(command, cwd=REPOSITORY, env=variables, stdout=file, stderr=file, check=False)
             if done.returncode:
                 break
-    verdict = last_line(log) if done.returncode in (0, 1) and command is commands[-1] else f"not run: {last_line(log)}"
+    ended = done.returncode in (0, 1) and command is commands[-1]
+    verdict = last_line(log) if ended else f"{Path(command[0]).name} ended with {done.returncode}, see {log.name}"
     cells = [*versions(python), f"{'failed' if done.returncode else 'ok'}: {verdict}"]
     if not keep:
         shutil.rmtree(home, ignore_errors=True)

@@ -24,16 +24,11 @@ AROUND = 40  # bytes shown on either side of a change
 BYTES = 256
 
 
-def byte_vocabulary() -> Any:
-    """One token a byte, and an end-of-text id."""
-    return constrain.Vocabulary([*(bytes([i]) for i in range(BYTES)), None], eos_ids=[BYTES])
-
-
 def judge(
     source: Any, texts: Iterable[tuple[str, bytes]], oracle: Oracle | None, seed: int, changes: int
 ) -> Iterator[Record]:
     """The records of (name, text) pairs, all of which are members. changes: mutants of each text."""
-    compiled = constrain.compile(source, byte_vocabulary())
+    compiled = constrain.compile(source, constrain.Vocabulary.of_bytes())
     for name, text in texts:
         begin = time.thread_time()
         random = Random(f"{seed} {name}")

@@ -1,8 +1,7 @@
-"""Questions about languages that need no vocabulary: is it empty, is this text a member, what is a shortest member?
+"""Decisions on regular languages without a vocabulary: emptiness, membership, a shortest member.
 
-One store for the whole process answers them, so that a question asked twice is looked up. Cost: a search over the
-states that are reached; quick answers for trees that are visibly not empty. Raises LimitError where a search has no
-end in sight.
+One store for the whole process holds the states, so repeated decisions are look-ups. Cost: a search over the states
+that are reached; immediate for trees whose shape decides. Raises LimitError if a search needs too many states.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _steps: dict[tuple[int, int], tuple[int, bool]] = {}  # (state, byte) -> (state,
 
 
 def shared_store() -> Store:
-    """The store that questions of this room are asked in; made anew when it has grown too large."""
+    """The store of all decisions; replaced by a new one when it has grown beyond `BUDGET`."""
     global _store
     if _store is None or _store.A.size * 4 > BUDGET:
         _store = Store()
@@ -46,7 +45,7 @@ def shared_store() -> Store:
 
 @lru_cache(maxsize=65536)
 def is_empty(node: Node) -> bool:
-    """Whether no text is in the language; exact."""
+    """Whether the language is empty. Exact. Raises LimitError."""
     if isinstance(node, Chars | Begun):
         return not node.ranges
     if isinstance(node, Literals):
@@ -77,26 +76,26 @@ def matches(node: Node, text: str) -> bool:
 
 
 def ends(node: Node, text: bytes, begin: int) -> list[int]:
-    """The ends of the members that begin at an index of a text in UTF-8; `begin` itself for the empty member."""
+    """The end indices of all members that begin at an index of a UTF-8 text; `begin` itself for the empty member."""
     store = shared_store()
     with store.lock:
         state = lower(store, node)
-        found = [begin] if state != arena.NONE and store.is_nullable(state) else []
+        members = [begin] if state != arena.NONE and store.is_nullable(state) else []
         for index in range(begin, len(text) if state != arena.NONE else begin):
-            known = _steps.get((state, text[index]))
-            if known is None:
+            step = _steps.get((state, text[index]))
+            if step is None:
                 after = store.run(state, text[index : index + 1])
-                known = _steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
-            state, nullable = known
+                step = _steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
+            state, nullable = step
             if state == arena.NONE:
                 break
             if nullable:
-                found.append(index + 1)
-    return found
+                members.append(index + 1)
+    return members
 
 
 def shortest(node: Node) -> str | None:
-    """A shortest member (in bytes), the least of them; None for the empty language."""
+    """The least member in shortlex order of its bytes; None for the empty language."""
     store = shared_store()
     with store.lock:
         start = lower(store, node)
@@ -117,7 +116,7 @@ def shortest(node: Node) -> str | None:
 
 
 def _successors(store: Store, state: int) -> list[tuple[int, int]]:
-    """(least byte, successor) for each class of bytes that keeps the state alive."""
+    """(least byte, successor) for each class of bytes that has a successor."""
     store.call(_prepare, state)
     least = sorted(view.least_bytes(store.A, state).tolist())
     pairs = [(byte, store.run(state, bytes([byte]))) for byte in least]

@@ -1,13 +1,13 @@
-"""Syntax trees over characters -> expressions over bytes.
+"""Lowers syntax trees over characters to expressions over bytes.
 
-A character is spelled either as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way RFC 8259 section 7
-allows: itself (if it needs no escape), a short escape, `\\uXXXX` with either case of hex digits, or a surrogate pair
-of those. Plain spellings are what serializers write: a short escape or `\\u00XX` where section 7 asks for one,
-`\\uXXXX` also for what is not ASCII (`ensure_ascii` in Python), and nothing else but the character itself. Spellings of
-different characters are different and none is a beginning of another, so concatenation, union, repetition and
-intersection of languages carry over to their spellings; a complement is taken among all well-spelled texts.
+A character is spelled as its UTF-8 bytes (RFC 3629), or, inside a `JsonString`, in every way that RFC 8259 section 7
+allows: itself (if it needs no escape), a short escape, `\\uXXXX` with hex digits of either case, or a surrogate pair of
+those. Plain spellings are what serializers write: a short escape or `\\u00XX` where section 7 asks for one, `\\uXXXX`
+also for what is not ASCII (`ensure_ascii` in Python), and nothing else but the character
+itself. The spellings form a prefix code, so concatenation, union, repetition and intersection of languages carry over
+to their spellings; a complement is taken among all well-spelled texts.
 
-Cost: one kernel call a node, remembered in the store; a set of characters once per distinct set.
+Cost: one kernel call for each node, cached in the store; character sets are cached too.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ PLAIN_ESCAPES = {c: s for c, s in SHORT_ESCAPES.items() if s != "/"}  # no seria
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
 MAY_NUMBER = ((0x00, 0x1F), (0x7F, 0xD7FF), (0xE000, 0x10FFFF))  # plainly also `\uXXXX`: control and not ASCII
 
-Sequence = tuple[tuple[int, int], ...]  # byte ranges, one after the other
+Sequence = tuple[tuple[int, int], ...]  # a concatenation of byte ranges
 
 
 def lower(store: Store, node: Node) -> int:
     """The pruned expression of a tree; `arena.NONE` if its language is empty. Raises LimitError."""
-    known = store.lowered.get(node)
-    if known is None:
-        if type(node) is JsonString and type(node.args[0]) is Literals:  # nothing of it is empty
-            known = _json_string(store, node, utf8)
+    expression = store.lowered.get(node)
+    if expression is None:
+        if type(node) is JsonString and type(node.args[0]) is Literals:  # it has no empty parts to prune
+            expression = _json_string(store, node, utf8)
         else:
-            known = store.prune(_lower(store, node, utf8))
-        keep(store.lowered, node, known)
-    return known
+            expression = store.prune(_lower(store, node, utf8))
+        keep(store.lowered, node, expression)
+    return expression
 
 
 Spelling = Callable[[Store, Ranges], int]
@@ -66,10 +66,10 @@ Spelling = Callable[[Store, Ranges], int]
 
 def _lower(store: Store, node: Node, spell: Spelling) -> int:
     key = (node, spell)
-    known = store.lowered.get(key)
-    if known is None:
-        known = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
-    return known
+    expression = store.lowered.get(key)
+    if expression is None:
+        expression = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
+    return expression
 
 
 def _chars(store: Store, node: Node, spell: Spelling) -> int:
@@ -100,10 +100,10 @@ def _literals(store: Store, node: Node, spell: Spelling) -> int:
 
 
 def _character(store: Store, c: str, spell: Spelling) -> int:
-    known = store.characters[spell].get(c)
-    if known is None:
-        known = store.characters[spell][c] = spell(store, ((ord(c), ord(c)),))
-    return known
+    expression = store.characters[spell].get(c)
+    if expression is None:
+        expression = store.characters[spell][c] = spell(store, ((ord(c), ord(c)),))
+    return expression
 
 
 def spelled(store: Store) -> list[int]:
@@ -114,7 +114,7 @@ def spelled(store: Store) -> list[int]:
 
 
 def _acyclic(store: Store, node: Node, spell: Spelling) -> int:
-    """From the last state back: a state is a trie of its edges' characters, each label followed by its target."""
+    """Built from the last state backwards: a state is a trie of its labels, each followed by its target."""
     assert isinstance(node, Acyclic)
     labels = [[_character(store, c, spell) for c in label] for label in node.labels]
     states = [arena.NONE] * len(node.edges)
@@ -145,7 +145,7 @@ def _repeat(store: Store, node: Node, spell: Spelling) -> int:
 
 
 def _intersect(store: Store, node: Node, spell: Spelling) -> int:
-    """A complement among positive parts needs no restriction to well-spelled texts: the others see to it."""
+    """With a positive part, complements need no restriction to well-spelled texts: the positive part implies it."""
     positive = [_lower(store, part, spell) for part in node.args if not isinstance(part, Complement)]
     negative = [store.complement(_lower(store, p.args[0], spell)) for p in node.args if isinstance(p, Complement)]
     return store.intersection((positive or [_lower(store, syntax.ANY_TEXT, spell)]) + negative)
@@ -159,9 +159,9 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, JsonString)
     quote = _character(store, '"', utf8)
     part, spell = node.node, plain_json if node.plain else json
-    if type(part) is Literals and len(part.texts) == 1:  # one flat chain, whose ends are the states of its reading
-        known = store.characters[spell]
-        return store.concat([quote, *[known.get(c) or _character(store, c, spell) for c in part.texts[0]], quote])
+    if type(part) is Literals and len(part.texts) == 1:  # one flat concatenation: its suffixes are the states to come
+        characters = store.characters[spell]
+        return store.concat([quote, *[characters.get(c) or _character(store, c, spell) for c in part.texts[0]], quote])
     if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts, node.plain)
     return store.concat([quote, _lower(store, part, spell), quote])
@@ -169,11 +169,11 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
 
 def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Remainder)
-    known = store.lowered.get("digits")
-    if known is None:
+    digits = store.lowered.get("digits")
+    if digits is None:
         sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
-        known = keep(store.lowered, "digits", store.region(sets))
-    return store.remainder(node.args[0], known)
+        digits = keep(store.lowered, "digits", store.region(sets))
+    return store.remainder(node.args[0], digits)
 
 
 _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
@@ -195,17 +195,17 @@ _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
 
 
 def utf8(store: Store, ranges: Ranges) -> int:
-    """One character of a set as UTF-8."""
+    """The expression of one character of a set, in UTF-8."""
     return _sequences(store, tuple(s for low, high in ranges for s in utf8_sequences(low, high)))
 
 
 def json(store: Store, ranges: Ranges) -> int:
-    """One character of a set in every spelling of a JSON string."""
+    """The expression of one character of a set, in every spelling of a JSON string."""
     return _json_character(store, ranges, SHORT_ESCAPES, ranges)
 
 
 def plain_json(store: Store, ranges: Ranges) -> int:
-    """One character of a set in its plain spellings."""
+    """The expression of one character of a set, in its plain spellings."""
     return _json_character(store, ranges, PLAIN_ESCAPES, intervals.common(ranges, MAY_NUMBER))
 
 
@@ -231,7 +231,7 @@ def _surrogate_pairs(store: Store, ranges: Ranges) -> int:
     for low, high in ranges:
         for first, second in pair_ranges(max(low, 0x10000) - 0x10000, high - 0x10000):
             seconds.setdefault(first, []).append(second)
-    firsts: dict[Ranges, list[tuple[int, int]]] = {}  # those that the same low surrogates follow
+    firsts: dict[Ranges, list[tuple[int, int]]] = {}  # low surrogates -> high surrogates before them
     for first, following in seconds.items():
         firsts.setdefault(tuple(following), []).append(first)
     u, backslash = _character(store, "u", utf8), _character(store, "\\", utf8)
@@ -246,7 +246,7 @@ def pair_ranges(low: int, high: int) -> list[Sequence]:
     out: list[Sequence] = []
     while low <= high:
         top = low >> 10
-        if low & 0x3FF == 0 and high >> 10 > top:  # as many full rows as there are
+        if low & 0x3FF == 0 and high >> 10 > top:  # all complete rows at once
             last = (high + 1 >> 10) - 1
             out.append(((0xD800 + top, 0xD800 + last), (0xDC00, 0xDFFF)))
             low = (last + 1) << 10
@@ -258,7 +258,7 @@ def pair_ranges(low: int, high: int) -> list[Sequence]:
 
 
 def _hex(store: Store, ranges: Ranges) -> int:
-    """Four hex digits, either case, of a number in the ranges (cut at 0xFFFF)."""
+    """Four hex digits, in either case, of a number up to 0xFFFF in the ranges."""
     sequences = [s for low, high in ranges for s in digit_sequences(low, min(high, 0xFFFF), 4, 16)]
     return _sequences(store, tuple(sequences), _hex_members)
 
@@ -267,15 +267,15 @@ Members = Callable[[Ranges], NDArray[np.bool_]]
 
 
 def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members | None = None) -> int:
-    """The union of sequences of ranges; sequences that agree from some place on share it."""
+    """The union of sequences of ranges; sequences with equal tails share them."""
     members = members or _members
     if not sequences:
         return arena.NONE
     if sequences == ((),):
         return arena.EPS
-    known = store.spellings.get((sequences, members))
-    if known is not None:
-        return known
+    expression = store.spellings.get((sequences, members))
+    if expression is not None:
+        return expression
     by_first: dict[tuple[int, int], list[Sequence]] = {}
     for sequence in sequences:
         by_first.setdefault(sequence[0], []).append(sequence[1:])
@@ -290,10 +290,10 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
 
 
 def _byte_set(store: Store, ranges: Ranges, members: Members) -> int:
-    known = store.spellings.get((ranges, members))
-    if known is None:
-        known = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
-    return known
+    expression = store.spellings.get((ranges, members))
+    if expression is None:
+        expression = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
+    return expression
 
 
 def _members(ranges: Ranges) -> NDArray[np.bool_]:
@@ -328,14 +328,14 @@ def utf8_sequences(low: int, high: int) -> tuple[Sequence, ...]:
 
 
 def beginning(sequence: Sequence) -> Sequence:
-    """The byte ranges of a product of characters, without the last ones that hold every byte that can stand there."""
+    """A sequence of byte ranges without its last ranges that contain every possible byte at their place."""
     kept = len(sequence)
     while kept > 1 and sequence[kept - 1] == (_SECOND.get(sequence[0], (0x80, 0xBF)) if kept == 2 else (0x80, 0xBF)):
         kept -= 1
     return sequence[:kept]
 
 
-_SECOND = {  # second bytes after these first ones: RFC 3629, section 4
+_SECOND = {  # the possible second bytes after some first bytes: RFC 3629, section 4
     (0xE0, 0xE0): (0xA0, 0xBF),
     (0xED, 0xED): (0x80, 0x9F),
     (0xF0, 0xF0): (0x90, 0xBF),
@@ -351,7 +351,7 @@ def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequenc
     out: list[Sequence] = []
     while low <= high:
         top = low // unit
-        if low % unit == 0 and low + unit - 1 <= high:  # as many full blocks as there are
+        if low % unit == 0 and low + unit - 1 <= high:  # all complete blocks at once
             last = (high + 1) // unit - 1
             out.append(((top, last), *(((0, base - 1),) * (digits - 1))))
             low = (last + 1) * unit

@@ -1,14 +1,15 @@
-"""An automaton with names for its places: where does a text lead from here, and which texts lead from here to there?
+"""The automaton of a regular language with numbered states: states after texts, and texts between states.
 
     paths = Paths(node)
-    paths.ends(p, other)        # the states that texts of another language lead to from the state p
+    paths.ends(p, other)        # the states that texts of another language lead to from state p
     paths.between(p, q)         # the texts that lead from p to one of the states q, as a syntax tree
 
-The idea: the states are those of the shared store (expressions, numbered as they are met), read character by character.
-`between` eliminates states (Brzozowski and McCluskey, "Signal flow graph techniques for sequential circuit state
-diagrams", 1963), the cheapest first; where the tree becomes too large it says so, and `steps` gives the transitions.
+The idea: the states are expressions of the shared store, numbered in the order of their discovery, with transitions by
+characters. `between` eliminates states (Brzozowski and McCluskey, "Signal flow graph techniques for sequential circuit
+state diagrams", 1963), the cheapest first. If the tree would become too large it returns None, and callers use the
+transitions (`steps`).
 
-Cost: Python; a state costs 0.2 ms when it is first left, `ends` some µs for each pair of states that it meets.
+Cost: Python; 0.2 ms for the transitions of a state, a few µs for each pair of states in `ends`.
 Limit: LimitError beyond `LIMIT` states or pairs.
 """
 
@@ -29,13 +30,13 @@ from constrain.errors import LimitError
 from constrain.kernels.records import arena
 
 LIMIT = 20_000
-LARGEST = 2_000  # parts of a tree that `between` gives
+LARGEST = 2_000  # parts of a tree that `between` returns
 Ranges = list[tuple[int, int]]
 Step = tuple[Node, int]  # (a set of characters, the state that they lead to)
 
 
 class Language:
-    """A language as an automaton: states are numbers from 0, the start."""
+    """The automaton of a language. States are numbers; 0 is the start."""
 
     def __init__(self, node: Node) -> None:
         self.store: Store = shared_store()
@@ -50,6 +51,7 @@ class Language:
         self._number(start)
 
     def _number(self, expression: int) -> int:
+        """The number of a state; -1 for the dead one. Raises LimitError."""
         if expression == arena.NONE:
             return -1
         if expression not in self._numbers:
@@ -63,86 +65,86 @@ class Language:
         return self._numbers[expression]
 
     def accepts(self, state: int) -> bool:
-        """Whether the texts that lead to a state are members."""
+        """Whether a state is accepting."""
         return self.store.is_nullable(self._expressions[state])
 
     def row(self, state: int) -> NDArray[np.int64]:
-        """The states after each byte, int64[256]; -1: none."""
+        """int64[256]: the state after each byte; -1: none."""
         if state not in self._rows:
             store, expression = self.store, self._expressions[state]
             with store.lock:
-                found = [store.run(expression, bytes([byte])) for byte in range(256)]
-            self._rows[state] = np.array([self._number(each) for each in found], np.int64)
+                successors = [store.run(expression, bytes([byte])) for byte in range(256)]
+            self._rows[state] = np.array([self._number(successor) for successor in successors], np.int64)
         return self._rows[state]
 
     def steps(self, state: int) -> list[Step]:
-        """(characters, state) for each state that one character leads to."""
+        """Pairs (characters, state), one for each state that a character leads to."""
         if state not in self._steps:
             row = self.row(state)
-            found: dict[int, Ranges] = {}
+            targets: dict[int, Ranges] = {}
             for byte in range(0x80):
                 if row[byte] >= 0:
-                    found.setdefault(int(row[byte]), []).append((byte, byte))
+                    targets.setdefault(int(row[byte]), []).append((byte, byte))
             for lead in range(0xC2, 0xF5):
                 length = 1 + (lead >= 0xE0) + (lead >= 0xF0)
                 base = (lead & (0x3F >> length)) << 6 * length
                 if row[lead] >= 0:
                     for low, high, target in self._tail(int(row[lead]), length):
-                        found.setdefault(target, []).append((base + low, base + high))
-            self._steps[state] = [(syntax.chars(ranges), target) for target, ranges in found.items()]
+                        targets.setdefault(target, []).append((base + low, base + high))
+            self._steps[state] = [(syntax.chars(ranges), target) for target, ranges in targets.items()]
         return self._steps[state]
 
     def _tail(self, state: int, length: int) -> list[tuple[int, int, int]]:
-        """(low, high, state): what `length` bytes 10xxxxxx lead to, as numbers of 6 · length bits."""
+        """Triples (low, high, state): the states after `length` continuation bytes, by the bits that these encode."""
         if (state, length) not in self._tails:
-            found: list[tuple[int, int, int]] = []
+            triples: list[tuple[int, int, int]] = []
             unit = 1 << 6 * (length - 1)
             for i, after in enumerate(self.row(state)[0x80:0xC0].tolist()):
                 inner = [(0, 0, after)] if length == 1 else self._tail(after, length - 1) if after >= 0 else []
                 for low, high, target in inner:
                     low, high = low + i * unit, high + i * unit
-                    if target >= 0 and found and found[-1][1:] == (low - 1, target):
-                        found[-1] = (found[-1][0], high, target)
+                    if target >= 0 and triples and triples[-1][1:] == (low - 1, target):
+                        triples[-1] = (triples[-1][0], high, target)
                     elif target >= 0:
-                        found.append((low, high, target))
-            self._tails[state, length] = found
+                        triples.append((low, high, target))
+            self._tails[state, length] = triples
         return self._tails[state, length]
 
 
 class Paths(Language):
-    """The regular side of an intersection."""
+    """The automaton of the regular side of an intersection."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
         self._between: dict[tuple[int, frozenset[int]], Node | None] = {}
 
     def ends(self, state: int, other: Language) -> tuple[frozenset[int], bool]:
-        """(the states that the texts of another language lead to from a state, do all of them lead somewhere?)."""
+        """(states that the texts of another language lead to from a state, whether none of these texts is rejected)."""
         seen = {(0, state)}
         stack = [] if other.is_empty else [(0, state)]
-        found: set[int] = set()
+        ends: set[int] = set()
         complete = True
         while stack:
             theirs, ours = stack.pop()
             if other.accepts(theirs):
-                found.add(ours)
+                ends.add(ours)
             pairs = np.unique(np.stack([other.row(theirs), self.row(ours)]), axis=1).T.tolist()
-            for after, place in pairs:
-                if after >= 0 and place < 0:
+            for their_next, our_next in pairs:
+                if their_next >= 0 and our_next < 0:
                     complete = False
-                elif after >= 0 and (after, place) not in seen:
-                    seen.add((after, place))
-                    stack.append((after, place))
+                elif their_next >= 0 and (their_next, our_next) not in seen:
+                    seen.add((their_next, our_next))
+                    stack.append((their_next, our_next))
             if len(seen) > LIMIT:
                 raise LimitError(
                     f"a terminal meets the regular side of an intersection in more than {LIMIT} states",
                     fix="simplify the pattern, or lower its counted repetitions",
                 )
-        return frozenset(found), complete
+        return frozenset(ends), complete
 
     @cached_property
     def accepting(self) -> frozenset[int]:
-        """The states that accept, of all that can be reached."""
+        """The accepting states among all reachable ones."""
         return frozenset(state for state in self._forward(0) if self.accepts(state))
 
     def between(self, state: int, targets: Iterable[int]) -> Node | None:
@@ -153,15 +155,17 @@ class Paths(Language):
         return self._between[key]
 
     def _forward(self, start: int) -> dict[int, None]:
-        found, stack = {start: None}, [start]
+        """The states that are reachable from a state."""
+        reached, stack = {start: None}, [start]
         while stack:
             for _, after in self.steps(stack.pop()):
-                if after not in found:
-                    found[after] = None
+                if after not in reached:
+                    reached[after] = None
                     stack.append(after)
-        return found
+        return reached
 
     def _eliminate(self, start: int, targets: frozenset[int]) -> Node | None:
+        """`between`, by state elimination; -2 and -3 are an extra start and end."""
         forward = self._forward(start)
         before: dict[int, list[int]] = {}
         for state in forward:
@@ -182,19 +186,19 @@ class Paths(Language):
             if state in targets:
                 edges[state][-3] = (syntax.EPSILON, 1)
         while len(edges) > 1:
-            into = {state: [each for each in edges if state in edges[each]] for state in edges}
+            into = {state: [source for source in edges if state in edges[source]] for state in edges}
             state = min((s for s in edges if s >= 0), key=lambda s: len(into[s]) * len(edges[s]))
             out = edges.pop(state)
             loop, loop_size = out.pop(state, (syntax.EPSILON, 0))
             around = syntax.repeat(loop)
-            for each in into[state]:
-                if each == state:
+            for source in into[state]:
+                if source == state:
                     continue
-                come, come_size = edges[each].pop(state)
-                for after, (go, go_size) in out.items():
-                    known, size = edges[each].get(after, (syntax.EMPTY, 0))
-                    size += come_size + loop_size + go_size
+                enter, enter_size = edges[source].pop(state)
+                for after, (leave, leave_size) in out.items():
+                    direct, size = edges[source].get(after, (syntax.EMPTY, 0))
+                    size += enter_size + loop_size + leave_size
                     if size > LARGEST:
                         return None
-                    edges[each][after] = (syntax.alternate(known, syntax.concat(come, around, go)), size)
+                    edges[source][after] = (syntax.alternate(direct, syntax.concat(enter, around, leave)), size)
         return edges[-2][-3][0]

@@ -73,11 +73,11 @@ def max_length(node: Node) -> int | None:
         return None if longest is None or node.high is None else longest * node.high
     if isinstance(node, Concat | Alternate | Intersect):
         lengths = [max_length(part) for part in node.args]
-        known = [length for length in lengths if length is not None]
+        bounds = [length for length in lengths if length is not None]
         if isinstance(node, Intersect):
-            return min(known, default=None)
-        if len(known) == len(lengths):
-            return sum(known) if isinstance(node, Concat) else max(known)
+            return min(bounds, default=None)
+        if len(bounds) == len(lengths):
+            return sum(bounds) if isinstance(node, Concat) else max(bounds)
     return None
 
 
@@ -115,8 +115,8 @@ def reach(node: Node) -> int | None:
         return reach(node.args[0])
     if isinstance(node, Alternate | Intersect):
         reaches = [reach(part) for part in node.args]
-        known = [characters for characters in reaches if characters is not None]
-        return max(known) if len(known) == len(reaches) else None
+        bounds = [characters for characters in reaches if characters is not None]
+        return max(bounds) if len(bounds) == len(reaches) else None
     longest = max_length(node)
     return None if longest is None else longest + 1
 

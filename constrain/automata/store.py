@@ -1,10 +1,10 @@
-"""The owner of an arena: makes room when a kernel asks for it, and lowers syntax trees into its expressions.
+"""Store: owns an arena, makes room when a kernel runs out of it, and builds expressions in it.
 
-A store without a vocabulary serves the decisions on languages (`decide.py`); the engine's stores carry one.
-Thread-safe: kernels change the arena, so every call holds the store's lock; they release the GIL while they run.
+A store without a vocabulary serves the decisions on languages (decide.py); the engine's stores contain one.
+Thread-safe: kernels change the arena, so every call holds the store's lock; kernels release the GIL while they run.
 
-Limit: `budget` bytes. A store over budget raises `Flush` (the engine drops the tables and replays); where nobody can
-flush, the limit is an error.
+Limit: `budget` bytes. A store over budget raises `Flush`, and the engine clears the arena and reads again; without a
+budget the limit is an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from constrain.kernels.records.stack import STACK
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
-MAX_LOWERED = 4096  # syntax trees that are remembered: records are found again without, and trees cost the collector
+MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
 
 
 STOPS = (arena.ArenaFull, arena.HashFull, stack.ScratchFull, items.Unexpanded, derivatives.SearchLimit)
@@ -44,10 +44,10 @@ class Flush(Exception):
 
 
 def pages(words: int, at_once: int = 0) -> Int32:
-    """int32[words], zero; the first `at_once` of them are made ready now, in huge pages where the system has them.
+    """int32[words], zero. The first `at_once` words are touched now, in huge pages if the system has them.
 
-    PERF: numpy asks for huge pages everywhere. They make walks quicker, but the mask that first writes to one pays for
-    clearing 2 MiB: up to 5 ms, against some 2 µs a page of 4 KiB (note 0005).
+    PERF: numpy requests huge pages for everything. They make walks faster, but the mask that first writes to one pays
+    for clearing 2 MiB: up to 5 ms, against about 2 µs for a page of 4 KiB (note 0005).
     """
     if hasattr(mmap, "MAP_PRIVATE"):  # a child of this process must not write to the same memory
         memory = mmap.mmap(-1, 4 * words, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -61,34 +61,37 @@ def pages(words: int, at_once: int = 0) -> Int32:
 
 
 class Store:
-    """An arena A, its hash table H and scratch S (int32 arrays), with the memo of lowered syntax trees.
+    """An arena A, its hash table H and scratch stack S (int32 arrays), with a cache of lowered syntax trees.
 
-    words: of A at first. slots: of H at first, a power of two. budget: bytes of A at which `Flush` is raised instead of
-    growing; None: grow up to 4 GiB. at_once: words that are made ready now (`pages`).
+    Args:
+        words: The initial size of A.
+        slots: The initial size of H, a power of two.
+        budget: The bytes of A at which `Flush` is raised instead of growing; None: grow up to 4 GiB.
+        at_once: The words of A to touch now (`pages`).
     """
 
     def __init__(self, words: int = 1 << 16, slots: int = 1 << 14, budget: int | None = None, at_once: int = 0) -> None:
         kernels.load()
         self.lock = threading.RLock()
         self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
-        self.may_exceed = False  # set for one operation that did not fit into an empty arena either
+        self.may_exceed = False  # set while an operation runs that does not fit into an empty arena
         self.A: Int32 = pages(words, at_once)
         self.H: Int32 = np.zeros(slots, np.int32)
         self.S: Int32 = np.zeros(1 << 18, np.int32)
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Make an empty arena."""
         self.H[:] = 0
         self.lowered: dict[Hashable, int] = {}
-        self.spellings: dict[Hashable, int] = {}  # parts of sets of characters (lower.py)
-        self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # by spelling (lower.py)
+        self.spellings: dict[Hashable, int] = {}  # cache of parts of character sets (lower.py)
+        self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # cache by spelling (lower.py)
         init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
         self.A[HEADER.UNEXPANDED] = arena.region(self.A, items.MAX_UNEXPANDED)
 
     def call(self, function: Callable[..., int], *args: Any) -> int:
-        """Run a kernel (A, H, S, *args), making room and calling again as often as it asks. The caller holds the lock.
+        """Run a kernel (A, H, S, *args); whenever it stops, `serve` it and call it again. The caller holds the lock.
 
         Raises Flush, LimitError.
         """
@@ -100,7 +103,7 @@ class Store:
                 self.serve(stop)
 
     def serve(self, stop: Exception) -> None:
-        """Give a kernel what it stopped for, so that it can be called again. The caller holds the lock.
+        """Do what a kernel needs that has stopped: grow an array or expand nonterminals. The caller holds the lock.
 
         Raises Flush, LimitError.
         """
@@ -137,17 +140,17 @@ class Store:
         self.A = larger
 
     def expand(self) -> None:
-        """Give the nonterminals that wait for them their alternatives; the engine overrides this."""
+        """Expand the nonterminals that a kernel waits for; the engine overrides this."""
         raise NotImplementedError
 
     def pending(self) -> list[int]:
-        """The nonterminals that wait for `expand`; clears the list."""
+        """The nonterminals that a kernel waits for; clears the list."""
         waiting = sorted(set(view.unexpanded(self.A).tolist()))
         self.A[HEADER.N_UNEXPANDED] = 0
         return waiting
 
     def covered_slices(self, ranges: Ranges) -> int:
-        """The FLAGS that say which slices of a vocabulary are made of characters of these ranges only."""
+        """The flags of the vocabulary's slices whose characters are all in the ranges; the engine overrides this."""
         return 0
 
     # -- expressions ---------------------------------------------------------------------------------------------------
@@ -166,19 +169,23 @@ class Store:
         return self.call(place, *args)
 
     def byte_set(self, members: NDArray[np.bool_]) -> int:
-        """The expression of one byte out of a set; members: bool[256]."""
+        """The expression of one byte of a set. members: bool[256]."""
         return self._with_stack(np.packbits(members, bitorder="little").view(np.int32), expressions.byte_set)
 
     def concat(self, parts: list[int]) -> int:
+        """The concatenation of expressions."""
         return self.call(_concat, np.array(parts, np.int32))
 
     def union(self, parts: list[int]) -> int:
+        """The union of expressions."""
         return self._with_stack(self._flat(parts, ALT.KIND), expressions.alt, BOTTOM)
 
     def intersection(self, parts: list[int]) -> int:
+        """The intersection of expressions."""
         return self._with_stack(self._flat(parts, AND.KIND), expressions.both, BOTTOM)
 
     def _flat(self, parts: list[int], what: int) -> list[int]:
+        """The parts, with those of kind `what` replaced by their own parts."""
         flat: list[int] = []
         for e in parts:
             if arena.kind(self.A, e) == what:
@@ -188,46 +195,48 @@ class Store:
         return flat
 
     def complement(self, e: int) -> int:
+        """The complement of an expression among all byte strings."""
         return self.call(_negate, e)
 
     def repeat(self, e: int, low: int, high: int | None) -> int:
+        """`low` to `high` copies of an expression; `high` None: unbounded."""
         return self.call(_rep, e, low, -1 if high is None else high)
 
     def trie(self, characters: list[int], starts: list[int]) -> int:
-        """The union of distinct literals, sorted; literal i is the run characters[starts[i] : starts[i + 1]] of
-        expressions."""
+        """The union of distinct, sorted literals; literal i concatenates `characters[starts[i] : starts[i + 1]]`."""
         table = BOTTOM + len(characters)
         words = characters + [BOTTOM + start for start in starts]
         return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
 
     def strings(self, texts: Sequence[str], plain: bool) -> int:
-        """The JSON strings of ASCII texts, at least two, distinct and sorted, once the header has SPELLED."""
+        """The union of the JSON strings of ASCII texts: at least two, distinct and sorted. Needs HEADER.SPELLED."""
         return self.call(spelling.any_string, packed([len(texts), *map(len, texts)], "".join(texts), plain))
 
     def region(self, words: Sequence[int] | Int32) -> int:
-        """A region of these words."""
+        """The offset of a new region with these words."""
         at = self.call(_region, len(words))
         self.A[at : at + len(words)] = words
         return at
 
     def remainder(self, divisor: int, digits: int) -> int:
-        """Digits of a multiple; digits: a region of the byte sets of the ten digits and the point."""
+        """Digit strings of multiples of a divisor. digits: a region of the byte sets of the digits and the point."""
         return self.call(_remainder, divisor, digits)
 
     def prune(self, e: int) -> int:
-        """The same language with every empty part removed; arena.NONE if it is empty. Raises LimitError."""
+        """An equal expression without empty parts; `arena.NONE` if its language is empty. Raises LimitError."""
         return self.call(derivatives.prune, e, 1)
 
     def run(self, e: int, text: bytes) -> int:
-        """The state after a text; arena.NONE when no member begins so. e must be pruned."""
+        """The state after a text; `arena.NONE` if no member begins with it. e: a pruned expression."""
         return self.call(derivatives.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
 
     def is_nullable(self, e: int) -> bool:
+        """Whether an expression's language contains the empty text."""
         return bool(is_nullable(self.A, e))
 
 
 def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
-    """Keep an expression at hand in `lowered` or `spellings`. Returns it."""
+    """Cache an expression in `lowered` or `spellings`, and return it."""
     if len(table) >= MAX_LOWERED:
         table.clear()
     table[key] = e
@@ -235,10 +244,10 @@ def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
 
 
 def packed(words: list[int], text: str, plain: bool = False) -> Int32:
-    """Words and then the characters of a text, as messages to kernels have them."""
-    found = array("i", words)
-    found.frombytes(text.encode("utf-32-le"))
-    out = np.frombuffer(found, np.int32)
+    """A message for a kernel: words, then the code points of a text. plain: the text is spelled plainly."""
+    message = array("i", words)
+    message.frombytes(text.encode("utf-32-le"))
+    out = np.frombuffer(message, np.int32)
     if plain:
         out[len(words) :] += SPELLED.PLAIN
     return out

@@ -34,7 +34,7 @@ EOL = Terminal(_EOL, "end of line")
 class Layout:
     r"""The meaning of lines, columns and brackets, for `constrain.grammar(..., layout=...)`.
 
-    Args:
+    Attributes:
         newline: The declared terminal (`%declare`) for the end of a line. Default `_NEWLINE`.
         indent: The declared terminal for the beginning of a block. Default `_INDENT`. A block begins and ends in one
             alternative of a rule.
@@ -78,7 +78,7 @@ class Layout:
     def __post_init__(self) -> None:
         for name in ("open", "close", "verbatim"):
             given = getattr(self, name)
-            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+            if isinstance(given, str) or not all(isinstance(text, str) for text in given):
                 raise GrammarError(f"layout: {name} is a list of names, not {given!r:.60}", fix=f'{name}=("(", "[")')
             object.__setattr__(self, name, tuple(given))
         if len({self.newline, self.indent, self.dedent}) < 3:
@@ -104,10 +104,10 @@ def read_layout(given: Layout | Mapping[str, Any]) -> Layout:
         return given
     if not isinstance(given, Mapping):
         raise GrammarError(f"a layout is a Layout, not {type(given).__name__}", fix="pass constrain.Layout(...)")
-    known = [field.name for field in fields(Layout)]
+    names = [field.name for field in fields(Layout)]
     for name in given:
-        if name not in known:
-            raise GrammarError(f"layout: there is no {name!r}", fix=f"the fields are {', '.join(known)}")
+        if name not in names:
+            raise GrammarError(f"layout: there is no {name!r}", fix=f"the fields are {', '.join(names)}")
     return Layout(**given)
 
 
@@ -141,7 +141,7 @@ def empty_lines(ignored: tuple[Terminal, ...]) -> Terminal:
 
 
 def _empty_line(ignored: tuple[Terminal, ...]) -> Node:
-    return syntax.concat(syntax.repeat(syntax.alternate(*(each.node for each in ignored)), 0), _EOL)
+    return syntax.concat(syntax.repeat(syntax.alternate(*(terminal.node for terminal in ignored)), 0), _EOL)
 
 
 @cache

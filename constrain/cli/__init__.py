@@ -12,7 +12,7 @@ def main() -> None:
     """The entry point `constrain`."""
     import constrain
 
-    if not hasattr(constrain, "json_schema"):  # the package `constrain` of another project was installed over this one
+    if "json_schema" not in getattr(constrain, "__all__", ()):  # another project's package
         sys.exit(
             "constrain: another project's package `constrain` (building controls) is installed over constrain-lm\n"
             "  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"

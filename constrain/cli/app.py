@@ -19,23 +19,27 @@ app = typer.Typer(
     help="Make a language model's output obey a JSON Schema, a regex or a grammar.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 bench_app = typer.Typer(help="Measure: right and wrong, time, models.", no_args_is_help=True, rich_markup_mode=None)
 
-app.command("generate", epilog=EXIT_CODES)(reported(generate.command))
-app.command("check", epilog=EXIT_CODES)(reported(check.command))
-app.command("explain", epilog=EXIT_CODES)(reported(explain.command))
-app.command("test-grammar", epilog=EXIT_CODES)(reported(examples.command))
-app.command("lint", epilog=EXIT_CODES)(reported(lint.command))
-app.command("diagram", epilog=EXIT_CODES)(reported(diagram.command))
-app.command("warmup", epilog=EXIT_CODES)(reported(warmup.command))
+for name, module in {
+    "generate": generate,
+    "check": check,
+    "explain": explain,
+    "test-grammar": examples,
+    "lint": lint,
+    "diagram": diagram,
+    "warmup": warmup,
+}.items():
+    first = (module.command.__doc__ or "").split("\n")[0]  # click would cut it to 45 characters
+    app.command(name, short_help=first, epilog=EXIT_CODES)(reported(module.command))
 app.add_typer(bench_app, name="bench")
 for benchmark in (bench.maskbench, bench.keywords, bench.jsonschemabench):
     bench_app.command(
         benchmark.__name__,
+        short_help=benchmark.__doc__,
         context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
     )(reported(benchmark))
 

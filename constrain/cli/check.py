@@ -1,4 +1,4 @@
-"""`constrain check`: is this text a member, and if not, where does it fail and what could have followed?
+"""`constrain check`: whether a text is a member, and if not, where it fails and what could have followed.
 
 Works on bytes, without a tokenizer. The text is advanced in blocks; a block that is refused is gone through byte by
 byte.
@@ -7,15 +7,20 @@ byte.
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from constrain.cli.console import NOT_A_MEMBER, UsageError
+from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import SourceOptions, with_source
 
+if TYPE_CHECKING:
+    from constrain.schema.check.violation import SchemaViolation
+
 BLOCK = 4096
+OTHER_ORDER = "keys in another order than the schema's"
 
 
 @with_source
@@ -26,6 +31,14 @@ def command(
         bool, typer.Option("--exact", help="Keep the last line's newline, which is dropped otherwise.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the exit code.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="One JSON object: member, note; or message, byte, line, column, because, path, keyword, pointer, "
+            "expected, examples, in_the_grammar.",
+        ),
+    ] = False,
 ) -> None:
     """Is this text a member? If not, show where it fails and what could follow there.
 
@@ -34,52 +47,119 @@ def command(
     data = sys.stdin.buffer.read() if text == "-" else _contents(text)
     if not exact:
         data = data.removesuffix(b"\n").removesuffix(b"\r")
-    lines = verdict(options.constraint(spelling="any", property_order="any"), data)
-    if not quiet:
-        typer.echo("\n".join(lines) if lines else "member")
-    if lines:
+    found = verdict(options.constraint(spelling="any", property_order="any"), data)
+    if found.member and options.schema is not None and options.property_order is None:
+        in_order = options.constraint(spelling="any", property_order="schema")
+        found = Verdict(note=None if verdict(in_order, data).member else OTHER_ORDER)
+    if as_json:
+        say_json(found.as_json())
+    elif not quiet:
+        say("\n".join(found.lines()))
+    if not found.member:
         raise typer.Exit(NOT_A_MEMBER)
 
 
-def verdict(constraint: Any, data: bytes) -> list[str]:
-    """No lines for a member; else lines that say where it fails: place, the text with a caret, what is expected."""
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a text; of a member, only the note.
+
+    Attributes:
+        message: What is wrong with a text that is no member; None for a member.
+        note: What else there is to know of a member.
+        byte: The first byte that is not allowed, from 0; None where the whole text is to blame.
+        place: Line and column, then the line with a caret (`constrain.errors.span`).
+        because: What the finished value breaks, in one sentence.
+        violation: The same with the keyword of the schema, where one alone is to blame.
+        expected: The characters that could follow.
+        examples: Short texts that could follow, where they say more.
+        words: The same in the words of a grammar.
+    """
+
+    message: str | None = None
+    note: str | None = None
+    byte: int | None = None
+    place: str = ""
+    because: str | None = None
+    violation: SchemaViolation | None = None
+    expected: str = ""
+    examples: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    @property
+    def member(self) -> bool:
+        """Whether the text is a member."""
+        return self.message is None
+
+    def lines(self) -> list[str]:
+        """The verdict as lines of text."""
+        if self.message is None:
+            return ["member" + (f" ({self.note})" if self.note else "")]
+        lines = [f"not a member: {self.message}"]
+        if self.byte is None:
+            return lines
+        place, *drawing = self.place.split("\n")
+        lines += [f"  at {place}", *(f"     {line}" for line in drawing)]
+        if self.because is not None:
+            lines.append(f"  because {self.because}")
+        from constrain.cli.expected import as_lines
+
+        return lines + [f"  {line}" for line in [*as_lines(self.expected, self.examples), *self.words]]
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as a JSON object: `member`, and what is known besides."""
+        if self.message is None:
+            return {"member": True} | ({"note": self.note} if self.note else {})
+        shown: dict[str, Any] = {"member": False, "message": self.message}
+        if self.byte is not None:
+            line, column = (int(part.split()[1]) for part in self.place.split("\n")[0].split(", "))
+            shown |= {"byte": self.byte, "line": line, "column": column, "because": self.because}
+            shown |= {"expected": self.expected, "examples": self.examples, "in_the_grammar": self.words}
+        if self.violation is not None:
+            shown |= {name: getattr(self.violation, name) for name in ("path", "keyword", "pointer")}
+        return shown
+
+
+def verdict(constraint: Any, data: bytes) -> Verdict:
+    """Whether a text is a member; if not, where it fails, why, and what is expected there."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+    from constrain.cli.expected import allowed_bytes, describe, in_words, telling_examples
     from constrain.errors import span
 
-    compiled = constrain.compile(constraint, byte_vocabulary())
+    compiled = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
     matcher = compiled.matcher()
     good = advance_far(matcher, data)
     if good == len(data) and matcher.is_accepting():
-        return []
-    reason = constraint.check(data.decode("utf-8", errors="replace"))  # keys that repeat, items that are equal
-    if good == len(data) and reason is not None and not reason.startswith("not JSON"):
-        return [f"not a member: {reason}"]
+        return Verdict()
+    shown = data.decode("utf-8", errors="replace")
+    reason = constraint.check(shown)  # keys that repeat, items that are equal
+    reason = None if reason is None or reason.startswith("not JSON") else reason
+    if good == len(data) and reason is not None:
+        return Verdict(reason)
     begin = character_start(data, good)
     if begin < good:  # inside a character: what is expected is said of the whole character
         matcher = compiled.matcher()
         matcher.advance_bytes(data[:begin])
-    shown = data.decode("utf-8", errors="replace")
-    index = len(data[:begin].decode("utf-8", errors="replace"))
-    place, *drawing = span(shown, index).split("\n")
-    fault = "the text ends too early" if good == len(data) else f"{named(data, begin, good)} is not allowed here"
-    because = [f"  because {said}" for said in [_because(constraint, shown, reason)] if said]
-    return [f"not a member: {fault}", f"  at {place}", *(f"     {line}" for line in drawing), *because] + [
-        f"  {line}" for line in [*expectation(matcher), *in_words(constraint, matcher)]
-    ]
+    violation = None if reason is not None else _violation(constraint, shown)
+    if violation is not None:
+        reason = f"{violation.path}: {violation.message} (at {violation.pointer} of the schema)"
+    return Verdict(
+        "the text ends too early" if good == len(data) else f"{named(data, begin, good)} is not allowed here",
+        byte=begin,
+        place=span(shown, len(data[:begin].decode("utf-8", errors="replace"))),
+        because=reason,
+        violation=violation,
+        expected=describe(*allowed_bytes(matcher)),
+        examples=telling_examples(matcher),
+        words=in_words(constraint, matcher),
+    )
 
 
-def _because(constraint: Any, text: str, reason: str | None) -> str | None:
-    """What is wrong with the value: the place and the keyword, or what the check of a finished text says."""
-    if reason is not None and not reason.startswith("not JSON"):
-        return reason
+def _violation(constraint: Any, text: str) -> SchemaViolation | None:
+    """What the value of the text breaks: the place and the keyword."""
     from constrain.schema.api import JsonSchema
     from constrain.schema.check.violation import find_violation
 
-    violation = find_violation(constraint, text) if isinstance(constraint, JsonSchema) else None
-    return (
-        None if violation is None else f"{violation.path}: {violation.message} (at {violation.pointer} of the schema)"
-    )
+    return find_violation(constraint, text) if isinstance(constraint, JsonSchema) else None
 
 
 def _contents(name: str) -> bytes:

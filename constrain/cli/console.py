@@ -2,18 +2,24 @@
 
 A `ConstrainError` names its place and its fix already; a file that cannot be read is named with the reason. Anything
 else is a fault of ours: one line that says so, exit code 70, and the traceback only where `CONSTRAIN_TRACEBACK` is
-set.
+set. On a terminal the same words are coloured (highlight.py), and what takes long is shown; `rich` is imported only
+there.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 OK = 0
 NOT_A_MEMBER = 1
@@ -33,9 +39,41 @@ class UsageError(Exception):
     """Options that make no sense together, or a value that cannot be read; shown as it is."""
 
 
+def terminal(stream: TextIO) -> Console | None:
+    """The terminal behind a stream, None where there is none; without colours where `NO_COLOR` is set."""
+    if not stream.isatty():
+        return None
+    from rich.console import Console
+
+    from constrain.cli.highlight import THEME, Said
+
+    colours: Any = None if os.environ.get("NO_COLOR") else "auto"
+    return Console(file=stream, color_system=colours, theme=THEME, highlighter=Said())
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """A text and a line's end; its words are coloured on a terminal."""
+    screen = terminal(sys.stderr if err else sys.stdout)
+    if screen is None:
+        typer.echo(text, err=err)
+    else:
+        screen.out(text, highlight=True)
+
+
+def say_json(value: dict[str, Any]) -> None:
+    """One JSON object on one line."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def waiting(text: str) -> AbstractContextManager[Any]:
+    """A sign of life on standard error while the block runs, if that is a terminal."""
+    screen = terminal(sys.stderr)
+    return nullcontext() if screen is None else screen.status(text)
+
+
 def fail(message: str, code: int = BAD_CONSTRAINT) -> NoReturn:
     """Say what is wrong on standard error and end with this exit code."""
-    typer.echo(f"constrain: {message}", err=True)
+    say(f"constrain: {message}", err=True)
     raise typer.Exit(code)
 
 

@@ -22,6 +22,18 @@ from constrain.cli.console import UsageError
 from constrain.collection.folder import FORMATS, GrammarFolder
 
 
+def suggest(*words: str) -> Callable[[str], list[str]]:
+    """What a shell completes the value of an option with."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
+def _suggest_grammars(incomplete: str) -> list[str]:
+    """Names of the collection, then files."""
+    from constrain import collection as grammars
+
+    return suggest(*grammars.names())(incomplete) + sorted(str(path) for path in Path().glob(f"{incomplete}*"))
+
+
 @dataclass(frozen=True)
 class SourceOptions:
     """The options as they were given."""
@@ -35,28 +47,60 @@ class SourceOptions:
         typer.Option(
             metavar="FILE|TEXT|NAME",
             help="A Lark or GBNF grammar: a file, a grammar's folder, the text itself, or a name of the collection.",
+            autocompletion=_suggest_grammars,
         ),
     ] = None
     choices: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="One of these texts: comma-separated, or a JSON array.")
     ] = None
     spelling: Annotated[
-        str | None, typer.Option(help="Schema: plain, as serializers write, or any (by default plain; check: any).")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Schema: plain, as serializers write, or any (by default plain; check: any).",
+            autocompletion=suggest("plain", "any"),
+        ),
     ] = None
     whitespace: Annotated[
         str | None,
-        typer.Option(help="Schema: indented, bounded, compact or any (by default indented; check: bounded)."),
+        typer.Option(
+            metavar="NAME",
+            help="Schema: indented, bounded, compact or any (by default indented; check: bounded).",
+            autocompletion=suggest("indented", "bounded", "compact", "any"),
+        ),
     ] = None
     property_order: Annotated[
-        str | None, typer.Option(help="Schema: keys in the order of the schema, or in any (check: any).")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Schema: keys in the order of the schema, or in any (by default schema; check: any).",
+            autocompletion=suggest("schema", "any"),
+        ),
     ] = None
-    formats: Annotated[str, typer.Option(help="Schema: assert formats, or annotate only.")] = "assert"
-    grammar_format: Annotated[str | None, typer.Option(help="Grammar: lark, gbnf or ebnf; guessed when left out.")] = (
-        None
-    )
+    formats: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Schema: assert formats, or annotate only.",
+            autocompletion=suggest("assert", "annotate"),
+        ),
+    ] = "assert"
+    grammar_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Grammar: lark, gbnf or ebnf; guessed when left out.",
+            autocompletion=suggest("lark", "gbnf", "ebnf"),
+        ),
+    ] = None
     start: Annotated[str | None, typer.Option(help="Grammar: the start rule (start; in GBNF root).")] = None
     lexer: Annotated[
-        str | None, typer.Option(help="Grammar: dynamic or greedy (by default dynamic, or as the folder says).")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Grammar: dynamic or greedy (by default dynamic, or as the folder says).",
+            autocompletion=suggest("dynamic", "greedy"),
+        ),
     ] = None
 
     def constraint(self, **defaults: str) -> Any:
@@ -65,12 +109,14 @@ class SourceOptions:
         Raises UsageError, ConstrainError, OSError.
         """
         import constrain
+        from constrain.cli.warmup import load_kernels
 
         given = [name for name in ("schema", "regex", "grammar", "choices") if getattr(self, name) is not None]
         if len(given) != 1:
             raise UsageError(
                 f"give exactly one of --schema, --regex, --grammar and --choices, not {' and '.join(given) or 'none'}"
             )
+        load_kernels()
         if self.schema is not None:
             names = ("spelling", "whitespace", "property_order", "formats")
             policies: Any = defaults | {name: value for name in names if (value := getattr(self, name)) is not None}

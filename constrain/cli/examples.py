@@ -1,4 +1,4 @@
-"""`constrain test-grammar`: does a grammar accept what it must, from byte to byte, and refuse what it must?
+"""`constrain test-grammar`: whether a grammar accepts what it must, from byte to byte, and refuses what it must.
 
 Reads the examples of a grammar's folder, or folders of your own for any grammar (`constrain.collection.examples` says
 how they are laid out). For each example that fails, what `constrain check` says of it.
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from constrain.cli.check import verdict
-from constrain.cli.console import NOT_A_MEMBER, UsageError
+from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import SourceOptions, grammar_folder
 
 
@@ -24,6 +24,9 @@ def command(
     reject: Annotated[Path | None, typer.Option(help="Folder of texts to refuse (reject, beside it).")] = None,
     start: Annotated[str | None, typer.Option(help="The start rule.")] = None,
     lexer: Annotated[str | None, typer.Option(help="dynamic or greedy.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object: examples, to_accept, failures (name, and as check --json).")
+    ] = False,
 ) -> None:
     """Test a grammar on examples: folders of texts that must be members, and of texts that must not."""
     from constrain.collection.examples import failures, read_examples
@@ -40,14 +43,20 @@ def command(
     if not examples:
         raise UsageError(f"there are no examples in {home}\n  fix: make folders accept and reject, or give --accept")
     failed = failures(constraint, examples)
-    for failure in failed:
-        typer.echo(str(failure))
-        if failure.example.member:
-            typer.echo("\n".join(f"  {line}" for line in verdict(constraint, failure.example.text)))
     members = sum(example.member for example in examples)
-    typer.echo(
-        f"{len(examples) - len(failed)} of {len(examples)} as they should be "
-        f"({members} to accept, {len(examples) - members} to refuse)"
-    )
+    if as_json:
+        rows = [
+            {"name": failure.example.name} | verdict(constraint, failure.example.text).as_json() for failure in failed
+        ]
+        say_json({"examples": len(examples), "to_accept": members, "failures": rows})
+    else:
+        for failure in failed:
+            say(str(failure))
+            if failure.example.member:
+                say("\n".join(f"  {line}" for line in verdict(constraint, failure.example.text).lines()))
+        say(
+            f"{len(examples) - len(failed)} of {len(examples)} as they should be "
+            f"({members} to accept, {len(examples) - members} to refuse)"
+        )
     if failed:
         raise typer.Exit(NOT_A_MEMBER)

@@ -1,7 +1,7 @@
 """What may follow, said so that a person can read it: sets of bytes as characters, and short texts as examples.
 
-A byte vocabulary (256 one-byte tokens and an end-of-text id) makes a matcher answer for bytes: no tokenizer is needed
-to check a text or to explain a refusal. Cost: one mask of 257 bits per question; examples fork the matcher a few
+`Vocabulary.of_bytes()` makes a matcher answer for bytes: no tokenizer is needed to check a text or to explain a
+refusal. Cost: one mask of 257 bits per question; examples fork the matcher a few
 dozen times.
 """
 
@@ -14,13 +14,6 @@ SPELLED = {0x20: "space", 0x09: "tab", 0x0A: "newline", 0x0D: "carriage return",
 QUIET = frozenset(b"\\ \t\n\r")  # what an example leaves out: escapes and white space
 MOST_RULES = 6  # in progress, that are shown
 LEAD = range(0xC2, 0xF5)  # the first bytes of characters beyond ASCII (RFC 3629, section 4)
-
-
-def byte_vocabulary() -> Any:
-    """One token per byte, with the byte as its id, and an end-of-text id."""
-    import constrain
-
-    return constrain.Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[END_OF_TEXT])
 
 
 def allowed_bytes(matcher: Any) -> tuple[list[int], bool]:
@@ -77,14 +70,20 @@ def _extended(text: bytes, matcher: Any, byte: int) -> tuple[bytes, Any, bool]:
     return text + bytes([byte]), fork, False
 
 
+def telling_examples(matcher: Any) -> list[str]:
+    """Examples of what may follow, where they say more than the characters do."""
+    samples = examples(matcher)
+    return samples if any(len(sample) > 1 for sample in samples) else []
+
+
 def expectation(matcher: Any) -> list[str]:
     """Lines that say what may follow, with examples where they say more."""
-    allowed, may_end = allowed_bytes(matcher)
-    lines = [f"expected: {describe(allowed, may_end)}"]
-    samples = examples(matcher)
-    if any(len(sample) > 1 for sample in samples):
-        lines.append("for example: " + "  ".join(samples))
-    return lines
+    return as_lines(describe(*allowed_bytes(matcher)), telling_examples(matcher))
+
+
+def as_lines(expected: str, samples: list[str]) -> list[str]:
+    """The same of what was asked before."""
+    return [f"expected: {expected}", *(["for example: " + "  ".join(samples)] if samples else [])]
 
 
 def in_words(constraint: Any, matcher: Any) -> list[str]:

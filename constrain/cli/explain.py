@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from constrain.cli.check import advance_far
-from constrain.cli.console import NOT_A_MEMBER, UsageError
+from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import SourceOptions, with_source
 
 
@@ -29,6 +29,9 @@ def command(
             help="A Hugging Face tokenizer, a tiktoken or SentencePiece file; the embedded model's by default.",
         ),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object: allowed, message, details (a list of sentences).")
+    ] = False,
 ) -> None:
     """Why is this token refused? Show which of its bytes has no continuation, and what is expected there.
 
@@ -36,35 +39,43 @@ def command(
     """
     if text is not None and token is not None:
         raise UsageError("give at most one of --text and --token")
-    constraint = options.constraint()
-    if text is None and token is None:
-        good, lines = state(constraint, prefix.encode("utf-8"))
-        typer.echo("\n".join(lines))
-        raise typer.Exit(0 if good else NOT_A_MEMBER)
-    spelled: bytes | None
-    if text is not None:
-        spelled, name = text.encode("utf-8"), repr(text)
+    allowed, lines = _answer(options.constraint(), prefix.encode("utf-8"), text, token, vocab)
+    if as_json:
+        say_json(_as_json(allowed, lines))
     else:
-        from constrain.cli.vocabularies import token_bytes
-
-        assert token is not None
-        spelled, ends_text = token_bytes(vocab, token)
-        name = f"token {token}" + (f" = {spelled!r}" if spelled is not None else "")
-        if spelled is None and not ends_text:
-            typer.echo(f"refused: {name} is a special token, which is never allowed")
-            raise typer.Exit(NOT_A_MEMBER)
-    allowed, lines = explanation(constraint, prefix.encode("utf-8"), spelled, name)
-    typer.echo("\n".join(lines))
+        say("\n".join(lines))
     if not allowed:
         raise typer.Exit(NOT_A_MEMBER)
+
+
+def _answer(
+    constraint: Any, prefix: bytes, text: str | None, token: int | None, vocab: str | None
+) -> tuple[bool, list[str]]:
+    """(allowed, lines that say why) of a token by text or id; without one, where the prefix stands."""
+    if text is not None:
+        return explanation(constraint, prefix, text.encode("utf-8"), repr(text))
+    if token is None:
+        return state(constraint, prefix)
+    from constrain.cli.vocabularies import token_bytes
+
+    spelled, ends_text = token_bytes(vocab, token)
+    name = f"token {token}" + (f" = {spelled!r}" if spelled is not None else "")
+    if spelled is None and not ends_text:
+        return False, [f"refused: {name} is a special token, which is never allowed"]
+    return explanation(constraint, prefix, spelled, name)
+
+
+def _as_json(allowed: bool, lines: list[str]) -> dict[str, Any]:
+    """The lines as an object: the first is the message, the others are what led to it."""
+    return {"allowed": allowed, "message": lines[0], "details": [line.strip() for line in lines[1:]]}
 
 
 def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
     """(allowed, lines that say why). token: its bytes; None stands for the end of the text."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+    from constrain.cli.expected import expectation, in_words
 
-    matcher = constrain.compile(constraint, byte_vocabulary()).matcher()
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)
     after = f" after {_short(prefix)}" if prefix else " at the start"
     if good < len(prefix):
@@ -87,9 +98,9 @@ def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) 
 def state(constraint: Any, prefix: bytes) -> tuple[bool, list[str]]:
     """(is it a prefix of a member, lines that say where a text stands)."""
     import constrain
-    from constrain.cli.expected import byte_vocabulary, expectation, in_words
+    from constrain.cli.expected import expectation, in_words
 
-    matcher = constrain.compile(constraint, byte_vocabulary()).matcher()
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)
     said = f"after {_short(prefix)}" if prefix else "at the start"
     if good < len(prefix):

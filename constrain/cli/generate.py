@@ -1,18 +1,24 @@
 """`constrain generate`: constrained text from a model, to standard output.
 
 The text goes to standard output as it is, one text a line (or one JSON object a line with `--json`); what a person
-should know besides — that a text was cut off — goes to standard error and into the exit code.
+should know besides — that a text was cut off — goes to standard error and into the exit code. Every argument is checked
+before a model is loaded. On a terminal a single text appears as it is written, and what the constraint left no choice
+about is coloured (forced.py).
 """
 
 from __future__ import annotations
 
-import json
+import sys
 from typing import Annotated, Any
 
 import typer
 
-from constrain.cli.console import UNFINISHED, UsageError, fail
-from constrain.cli.constraints import SourceOptions, with_source
+from constrain.cli.console import UNFINISHED, UsageError, fail, say_json, terminal, waiting
+from constrain.cli.constraints import SourceOptions, suggest, with_source
+
+METHODS = ("lcd", "faithful", "sir", "smc", "awrs", "mcmc", "asap", "cars", "rejection", "exact", "beam", "argmax")
+FIELDS = ("text", "finish_reason", "logprob", "log_weight")
+COUNTS = ("tokens", "forced", "forwards", "method", "seed")  # of its stats
 
 
 @with_source
@@ -29,11 +35,24 @@ def command(
         float | None, typer.Option(help="Only the likeliest allowed tokens of this mass.", min=0.0, max=1.0)
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="What is sampled: lcd, faithful, cars, exact, argmax, ...")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What is sampled: lcd, faithful, sir, smc, awrs, mcmc, asap, cars, rejection, exact, beam or argmax.",
+            autocompletion=suggest(*METHODS),
+        ),
     ] = "lcd",
+    draft: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write several tokens from one forward: auto, or a drafter; may be given several times.",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed writes the same text.")] = None,
     stop: Annotated[
-        list[str] | None, typer.Option(help="End the text where this is first written; may be given several times.")
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="End the text where this is first written; may be given several times."),
     ] = None,
     min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0,
     complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False,
@@ -42,28 +61,51 @@ def command(
         str | None, typer.Option(help="Fill in the middle: prefix (or prompt), text and suffix are a member.")
     ] = None,
     n: Annotated[int, typer.Option("--n", "-n", help="How many texts.", min=1)] = 1,
-    stream: Annotated[bool, typer.Option("--stream", help="Show the text as it is written (one text only).")] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Show the text as it is written (one text only; by default on a terminal).",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line: text, finish_reason, logprob, log_weight.")
+        bool, typer.Option("--json", help=f"One JSON object a line: {', '.join(FIELDS + COUNTS)}.")
     ] = False,
 ) -> None:
     """Write text that obeys the constraint."""
     if stream and (n > 1 or as_json):
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
     constraint = options.constraint()
-    loaded, tokenizer = load_model(model)
+    with waiting("loading torch"):
+        from constrain.generation import arguments, drafts, shaping
+        from constrain.sampling import method_of
+    arguments.check_settings(max_tokens, temperature, top_k, top_p)
+    shaping.check_limits(min_tokens, max_tokens, complete, healing=False)
+    drafts.check_draft(draft or None, method_of(method))
+    constraint = shaping.between_texts(constraint, prompt, prefix, suffix)
+    constraint = shaping.ending_at(constraint, stop) if stop else constraint
+    constraint.to_grammar()
+    with waiting("loading the model"):
+        loaded, tokenizer = load_model(model)
     import constrain
 
     given = {"constraint": constraint, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
-    given |= {"stop": stop or None, "min_tokens": min_tokens, "complete": complete, "prefix": prefix, "suffix": suffix}
+    given |= {"min_tokens": min_tokens, "complete": complete, "draft": draft or None}
     given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
+    if stream is None:  # a text that is checked at its end may be thrown away, which a stream cannot
+        stream = sys.stdout.isatty() and n == 1 and not as_json and not constraint.residual
     if stream:
-        results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given))]
+        results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given), constraint)]
     else:
-        results = constrain.generate(loaded, prompt, n=n, **given)
-        results = results if isinstance(results, list) else [results]
+        with waiting("writing"):
+            results = constrain.generate(loaded, prompt, n=n, **given)
         for result in results:
-            typer.echo(as_line(result) if as_json else result.text)
+            if as_json:
+                say_json(as_object(result))
+            else:
+                _streamed([result.text], constraint)
+    _summarise(results)
     reasons = sorted({_reason(result) for result in results if result.finish_reason != "stop"})
     if reasons:
         fail(f"{_count(results)} did not finish: {', '.join(reasons)}", UNFINISHED)
@@ -87,18 +129,39 @@ def load_model(name: str | None) -> tuple[Any, Any]:
         raise UsageError(f"{name}: no model of that name or folder ({first_line(error)})") from None
 
 
-def as_line(result: Any) -> str:
-    """A result as one line of JSON."""
-    shown = {name: getattr(result, name) for name in ("text", "finish_reason", "logprob", "log_weight")}
-    return json.dumps(shown, ensure_ascii=False)
+def as_object(result: Any) -> dict[str, Any]:
+    """A result as a JSON object."""
+    return {name: getattr(result, name) for name in FIELDS} | {name: getattr(result.stats, name) for name in COUNTS}
 
 
-def _streamed(chunks: Any) -> Any:
-    """Print pieces of text as they come; the whole result at the end."""
-    for piece in chunks:
-        typer.echo(piece, nl=False)
+def _streamed(pieces: Any, constraint: Any) -> Any:
+    """Print pieces of a text as they come, coloured on a terminal; the whole result of a stream."""
+    screen = terminal(sys.stdout)
+    if screen is None:
+        for piece in pieces:
+            typer.echo(piece, nl=False)
+    else:
+        from constrain.cli.forced import Forced
+        from constrain.cli.highlight import FORCED
+
+        forced = Forced(constraint)
+        for piece in pieces:
+            for part, is_forced in forced.split(piece):
+                screen.out(part, style=FORCED if is_forced else None, end="", highlight=False)
     typer.echo()
-    return chunks.result
+    return getattr(pieces, "result", None)
+
+
+def _summarise(results: list[Any]) -> None:
+    """A line on what the texts cost, for a person at a terminal."""
+    screen = terminal(sys.stderr)
+    if screen is None:
+        return
+    stats = [result.stats for result in results]
+    tokens, forwards = sum(each.tokens for each in stats), sum(each.forwards for each in stats)
+    seconds = stats[0].seconds.get("total", 0.0)
+    said = f"{tokens} tokens, {forwards} forwards, {stats[0].method}, seed {stats[0].seed}, {seconds:.1f} s"
+    screen.out(said, style="dim", highlight=False)
 
 
 def _count(results: list[Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from constrain.cli.console import NOT_A_MEMBER, UsageError
+from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import format_of, grammar_folder, read_grammar
 
 DOUBTFUL = NOT_A_MEMBER
@@ -25,11 +25,17 @@ def command(
     start: Annotated[str | None, typer.Option(help="The start rule (start; in GBNF root).")] = None,
     lexer: Annotated[str | None, typer.Option(help="dynamic or greedy (dynamic, or as the folder says).")] = None,
     seconds: Annotated[float, typer.Option(help="How long to look for a text with two readings.", min=0.0)] = 5.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object: findings (kind, message, and example of an ambiguity).")
+    ] = False,
 ) -> None:
     """What is doubtful about a grammar? Unused and unreachable rules, endless loops, shadowed terminals, ambiguity."""
-    lines = report(load(one_of(given, grammar), grammar_format, start, lexer), seconds)
-    typer.echo("\n".join(lines) if lines else "nothing is doubtful")
-    if lines:
+    found = findings(load(one_of(given, grammar), grammar_format, start, lexer), seconds)
+    if as_json:
+        say_json({"findings": found})
+    else:
+        say("\n".join(_lines(found)) if found else "nothing is doubtful")
+    if found:
         raise typer.Exit(DOUBTFUL)
 
 
@@ -59,17 +65,26 @@ def load(given: str, grammar_format: str | None, start: str | None, lexer: str |
     return constraint
 
 
-def report(constraint: Any, seconds: float = 5.0) -> list[str]:
-    """A line for each finding, and an example for an ambiguity."""
+def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
+    """Kind and message of each finding, and an example of an ambiguity."""
     from constrain.cfg.transform.walk import reachable
     from constrain.completion.shortest import least_texts
     from constrain.grammar_text.lint import lint
 
-    lines = []
+    found = []
     for finding in lint(constraint, seconds=seconds):
-        lines.append(f"{finding.kind}: {finding.message}")
+        found.append({"kind": finding.kind, "message": finding.message})
         if finding.ambiguity is not None:
             least = least_texts(reachable(finding.ambiguity.rule, 1 << 30) or {})
             words = [least[symbol].decode(errors="replace") for symbol in finding.ambiguity.form]
-            lines.append(f"  for example: {(' ' if constraint.to_grammar().ignore else '').join(words)!r}")
+            found[-1]["example"] = (" " if constraint.to_grammar().ignore else "").join(words)
+    return found
+
+
+def _lines(found: list[dict[str, str]]) -> list[str]:
+    lines = []
+    for finding in found:
+        lines.append(f"{finding['kind']}: {finding['message']}")
+        if "example" in finding:
+            lines.append(f"  for example: {finding['example']!r}")
     return lines

@@ -1,23 +1,37 @@
-"""`constrain warmup`: compile all numba kernels into their cache, so that the first request does not wait."""
+"""`constrain warmup`: compile the kernels, so that no request waits; and the bar that other commands show.
+
+Where the kernels came as machine code with the package, nothing is compiled.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 
 import typer
 
+from constrain.cli.console import terminal
+
 
 def command() -> None:
     """Compile all kernels into their cache (for images; once per version)."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    begin = time.perf_counter()
+    load_kernels()
+    typer.echo(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")
 
+
+def load_kernels() -> None:
+    """Make the kernels ready, with a bar on a terminal; elsewhere `kernels.load` itself says that it compiles."""
     from constrain import kernels
     from constrain.automata import store  # noqa: F401  (declares every kernel)
 
-    begin = time.perf_counter()
-    columns = (TextColumn("compiling kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    screen = terminal(sys.stderr)
+    if screen is None or kernels.is_ready():
+        kernels.load()
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("compiling kernels, once"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as progress:
         task = progress.add_task("", total=None)
-        kernels.load(lambda done, total: progress.update(task, completed=done, total=total), everything=True)
-    typer.echo(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")
+        kernels.load(lambda done, total: progress.update(task, completed=done, total=total))

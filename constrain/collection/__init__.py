@@ -1,14 +1,11 @@
 """The collection: grammars of well-known languages, each measured against a parser of that language.
 
 takes: a name ("json", "sql"), or a folder of your own that is laid out in the same way (`folder`)
-gives: a `Constraint`; the folder's examples, and those on which a constraint is wrong (`examples`)
+gives: a `Constraint`; the folder's examples, and the examples on which a constraint is wrong (`examples`)
 used by: cli, benchmarks/grammars.py
 start reading at: folder.py
 
-    >>> import constrain
-    >>> constrain.compile(constrain.collection.load("json"), vocabulary)      # doctest: +SKIP
-
-The folders stand in `grammars/` at the top of a checkout, and are copied into the package when a wheel is built.
+The folders are in `grammars/` at the top of a checkout, and are copied into the package when a wheel is built.
 """
 
 from __future__ import annotations
@@ -38,7 +35,22 @@ def names() -> list[str]:
 
 
 def folder(name: str) -> GrammarFolder:
-    """A grammar of the collection with what is said about it. Raises GrammarError: there is none of that name."""
+    """Find the folder of a grammar: its text, settings and examples.
+
+    Args:
+        name: The grammar's name, one of `names()`.
+
+    Returns:
+        The folder; nothing in it is read but its settings.
+
+    Raises:
+        GrammarError: There is no grammar of that name.
+
+    Example:
+        >>> import constrain
+        >>> constrain.collection.folder("json").description
+        'JSON (RFC 8259)'
+    """
     known = names()
     if name not in known:
         raise GrammarError(
@@ -49,9 +61,21 @@ def folder(name: str) -> GrammarFolder:
 
 
 def load(name: str, **options: Any) -> Constraint:
-    """A grammar of the collection, as its settings say.
+    """Read a grammar of the collection, by its settings.
 
-    options: `start` and `lexer`, as `constrain.grammar` takes them, where the settings shall not count.
-    Raises GrammarError: there is no grammar of that name.
+    Args:
+        name: The grammar's name, one of `names()`.
+        **options: Options of `constrain.grammar` that replace the settings: `start`, `lexer`, `layout`.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        GrammarError: There is no grammar of that name.
+
+    Example:
+        >>> import constrain
+        >>> constrain.collection.load("json").lexer
+        'dynamic'
     """
     return folder(name).constraint(**options)

@@ -1,9 +1,9 @@
 """Examples of a grammar: texts that must be members (`accept/`) and texts that must not (`reject/`).
 
-A file is one text, byte for byte. A file `*.lines` holds many: one a line, without the line's end; empty lines are
-passed over. A member must be accepted, and every beginning of it, cut at any byte, must be allowed on the way.
+A file is one text, byte for byte. A file `*.lines` has one text in each line, without the line's end; empty lines are
+skipped. A member must be accepted, and every prefix of it, cut at any byte, must be allowed.
 
-Cost: the bytes of the texts, once each, and what the grammar makes of them when it meets them first.
+Cost: one step of the automaton for each byte of the texts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ LINES = ".lines"
 
 @dataclass(frozen=True)
 class Example:
-    """name: the file, and the line in it. member: must it be one?"""
+    """One example.
+
+    Attributes:
+        name: Its file, and its line in a file with many.
+        text: The text.
+        member: Whether the text must be a member.
+    """
 
     name: str
     text: bytes
@@ -33,7 +39,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Failure:
-    """An example on which the grammar is wrong. at: how many bytes of the text it allows."""
+    """An example on which the grammar is wrong.
+
+    Attributes:
+        example: The example.
+        at: The number of bytes that the grammar allows.
+    """
 
     example: Example
     at: int
@@ -46,7 +57,7 @@ class Failure:
 
 
 def read_examples(folder: Path, member: bool) -> Iterator[Example]:
-    """The examples in a folder, in order of their names. Raises GrammarError: no such folder, or nothing in it."""
+    """Yield the examples in a folder, in order of their names. Raises GrammarError if there are none."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     if not paths:
         raise GrammarError(f"{folder} has no examples", fix="put a file for each text into it, or *.lines with many")
@@ -76,7 +87,7 @@ def failures(constraint: Constraint, examples: Iterable[Example]) -> list[Failur
 
 
 def _allowed(matcher: Matcher, text: bytes) -> int:
-    """How many bytes are allowed, one after the other."""
+    """The number of bytes that are allowed, one after the other."""
     for index in range(len(text)):
         if not matcher.advance_bytes(text[index : index + 1]):
             return index

@@ -3,9 +3,9 @@
     grammar.lark | grammar.gbnf
     settings.json     {"description": …, "lexer": …, …}: the keys are `KEYS`; a folder of your own may leave it out
     accept/, reject/  examples (`examples.py`)
-    README.md         where the language is defined, the lexer and why, what was measured, known gaps
+    README.md         the language's definition, the lexer and why, measurements, known gaps
 
-Nothing is read before it is asked for, and a grammar is made only by `constraint`.
+`read_folder` reads the settings only; `GrammarFolder.constraint` reads the grammar.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEYS = {
     "description": "the language, in a few words",
     "start": "the start rule; by default start, in GBNF root",
     "lexer": "dynamic (the default) or greedy",
-    "words": "the characters of words, as a regex class; given, no lexeme ends inside a word (grammar_text/words.py)",
+    "words": "the characters of words, as a regex class: no lexeme ends inside a word (grammar_text/words.py)",
     "before_words": "terminals that a word may follow directly, like the number in 1if",
     "ascii_keywords": "true: letters beyond ASCII are no other cases of letters in keywords; needs words",
     "layout": "what lines and columns mean, where they mean something",
@@ -39,7 +39,13 @@ KEYS = {
 
 @dataclass(frozen=True)
 class GrammarFolder:
-    """path: the folder. file: the grammar in it. settings: as read, see `KEYS`."""
+    """A grammar's folder; find one with `constrain.collection.folder`, or `read_folder` for a folder of your own.
+
+    Attributes:
+        path: The folder.
+        file: The grammar in it.
+        settings: The settings, by the keys in `KEYS`.
+    """
 
     path: Path
     file: Path
@@ -47,7 +53,7 @@ class GrammarFolder:
 
     @property
     def name(self) -> str:
-        """What the collection calls it."""
+        """The name of the folder, by which the collection knows it."""
         return self.path.name
 
     @property
@@ -61,9 +67,16 @@ class GrammarFolder:
         return self.file.read_text(encoding="utf-8")
 
     def constraint(self, **options: Any) -> Constraint:
-        """The grammar, read as the settings say. options: instead of them, as `constrain.grammar` takes them.
+        """Read the grammar by its settings.
 
-        Raises GrammarError where the text cannot be read.
+        Args:
+            **options: Options of `constrain.grammar` that replace the settings; None replaces nothing.
+
+        Returns:
+            A constraint.
+
+        Raises:
+            GrammarError: The grammar cannot be read.
         """
         from constrain.grammar_text.text import GrammarText, grammar  # loads lark
         from constrain.grammar_text.words import WholeWords
@@ -80,9 +93,23 @@ class GrammarFolder:
 
 
 def read_folder(path: str | Path) -> GrammarFolder:
-    """A grammar's folder, of the collection or of your own.
+    """Open a grammar's folder, for grammars that are not in the collection.
 
-    Raises GrammarError: no grammar in it, or settings that are not understood.
+    Args:
+        path: The folder, with one file `grammar.lark` or `grammar.gbnf`.
+
+    Returns:
+        The folder, with its settings read.
+
+    Raises:
+        GrammarError: There is no grammar in it, or there are two, or the settings are malformed.
+
+    Example:
+        >>> import constrain, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as path:
+        ...     _ = pathlib.Path(path, "grammar.lark").write_text('start: "a" | "b"')
+        ...     constrain.collection.read_folder(path).constraint()
+        grammar('start: "a" | "b"', format='lark')
     """
     path = Path(path)
     files = [path / name for name in FORMATS if (path / name).is_file()]

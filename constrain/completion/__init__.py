@@ -1,7 +1,7 @@
-"""How far a text is from its end: shortest completions, tokens to the end, matchers that end in time.
+"""Completions: the shortest text that completes a member, the tokens that it takes, matchers with a length budget.
 
 takes: an automaton and a configuration
-gives: texts, counts of tokens, masks that leave enough room
-used by: generation, cli
+gives: texts, counts of tokens, masks of the tokens after which the text can still be completed in time
+used by: generation, sampling
 start reading at: shortest.py
 """

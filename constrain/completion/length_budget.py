@@ -1,17 +1,17 @@
-"""Matchers that end in time: at least so many tokens, at most so many, and complete when the last one is written.
+"""Matchers with a length budget: at least and at most so many tokens, and complete when the last token is written.
 
     limited = LengthBudget(compiled).matcher(least=0, most=64)
 
-The idea: a token is allowed only if the text can still be completed with the tokens that are left (tokens_to_end.py),
-so the last tokens of a budget close brackets instead of opening more. The bound that is used can be kept: as long as it
-is met, the next token of the shortest completion meets it again, so a text that could be closed at the start is closed
-at the end. It is an upper bound on the tokens needed, so near the end of a budget a token may be refused that a
-completion of more bytes but fewer tokens would have allowed.
+The idea: a token is allowed only if the text can still be completed with the remaining tokens (tokens_to_end.py). So
+the last tokens of a budget close brackets instead of opening more. The bound is inductive: if it holds, it holds again
+after the next token of the shortest completion. So a text that could be completed at the start is complete at the end.
+It is an upper bound on the tokens needed: near the end of a budget a token may be refused although a completion with
+more bytes but fewer tokens would fit.
 
-`least`: an EOS is refused before so many tokens, EOS counted, as long as another token is allowed.
+`least`: an EOS is refused before this number of tokens, EOS included, as long as another token is allowed.
 
-Exact as the grammar; where a guard or a check of the finished text objects, the text may still be cut. Cost: a mask is
-the engine's, plus what `TokensToEnd.after` costs for a configuration that was not met before.
+Exact for the grammar; if a guard or a check of the finished text objects, the text may still be truncated. Cost: the
+engine's mask, plus `TokensToEnd.after` for each new configuration.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ from constrain.errors import ConstrainError
 
 
 class LengthBudget:
-    """What the limited matchers of one compiled constraint share.
+    """The common data of the limited matchers of one compiled constraint.
 
-    complete: also restrict masks to what can be completed in time; else only `least` counts.
+    Args:
+        compiled: The constraint.
+        complete: Restrict masks to tokens after which the text can be completed in time; else only `least` applies.
+
+    Raises:
+        LimitError: No text of the grammar was found (`Shortest`).
     """
 
     def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
-        """Raises LimitError if no text is found in the grammar (`Shortest`)."""
         self.compiled = compiled
         automaton, self.to_end = compiled.automaton, None
         if complete:
@@ -45,14 +49,14 @@ class LengthBudget:
             self.eos[token >> 5] |= np.uint32(1 << (token & 31))
 
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
-        """A matcher at the beginning of a text of `least` to `most` tokens, EOS counted.
+        """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
 
-        Raises ConstrainError if the shortest text needs more.
+        Raises ConstrainError if the shortest text needs more than `most` tokens.
         """
         limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
         need = limited.needs()
         if need > most:
-            raise ConstrainError(self._too_small(need, most), fix=self._way_out(need))
+            raise ConstrainError(self._too_small(need, most), fix=self._fix(need))
         return limited
 
     def _too_small(self, need: int, most: int) -> str:
@@ -62,8 +66,8 @@ class LengthBudget:
         shown = text if len(text) <= 60 else text[:57] + "..."
         return f"a budget of {most} tokens is too small: the shortest text, {shown!r}, takes {need}, EOS counted"
 
-    def _way_out(self, need: int) -> str:
-        """What to do where the least number of tokens, `need`, is more than there may be."""
+    def _fix(self, need: int) -> str:
+        """A suggestion for a budget that is smaller than `need`, the least number of tokens."""
         alternative = "leave out complete=True"
         return alternative if need >= NEVER else f"set max_tokens to {need} or more, or {alternative}"
 
@@ -77,7 +81,15 @@ class LengthBudget:
 
 
 class LimitedMatcher:
-    """A matcher with a budget; like `Matcher`, as far as samplers use it."""
+    """A matcher with a length budget; it has the methods of `Matcher` that samplers use.
+
+    Attributes:
+        budget: Shared with other matchers of the same constraint.
+        inner: The matcher without the budget.
+        least: The least number of tokens, EOS included.
+        most: The greatest number of tokens, EOS included.
+        taken: The number of tokens so far.
+    """
 
     def __init__(self, budget: LengthBudget, inner: Matcher, least: int, most: int) -> None:
         self.budget = budget
@@ -88,18 +100,18 @@ class LimitedMatcher:
 
     @property
     def state(self) -> tuple[Any, int]:
-        """Equal states allow the same texts."""
+        """A hashable state: equal states allow the same continuations."""
         return self.inner.state, self.taken
 
     @property
     def left(self) -> int:
-        """Tokens that may still be written, EOS counted."""
+        """The number of tokens that may still be written, EOS included."""
         return self.most - self.taken
 
     def needs(self) -> int:
-        """Tokens that complete the text, EOS counted; 0 where nobody asks."""
+        """The number of tokens that complete the text, EOS included; 0 with complete=False."""
         to_end = self.budget.to_end
-        return 0 if to_end is None else self._ask(to_end.needs)
+        return 0 if to_end is None else self.inner.locked(to_end.needs)
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
         """See `Matcher.fill_mask`."""
@@ -113,7 +125,7 @@ class LimitedMatcher:
             words &= ~self.budget.eos
 
     def _in_time(self, counts: Counts) -> NDArray[np.uint32]:
-        """The mask of the tokens after which the text can still be completed. uint32[ceil(V / 32)]"""
+        """uint32[ceil(V / 32)]: the mask of the tokens after which the text can still be completed in time."""
         words = np.zeros(len(self.budget.eos), np.uint32)
         bits = np.packbits(counts < self.left, bitorder="little")
         words.view(np.uint8)[: len(bits)] = bits
@@ -138,7 +150,7 @@ class LimitedMatcher:
         return True
 
     def is_accepting(self) -> bool:
-        """Whether an EOS may come: the text is a member, and long enough or unable to go on."""
+        """Whether an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
         return self.inner.is_accepting() and (self.taken + 1 >= self.least or not self._can_go_on())
 
     def _can_go_on(self) -> bool:
@@ -151,25 +163,16 @@ class LimitedMatcher:
         return self.inner.is_finished()
 
     def forced_tokens(self) -> list[int]:
-        """Tokens that must follow; those that only the budget forces are not among them."""
+        """See `Matcher.forced_tokens`. Tokens that only the budget forces are not included."""
         return self.inner.forced_tokens()
 
     def rollback(self, n_tokens: int) -> None:
-        """Take back the last n tokens."""
+        """Undo the last n tokens."""
         self.inner.rollback(n_tokens)
         self.taken -= n_tokens
 
     def fork(self) -> LimitedMatcher:
-        """An independent matcher at the same place."""
-        twin = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        twin.taken = self.taken
-        return twin
-
-    def _ask(self, question: Any) -> Any:
-        """Ask something of the present configuration, under the automaton's lock."""
-
-        def operation() -> Any:
-            self.inner._follow()
-            return question(self.inner._states[-1])
-
-        return self.inner._automaton.attempt(operation)
+        """An independent copy at the same place."""
+        copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
+        copy.taken = self.taken
+        return copy

@@ -1,18 +1,18 @@
-"""Where every token leads from a configuration, all tokens at once.
+"""The configuration after every token of a vocabulary, computed for all tokens at once, level by level of the trie.
 
-    Walk(automaton, vocabulary).after(c)      # int32[V]: numbers of configurations, 0 where the token is not allowed
+    TrieLevelWalk(automaton, vocabulary).after(c)   # int32[V]: numbers of configurations, 0 if a token is not allowed
     walk.configurations[number]
 
-The idea: the vocabulary's trie is read level by level, each level in a few array operations: a step is a look-up in a
-table (configuration, byte) -> configuration, with small numbers for configurations so that the table is dense. The
-engine is asked only for the entries that are missing, once for all bytes that a configuration does not tell apart.
-128,000 tokens lead to some tens of configurations, so what is to be known of each token is found once for each.
+The idea: the trie is read level by level, each level in a few array operations. A step is a look-up in a table
+(configuration, byte) -> configuration, with small numbers for configurations so that the table is dense. The engine
+computes only missing entries, once for all bytes that a configuration does not distinguish. 128,000 tokens lead to some
+tens of configurations, so a property of all tokens is computed once for each configuration.
 
-This is also a mask, and under the dynamic lexer, where names may follow names, a cheaper one than the engine's: that
-one looks for the tokens of every lexeme in progress, of which there are many, and this one only makes configurations.
+This also gives a mask. Under the dynamic lexer, where names may follow names, it is cheaper than the engine's mask,
+which looks for the tokens of each of many open lexemes; this one only makes configurations.
 
-Cost: 5 ms a walk for 128k tokens (275k nodes) where all of them are allowed, less where few are; then the steps of the
-engine that are new. Memory: 1 KB a configuration, `MOST` of them; 20 bytes a node for a vocabulary.
+Cost: 5 ms a walk for 128k tokens (275k nodes) if all are allowed, less if few are; plus the engine's new steps. Memory:
+1 KB a configuration, `MOST` of them; 20 bytes a node for a vocabulary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.engine import inspect as anatomy
+from constrain.engine import inspect
 from constrain.engine.automaton import TokenAutomaton
 from constrain.kernels.parser import advance
 from constrain.kernels.records import arena
@@ -28,16 +28,20 @@ from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
 Ints = NDArray[np.int32]
-MOST = 1 << 14  # configurations; beyond, a walk begins with an empty table
+MOST = 1 << 14  # configurations in the table; beyond, the next walk begins with an empty table
 BYTES = [np.array([byte], np.int32) for byte in range(256)]
 
 
 class Levels(PerVocabulary):
-    """A vocabulary's trie, level after level; the children of a node are neighbours.
+    """A vocabulary's trie in breadth-first order; the children of a node are adjacent.
 
-    byte: int32[n]. token: int32[n], the lowest token that ends here, or -1. child: int32[n], the first child.
-    children: int32[n], how many. first: int32[k], the nodes of the first level. twins: int32[m, 2], (token, the lowest
-    token of the same bytes).
+    Attributes:
+        byte: int32[n], the byte of each node.
+        token: int32[n], the lowest token id that ends at each node, or -1.
+        child: int32[n], the first child of each node.
+        children: int32[n], the number of children of each node.
+        first: int32[k], the nodes of the first level.
+        duplicates: int32[m, 2], pairs (token id, lowest token id with the same bytes).
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -50,27 +54,28 @@ class Levels(PerVocabulary):
         self.children = np.zeros(len(order), np.int32)
         for start, stop, last in zip(bounds, bounds[1:], bounds[2:], strict=False):
             parents, nodes = order[start:stop], order[stop:last]
-            at = np.searchsorted(parents, nodes) - 1  # the parent is the last node of its level that comes before
+            at = np.searchsorted(parents, nodes) - 1  # the parent is the last node before it on the level above
             self.children[start:stop] = np.bincount(at, minlength=stop - start)
         self.child = (len(self.first) + np.cumsum(self.children) - self.children).astype(np.int32)
-        self.twins = _twins(trie.next_same)
+        self.duplicates = _duplicates(trie.next_same)
 
 
-def _twins(next_same: Ints) -> Ints:
-    found: list[tuple[int, int]] = []
+def _duplicates(next_same: Ints) -> Ints:
+    pairs: list[tuple[int, int]] = []
     lowest: dict[int, int] = {}
     for token in np.flatnonzero(next_same >= 0).tolist():
-        twin = int(next_same[token])
-        lowest[twin] = lowest.get(token, token)
-        found.append((twin, lowest[twin]))
-    return np.array(found, np.int32).reshape(-1, 2)
+        duplicate = int(next_same[token])
+        lowest[duplicate] = lowest.get(token, token)
+        pairs.append((duplicate, lowest[duplicate]))
+    return np.array(pairs, np.int32).reshape(-1, 2)
 
 
 class TrieLevelWalk:
-    """Where tokens lead under one automaton; the caller of its methods holds the automaton's lock.
+    """The configurations that tokens lead to in one automaton. The caller of its methods holds the automaton's lock.
 
-    configurations: by number; number 0 is the dead one. Numbers are good until `after` is called again, which begins
-    anew in another epoch of the automaton, and beyond MOST configurations.
+    Attributes:
+        configurations: The configurations by number; number 0 is `arena.NONE`. Numbers are valid until the next call of
+            `after`, which clears the table in another epoch of the automaton, or beyond MOST configurations.
     """
 
     def __init__(self, automaton: TokenAutomaton, vocabulary: Vocabulary) -> None:
@@ -87,11 +92,11 @@ class TrieLevelWalk:
         self._table[0] = 0
 
     def after(self, configuration: int) -> Ints:
-        """The number of the configuration after each token; 0 if it is not allowed. int32[V]"""
+        """int32[V]: the number of the configuration after each token; 0 if it is not allowed."""
         if self.epoch != self.automaton.epoch or len(self.configurations) > MOST:
             self._forget()
         levels = self.levels
-        found = np.zeros(self.size, np.int32)
+        numbers = np.zeros(self.size, np.int32)
         nodes = levels.first
         states = np.full(len(nodes), self._number(configuration), np.int32)
         while len(nodes):
@@ -100,16 +105,16 @@ class TrieLevelWalk:
             nodes, states = nodes[alive], states[alive]
             tokens = levels.token[nodes]
             ends = np.flatnonzero(tokens >= 0)
-            found[tokens[ends]] = states[ends]
+            numbers[tokens[ends]] = states[ends]
             children = levels.children[nodes]
             states = np.repeat(states, children)
             before = np.cumsum(children, dtype=np.int32) - children
             nodes = np.repeat(levels.child[nodes] - before, children) + np.arange(len(states), dtype=np.int32)
-        found[levels.twins[:, 0]] = found[levels.twins[:, 1]]
-        return found
+        numbers[levels.duplicates[:, 0]] = numbers[levels.duplicates[:, 1]]
+        return numbers
 
     def _step(self, states: Ints, byte: Ints) -> Ints:
-        """The numbers after one byte each. int32[k]"""
+        """int32[k]: the numbers after one byte each."""
         keys = (states << 8) + byte
         after = self._table.ravel()[keys]
         unknown = keys[after < 0]
@@ -121,13 +126,14 @@ class TrieLevelWalk:
         return self._table.ravel()[keys]
 
     def _learn(self, number: int, byte: int) -> None:
-        """Find out where a byte leads, and with it those that lead there too."""
+        """Compute the entry of a byte, and of all bytes that lead to the same configuration."""
         automaton, configuration = self.automaton, self.configurations[number]
         after = automaton.call(advance.advance_bytes, configuration, BYTES[byte])
         after = self._number(after & (advance.WATCH - 1))
-        self._table[number, anatomy.alike(automaton, configuration, byte)] = after
+        self._table[number, inspect.alike(automaton, configuration, byte)] = after
 
     def _number(self, configuration: int) -> int:
+        """The number of a configuration; new ones get a row of the table."""
         if configuration not in self._numbers:
             number = self._numbers[configuration] = len(self.configurations)
             self.configurations.append(configuration)

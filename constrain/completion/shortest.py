@@ -1,19 +1,18 @@
 """The shortest text that completes a member, from any configuration.
 
-    Shortest(automaton, rules).completion(c)      # bytes; None: nothing that was found completes it
+    Shortest(automaton, rules).completion(c)      # bytes; None: no completion was found
 
-The idea: texts under *shortlex* order (shorter first, then byte by byte) are a semiring: the least text of a sequence
-is the sequence of least texts. So least texts of nonterminals are found as shortest derivations (Knuth, "A
-generalization of Dijkstra's algorithm", 1977), of lexers by breadth-first search, and what follows a rule on the
-parser's stack by relaxation (engine/inspect.py); the least of all ways out of a configuration is its completion.
-Since the order agrees with concatenation, a completion goes on as the completion of what follows: after its first
-bytes, the shortest completion is the rest.
+The idea: texts under *shortlex* order (shorter first, then byte by byte) form a semiring: the least text of a sequence
+is the sequence of least texts. So the least text of a nonterminal is a shortest derivation (Knuth, "A generalization of
+Dijkstra's algorithm", 1977). The least rest of a lexeme is found by breadth-first search, and the least text after a
+rule on the parser's stack by relaxation (engine/inspect.py). The least of all these ways is the completion. Since the
+order agrees with concatenation, the shortest completion after its own first bytes is its rest.
 
-Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch the candidates — plain,
-and with ignored text after every lexeme — are tried by the engine, and one that it does not accept does not count.
-Cost: once, the rules of the grammar; then Python, some 50 µs for each new configuration. Of a grammar with very many
-rules, or endlessly many, those nearest to what is asked for are looked at, `ENOUGH` of them, more only where these have
-no end: then a completion is a bound, and another one may be shorter. LimitError where `LIMIT` rules have no end.
+Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
+plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
+Cost: once, the rules of the grammar; then Python, about 50 µs for each new configuration. Of a grammar with very many
+or infinitely many rules, only the `ENOUGH` nearest ones are examined, and more if these derive no text; then the
+completion is an upper bound. LimitError if `LIMIT` rules derive no text.
 """
 
 from __future__ import annotations
@@ -30,8 +29,9 @@ from constrain.automata.shape import nullable
 from constrain.automata.syntax import alternate, difference
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.walk import Alternatives, nearest
-from constrain.engine import inspect as anatomy
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.engine import inspect
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.errors import LimitError
 from constrain.kernels.lexer import derivatives
 from constrain.kernels.parser import configurations
@@ -41,13 +41,14 @@ from constrain.kernels.records.grammars import TERMINAL, terminal_excluded, term
 
 ENOUGH = 5_000
 LIMIT = 50_000  # nonterminals
-SEARCHED = 20_000  # states of a lexer that one search for the end of a lexeme may visit
+SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
 
 Text = bytes | None
 Tails = dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]]
 
 
 def _least(one: Text, two: Text) -> Text:
+    """The lesser text in shortlex order; None is greater than any text."""
     if one is None or two is None:
         return two if one is None else one
     if len(one) != len(two):  # PERF: half a million times for a mask in SQL
@@ -56,10 +57,10 @@ def _least(one: Text, two: Text) -> Text:
 
 
 def least_texts(table: dict[Nonterminal, Alternatives], glue: bytes = b"") -> dict[Symbol, bytes]:
-    """The least text of every symbol of a grammar; glue: written after every lexeme.
+    """The least text of every symbol of a grammar. glue: a text after every lexeme.
 
-    Knuth's algorithm: symbols are settled from short to long; an alternative counts when all of its symbols are
-    settled.
+    Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
+    symbols are settled.
     """
     settled: dict[Symbol, bytes] = {}
     users: dict[Symbol, list[tuple[Nonterminal, int]]] = {}
@@ -92,7 +93,7 @@ def least_texts(table: dict[Nonterminal, Alternatives], glue: bytes = b"") -> di
         for nonterminal, i in users.get(symbol, ()):
             missing[nonterminal, i] -= 1
             if not missing[nonterminal, i] and nonterminal not in settled:
-                offer(nonterminal, b"".join(settled[each] for each in table[nonterminal][i]))
+                offer(nonterminal, b"".join(settled[inner] for inner in table[nonterminal][i]))
     return settled
 
 
@@ -103,21 +104,21 @@ def least_lexeme(terminal: Terminal) -> Text:
     if nullable(node):
         return b""
     if terminal.excluding:
-        node = difference(spelled(node), alternate(*(spelled(each.node) for each in terminal.excluding)))
-    found = decide.shortest(node)
-    return None if found is None else found.encode()
+        node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
+    text = decide.shortest(node)
+    return None if text is None else text.encode()
 
 
 class Shortest:
-    """Completions in one automaton under one grammar; the caller of its methods holds the automaton's lock."""
+    """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
 
     def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
-        """Raises LimitError for a grammar of too many rules."""
+        """Raises LimitError if too many rules derive no text."""
         self.automaton, self.rules = automaton, rules
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
-            blanks = (least_lexeme(each) for each in grammar.ignore)
+            blanks = (least_lexeme(terminal) for terminal in grammar.ignore)
             glues += sorted({text for text in blanks if text}, key=lambda text: (len(text), text))[:1]
         self.ways = [_Ways(self, glue) for glue in glues]
         for way in self.ways:
@@ -131,12 +132,12 @@ class Shortest:
         self._lexers: dict[int, _Search] = {}
         self._alive: dict[int, frozenset[int]] = {}
         self._terminals: dict[int, list[tuple[int, int]]] = {}
-        self.waiters = anatomy.Waiters(self.automaton)
+        self.waiters = inspect.Waiters(self.automaton)
         for way in self.ways:
             way.forget()
 
     def completion(self, configuration: int) -> Text:
-        """The shortest text that completes a member from here; b"" if the text is one."""
+        """The shortest text that completes a member; b"" if the text is one; None if none was found."""
         if self.epoch != self.automaton.epoch:
             self._forget()
         if configuration not in self._known:
@@ -147,46 +148,46 @@ class Shortest:
         automaton = self.automaton
         if automaton.call(configurations.accepts, configuration):
             return b""
-        found = [way.completion(configuration) for way in self.ways]
+        texts = [way.completion(configuration) for way in self.ways]
         if self.grammar.lexer == "dynamic":
-            return found[0]
-        for way, text in zip(self.ways, found, strict=True):  # under maximal munch: what the engine takes
-            for tried in () if text is None else dict.fromkeys((text.removesuffix(way.glue), text)):
-                state = anatomy.after(automaton, configuration, tried)
+            return texts[0]
+        for way, text in zip(self.ways, texts, strict=True):  # maximal munch: the engine verifies the candidates
+            for candidate in () if text is None else dict.fromkeys((text.removesuffix(way.glue), text)):
+                state = inspect.after(automaton, configuration, candidate)
                 if state != arena.NONE and automaton.call(configurations.accepts, state):
-                    return tried
+                    return candidate
         return None
 
     def name(self, record: int) -> Symbol:
-        """The symbol behind a record."""
+        """The symbol of a record."""
         if record not in self.names:
-            self.names = anatomy.symbols(self.automaton, self.rules)
-            self.names |= {self.automaton._terminal(each): each for each in self.grammar.ignore}
+            self.names = inspect.symbols(self.automaton, self.rules)
+            self.names |= {self.automaton.terminal(terminal): terminal for terminal in self.grammar.ignore}
         return self.names[record]
 
     def terminals(self, parser: int) -> list[tuple[int, int]]:
-        """(record, tag) of the terminals that a lexeme may be that begins in a parser state."""
+        """(record, tag) of each terminal that a lexeme may become if it begins in a parser state."""
         if parser not in self._terminals:
             A = self.automaton.A
-            found = [each for each in self.waiters.symbols(parser) if arena.kind(A, each) == TERMINAL.KIND]
-            self._terminals[parser] = [(each, terminal_expression(A, each)) for each in found]
+            records = [symbol for symbol in self.waiters.symbols(parser) if arena.kind(A, symbol) == TERMINAL.KIND]
+            self._terminals[parser] = [(record, terminal_expression(A, record)) for record in records]
         return self._terminals[parser]
 
     def alive(self, lexer: int) -> frozenset[int]:
-        """The tags of the terminals that a lexeme in this state of the lexer may still be."""
+        """The tags of the terminals that a lexeme in a lexer state may still become."""
         if lexer not in self._alive:
             self._alive[lexer] = view.terminals_within(self.automaton.A, lexer)
         return self._alive[lexer]
 
     def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
-        """(text, terminals that a lexeme ends as after it) from a state of the lexer, least texts first."""
+        """Pairs (text, tags of the terminals that a lexeme is after it) from a lexer state, least texts first."""
         if lexer not in self._lexers:
             self._lexers[lexer] = _Search(self.automaton, lexer)
         return self._lexers[lexer].ends()
 
 
 class _Ways:
-    """Ways out of configurations, by the least texts of symbols. glue: written after every lexeme."""
+    """Completions built from the least texts of symbols. glue: a text after every lexeme."""
 
     def __init__(self, owner: Shortest, glue: bytes) -> None:
         self.owner = owner
@@ -195,39 +196,40 @@ class _Ways:
         self.forget()
 
     def forget(self) -> None:
-        """The records have new numbers."""
-        self.follows: dict[tuple[int, int], Text] = {}
-        self._ended: dict[tuple[int, int], Text] = {}  # (state of the lexer, terminal): the rest of the lexeme
-        self._closed: dict[int, Text] = {}  # parser state: what follows between two lexemes
-        self._left: dict[tuple[int, int], Text] = {}  # (parser state, state of the lexer): what follows in a lexeme
-        self._scanned: dict[tuple[int, int], Text] = {}  # (parser state, terminal): what follows it there
-        self._texts: dict[int, bytes] = {0: b""}  # of SUFFIX lists
+        """Clear all caches by record, because the records are new."""
+        self.follows: dict[tuple[int, int], Text] = {}  # (rule, origin) -> text after the rule
+        self._ended: dict[tuple[int, int], Text] = {}  # (lexer state, terminal) -> rest of the lexeme
+        self._closed: dict[int, Text] = {}  # parser state -> completion between two lexemes
+        self._left: dict[tuple[int, int], Text] = {}  # (parser state, lexer state) -> completion inside a lexeme
+        self._scanned: dict[tuple[int, int], Text] = {}  # (parser state, terminal) -> completion after the terminal
+        self._texts: dict[int, bytes] = {0: b""}  # SUFFIX list -> text
 
     def completion(self, configuration: int) -> Text:
+        """The least text that completes a member from a configuration."""
         best: Text = None
-        lexemes = anatomy.lexemes(self.owner.automaton, configuration)
+        lexemes = inspect.lexemes(self.owner.automaton, configuration)
         for lexeme in lexemes:
             if lexeme.fresh:
                 after = self._between(lexeme.parser)
-                ended = self.glue if len(lexemes) > 1 else b""  # the lexeme before must not go on
+                ended = self.glue if len(lexemes) > 1 else b""  # keeps the previous lexeme from continuing
                 best = _least(best, None if after is None else ended + after)
             else:
                 best = _least(best, self._inside(lexeme.parser, lexeme.lexer))
         return best
 
     def _between(self, parser: int) -> Text:
-        """The least text that follows where no lexeme is in progress."""
+        """The least completion if no lexeme is open."""
         if parser not in self._closed:
             best: Text = None
-            for rule, rest, origin in anatomy.kernel_rows(self.owner.automaton, parser):
+            for rule, rest, origin in inspect.kernel_rows(self.owner.automaton, parser):
                 best = _least(best, self._after(rule, rest, origin))
             self._closed[parser] = best
         return self._closed[parser]
 
     def _inside(self, parser: int, lexer: int) -> Text:
-        """The least text that ends a lexeme that began in a parser state, and what follows it.
+        """The least completion if a lexeme is open that began in a parser state.
 
-        PERF: only terminals that the lexeme may still be are looked at: of thousands of items in SQL, tens.
+        PERF: only terminals that the lexeme may still become are examined: in SQL tens of items instead of thousands.
         """
         if (parser, lexer) in self._left:
             return self._left[parser, lexer]
@@ -238,15 +240,15 @@ class _Ways:
             end = self._end(lexer, terminal) if tag in alive else None
             after = None if end is None else self._behind(parser, terminal)
             best = _least(best, end + after if end is not None and after is not None else None)
-        for blank in anatomy.ignored(automaton, parser):
+        for blank in inspect.ignored(automaton, parser):
             end = self._end(lexer, blank) if terminal_expression(automaton.A, blank) in alive else None
-            after = b"" if anatomy.is_final(automaton, parser) else self._between(parser)
+            after = b"" if inspect.is_final(automaton, parser) else self._between(parser)
             best = _least(best, end + after if end is not None and after is not None else None)
         self._left[parser, lexer] = best
         return best
 
     def _behind(self, parser: int, terminal: int) -> Text:
-        """The least text that follows a lexeme of a terminal that began in a parser state."""
+        """The least completion after a lexeme of a terminal that began in a parser state."""
         if (parser, terminal) not in self._scanned:
             best: Text = None
             for waiter in self.owner.waiters.of(parser, terminal):
@@ -255,7 +257,7 @@ class _Ways:
         return self._scanned[parser, terminal]
 
     def learn(self, symbol: Symbol) -> None:
-        """Find the least text of a symbol, and of what it leads to. Raises LimitError."""
+        """Compute the least texts of a symbol and of the symbols that it leads to. Raises LimitError."""
         limit, complete = ENOUGH, False
         while symbol not in self.least:
             if complete or limit > LIMIT:
@@ -264,23 +266,23 @@ class _Ways:
                     fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
             table, complete = nearest(symbol, limit)
-            for each, text in least_texts(table, self.glue).items():
-                known = self.least.get(each)
-                self.least[each] = text if known is None else min(known, text, key=lambda t: (len(t), t))
+            for other, text in least_texts(table, self.glue).items():
+                known = self.least.get(other)
+                self.least[other] = text if known is None else min(known, text, key=lambda t: (len(t), t))
             if isinstance(symbol, Terminal):
                 text = least_lexeme(symbol) or b""
                 self.least[symbol] = text + self.glue if text else b""
             limit *= 2
 
     def text_of(self, record: int) -> bytes:
-        """The least text of a symbol."""
+        """The least text of a symbol by its record."""
         symbol = self.owner.name(record)
         if symbol not in self.least:
             self.learn(symbol)
         return self.least[symbol]
 
     def _end(self, lexer: int, terminal: int) -> Text:
-        """The least text that ends a lexeme in progress as this terminal."""
+        """The least text that completes an open lexeme to a text of a terminal."""
         if (lexer, terminal) not in self._ended:
             self._ended[lexer, terminal] = self._search_end(lexer, terminal)
         return self._ended[lexer, terminal]
@@ -297,37 +299,37 @@ class _Ways:
         return None
 
     def _after(self, rule: int, rest: int, origin: int) -> Text:
-        """What a rule that was begun in `origin` still needs, a SUFFIX list, and then its followers."""
+        """The least completion after an item: its symbols after the dot (`rest`), then the text after its rule."""
         following = self._follow(rule, origin) if origin else b""
         return None if following is None else self._text(rest) + following
 
     def _text(self, rest: int) -> bytes:
         """The least text of a SUFFIX list."""
         if rest not in self._texts:
-            self._texts[rest] = b"".join(map(self.text_of, anatomy.suffix(self.owner.automaton, rest)))
+            self._texts[rest] = b"".join(map(self.text_of, inspect.suffix(self.owner.automaton, rest)))
         return self._texts[rest]
 
     def _follow(self, rule: int, origin: int) -> Text:
-        """The least text that follows a rule that was begun in `origin`."""
+        """The least completion after a rule that began in `origin`."""
         if (rule, origin) in self.follows:
             return self.follows[rule, origin]
         tails = self._tails(rule, origin)
-        found: dict[tuple[int, int], Text] = dict.fromkeys(tails)
+        least: dict[tuple[int, int], Text] = dict.fromkeys(tails)
         changed = True
-        while changed:  # relaxation, inner rules last
+        while changed:  # relaxation (Bellman-Ford), inner rules last
             changed = False
             for key in reversed(tails):
-                best = found[key]
+                best = least[key]
                 for text, after in tails[key]:
-                    following = b"" if after is None else found[after] if after in found else self.follows[after]
+                    following = b"" if after is None else least[after] if after in least else self.follows[after]
                     best = _least(best, None if following is None else text + following)
-                if best != found[key]:
-                    found[key], changed = best, True
-        self.follows |= found
+                if best != least[key]:
+                    least[key], changed = best, True
+        self.follows |= least
         return self.follows[rule, origin]
 
     def _tails(self, rule: int, origin: int) -> Tails:
-        """What can be asked for on the way: of each rule with its origin, (a text, what follows after it)."""
+        """The graph that `_follow` relaxes: (rule, origin) -> pairs (text, next (rule, origin) or None at the end)."""
         waiters = self.owner.waiters
         tails: Tails = {}
         pending = [(rule, origin)]
@@ -344,24 +346,24 @@ class _Ways:
 
 
 class _Search:
-    """Breadth-first search from a state of the lexer, as far as it was asked for."""
+    """A lazy breadth-first search from a lexer state."""
 
     def __init__(self, automaton: TokenAutomaton, lexer: int) -> None:
         self.automaton = automaton
-        self.found: list[tuple[bytes, frozenset[int]]] = []
+        self._results: list[tuple[bytes, frozenset[int]]] = []
         self._run = self._walk(lexer)
 
     def ends(self) -> Iterator[tuple[bytes, frozenset[int]]]:
-        """What was found, then what is found now."""
+        """The results, first the cached ones."""
         i = 0
         while True:
-            while i < len(self.found):
-                yield self.found[i]
+            while i < len(self._results):
+                yield self._results[i]
                 i += 1
-            new = next(self._run, None)
-            if new is None:
+            result = next(self._run, None)
+            if result is None:
                 return
-            self.found.append(new)
+            self._results.append(result)
 
     def _walk(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
         seen = {lexer}
@@ -382,7 +384,7 @@ class _Search:
             level = following
 
     def _successors(self, state: int) -> list[tuple[int, int]]:
-        """(least byte, state) for every class of bytes that goes on, by byte."""
+        """(least byte, lexer state) for each class of bytes that can follow, sorted by byte."""
         automaton = self.automaton
         automaton.call(_prepare, state)
         least = sorted(view.least_bytes(automaton.A, state).tolist())

@@ -1,16 +1,15 @@
-"""How many tokens a text still needs, and after each token that may come next.
+"""The number of tokens that a text still needs, now and after each token that may come next.
 
-    to_end.needs(c)            # tokens that complete the text from a configuration, EOS counted
-    to_end.after(c)            # the same after each token that may follow: int32[V]
+    to_end.needs(c)            # the tokens that complete the text from a configuration, EOS included
+    to_end.after(c)            # the same after each token that may come next: int32[V]
 
-The number is that of the fewest tokens that spell the shortest completion in bytes (shortest.py): a bound that can be
-kept, since after the first of these tokens it is one less. It is not always the least number of tokens: a text of more
-bytes may have fewer tokens.
+The number is the least number of tokens that spell the shortest completion in bytes (shortest.py). It is an inductive
+bound: after the first of these tokens it is one less. It is not always minimal: a text with more bytes may have fewer
+tokens.
 
-The idea for `after`: the tokens lead to few configurations (levels.py), and each of these is asked once.
+The idea for `after`: all tokens together lead to few configurations (levels.py), and `needs` is computed once for each.
 
-Cost: once a vocabulary 0.1 s for 128k tokens; a call of `after` 5 ms and what is new in it, remembered for the
-configuration.
+Cost: 0.1 s for a vocabulary of 128k tokens; `after` takes 5 ms plus new completions, and is cached by configuration.
 """
 
 from __future__ import annotations
@@ -23,27 +22,28 @@ from numpy.typing import NDArray
 
 from constrain.completion.levels import TrieLevelWalk
 from constrain.completion.shortest import Shortest
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
 Counts = NDArray[np.int32]
-NEVER = 1 << 30  # tokens: no completion was found, or the vocabulary cannot spell it
-REMEMBERED = 128  # configurations whose `after` is kept: half a megabyte each for 128k tokens
+NEVER = 1 << 30  # tokens; no completion was found, or the vocabulary cannot spell it
+REMEMBERED = 128  # configurations whose `after` is cached: half a megabyte each for 128k tokens
 
 _kept: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[CompiledRules, TokensToEnd]] = weakref.WeakKeyDictionary()
-KEPT = 8  # grammars of an automaton whose counts are kept for the next request
+KEPT = 8  # grammars of an automaton whose counts are cached for the next request
 
 
 class Spellings(PerVocabulary):
-    """The tokens of a vocabulary, for counting."""
+    """The texts of a vocabulary's tokens, for counting how many tokens spell a text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.texts = {token for token in vocabulary.tokens if token}
         self.longest = max(map(len, self.texts), default=0)
 
     def fewest(self, text: bytes) -> int:
-        """The fewest tokens that spell a text; NEVER if none do."""
+        """The least number of tokens that spell a text; NEVER if no tokens do."""
         counts = [0] * (len(text) + 1)
         for start in range(len(text) - 1, -1, -1):
             ends = range(start + 1, min(len(text), start + self.longest) + 1)
@@ -52,21 +52,21 @@ class Spellings(PerVocabulary):
 
 
 class TokensToEnd:
-    """What the configurations of one compiled constraint need; the caller holds the automaton's lock."""
+    """The numbers of tokens to the end for one grammar. The caller of its methods holds the automaton's lock."""
 
     @classmethod
     def of(cls, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> TokensToEnd:
-        """The to_end of a grammar, kept for as long as few others are asked for. Raises LimitError."""
-        known = _kept.setdefault(automaton, OrderedDict())
-        if rules not in known:
-            known[rules] = cls(automaton, rules, vocabulary)
-        known.move_to_end(rules)
-        if len(known) > KEPT:
-            known.popitem(last=False)
-        return known[rules]
+        """The cached object of a grammar (the latest `KEPT` grammars are cached). Raises LimitError."""
+        cached = _kept.setdefault(automaton, OrderedDict())
+        if rules not in cached:
+            cached[rules] = cls(automaton, rules, vocabulary)
+        cached.move_to_end(rules)
+        if len(cached) > KEPT:
+            cached.popitem(last=False)
+        return cached[rules]
 
     def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> None:
-        """Raises LimitError for a grammar of too many rules."""
+        """Raises LimitError if the grammar has too many rules without a text."""
         self.automaton = automaton
         self.shortest = Shortest(automaton, rules)
         self.spellings = Spellings.of(vocabulary)
@@ -80,7 +80,7 @@ class TokensToEnd:
         self._after: OrderedDict[int, Counts] = OrderedDict()
 
     def needs(self, configuration: int) -> int:
-        """Tokens that complete the text, EOS counted; NEVER if no completion was found."""
+        """The number of tokens that complete the text, EOS included; NEVER if no completion was found."""
         if self.epoch != self.automaton.epoch:
             self._forget()
         if configuration not in self._needs:
@@ -91,7 +91,7 @@ class TokensToEnd:
         return self._needs[configuration]
 
     def after(self, configuration: int) -> Counts:
-        """What is needed after each token that the grammar allows; NEVER for the others. int32[V]"""
+        """int32[V]: `needs` after each token that the grammar allows; NEVER for other tokens."""
         if self.epoch != self.automaton.epoch:
             self._forget()
         if configuration in self._after:
@@ -99,10 +99,10 @@ class TokensToEnd:
             return self._after[configuration]
         walk = self.walk
         numbers = walk.after(configuration)
-        met = np.zeros(len(walk.configurations), np.bool_)
-        met[numbers] = True
-        needed = np.full(len(met), NEVER, np.int32)
-        for number in np.flatnonzero(met[1:]).tolist():
+        reached = np.zeros(len(walk.configurations), np.bool_)
+        reached[numbers] = True
+        needed = np.full(len(reached), NEVER, np.int32)
+        for number in np.flatnonzero(reached[1:]).tolist():
             needed[number + 1] = self.needs(walk.configurations[number + 1])
         counts = self._after[configuration] = needed[numbers]
         if len(self._after) > REMEMBERED:

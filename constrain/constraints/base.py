@@ -28,17 +28,28 @@ _SHOWN = 60  # characters of a description in messages
 
 
 class Constraint:
-    """Base of everything that can be compiled. Subclasses are frozen dataclasses and override `_build` or `node`.
+    """Base class of everything that can be compiled: a language, described without a tokenizer.
 
-    composite: its grammar's own nonterminals carry the checks of its parts (`Composite`).
+    Make one with `constrain.regex`, `choices`, `json_schema`, `grammar`, `substring` or a combinator, and combine them
+    with `|` (union) and `&` (intersection). Subclasses are frozen dataclasses and override `_build` or `node`.
+
+    Attributes:
+        composite: Whether the nonterminals of its grammar carry the checks of its parts (`Composite`).
+
+    Example:
+        >>> import constrain
+        >>> constrain.regex("[0-9]{4}") | constrain.choices(["today"])
+        regex('[0-9]{4}') | choices(['today'])
     """
 
     composite: ClassVar[bool] = False
 
     def to_grammar(self) -> Grammar:
-        """The grammar of this constraint; made at the first call.
+        """Return the grammar of this constraint, made at the first call.
 
-        Raises UnsatisfiableError if no text is a member, GrammarError if it cannot be expressed.
+        Raises:
+            UnsatisfiableError: No text is a member.
+            GrammarError: No grammar can express the constraint.
         """
         return self._grammar
 
@@ -55,21 +66,21 @@ class Constraint:
         return Grammar(Nonterminal("start", lambda: [[terminal]], key=("regular", terminal), shared=True))
 
     def as_dynamic(self) -> Grammar:
-        """A grammar for `lexer="dynamic"` with the texts of this constraint; of a greedy one it may have more."""
+        """A grammar for `lexer="dynamic"` that has all texts of this constraint. A greedy constraint may have fewer."""
         return replace(self.to_grammar(), lexer="dynamic")
 
     @property
     def node(self) -> Node | None:
-        """The language as one regular language, or None if it is not known to be one."""
+        """The syntax tree of the language if it is known to be regular, else None."""
         return None
 
     @property
     def report(self) -> list[Any]:
-        """What is enforced and what is not, entry by entry; empty where everything is."""
+        """How each keyword or part is enforced, as `report.Entry`s; empty if the grammar enforces everything."""
         return []
 
     def check(self, text: str) -> str | None:
-        """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
+        """Check a finished text for what the grammar cannot enforce: None if it passes, else one sentence."""
         return None
 
     @property
@@ -79,23 +90,23 @@ class Constraint:
 
     @property
     def guarded(self) -> bool:
-        """Whether there is a `guard`; where it cannot be used, `check` does what it would have done."""
+        """Whether there is a `guard`. Where the guard cannot be used, `check` covers its conditions too."""
         return False
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """What watches over the text where the grammar's nonterminals ask for it (`Nonterminal.watched`)."""
+        """The guard that vetoes tokens inside watched nonterminals (`Nonterminal.watched`); None if there is none."""
         return None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: the description. What was computed from it is computed again."""
+        """The fields of the description for pickle; everything else is computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)} if is_dataclass(self) else vars(self)
 
     def _unite(self, other: Constraint) -> Constraint:
-        """Hook for `|`: one constraint for either, or NotImplemented. Asked of the left side, then of the right."""
+        """Hook for `|`: the union as one constraint, or NotImplemented. Called on both sides in turn."""
         return NotImplemented
 
     def _intersect(self, other: Constraint) -> Constraint:
-        """Hook for `&`: a constraint for both at once, or NotImplemented. Asked of the left side, then of the right."""
+        """Hook for `&`: the intersection as one constraint, or NotImplemented. Called on both sides in turn."""
         return NotImplemented
 
     def _shown(self) -> str:

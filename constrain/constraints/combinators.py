@@ -5,9 +5,9 @@
     sums = constrain.rules({"sum": constrain.many(term, separator="+", low=1)})
     answer = constrain.seq("Answer: ", constrain.json_schema({"type": "object"}), constrain.optional("."))
 
-The idea: a combinator makes an `ebnf` expression; a str is itself, a constraint whose language is regular one terminal,
-any other constraint a part with its own rules (`parts`). Nothing is ignored between parts, and every way to cut a text
-counts (`lexer="dynamic"`). `ref` names a rule of the enclosing `rules`, so definitions may be recursive.
+The idea: a combinator makes an expression (`cfg/ebnf.py`). A str stands for itself, a regular constraint becomes one
+terminal, any other constraint a part with its own rules (`parts.py`). Nothing is ignored between parts, and every way
+to cut a text counts (`lexer="dynamic"`). `ref` names a rule of the enclosing `rules`, so definitions may be recursive.
 
 Cost: linear in what is written. Limit: a constraint that is lexed greedily cannot be a part.
 """
@@ -33,14 +33,19 @@ _START = "start"
 
 @dataclass(frozen=True)
 class Combined(Composite):
-    """An expression of parts; make one with `seq`, `alt`, `many`, `optional` or `ref`. shown: how it was written."""
+    """An expression of parts; make one with `seq`, `alt`, `many`, `optional` or `ref`.
+
+    Attributes:
+        expression: The expression.
+        shown: The call that made it, for messages.
+    """
 
     expression: Expression
     shown: str = field(compare=False)
 
     @property
     def open_refs(self) -> list[str]:
-        """The names that it refers to; it is complete only inside of `rules` that define them."""
+        """The names that its `ref`s use; it is complete only inside of `rules` that define them."""
         return list(references(self.expression))
 
     @cached_property
@@ -78,7 +83,7 @@ class RuleSet(Composite):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the analysis found: rules that were dropped or are out of reach."""
+        """Sentences about rules that were dropped or are out of reach."""
         return self.reading.findings
 
     @cached_property
@@ -101,27 +106,87 @@ Piece = str | Constraint
 
 
 def seq(*parts: Piece) -> Constraint:
-    """The parts one after the other. No part: the empty text.
+    """Concatenate parts; without parts it is the empty text.
 
-    parts: str or constraint; a constraint may be anything that can be compiled. Raises GrammarError for anything else.
+    Args:
+        *parts: Texts, which stand for themselves, and constraints of any kind that are not lexed greedily.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        GrammarError: A part is neither a str nor a constraint, or a constraint with `lexer="greedy"`.
+
+    Example:
+        >>> import constrain
+        >>> constrain.seq("Answer: ", constrain.choices(["yes", "no"]))
+        seq('Answer: ', choices(['yes', 'no']))
     """
     return _combined("seq", Sequence(tuple(map(_expression, parts))), parts)
 
 
 def alt(*parts: Piece) -> Constraint:
-    """Any one of the parts. Raises GrammarError as `seq`, and if there is no part."""
+    """Any one of the parts.
+
+    Args:
+        *parts: At least one text or constraint, as in `seq`.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        GrammarError: There is no part, or one that `seq` would refuse.
+
+    Example:
+        >>> import constrain
+        >>> constrain.alt("unknown", constrain.regex("[0-9]+"))
+        alt('unknown', regex('[0-9]+'))
+    """
     if not parts:
         raise GrammarError("alt needs at least one part", fix="give it one")
     return _combined("alt", Choice(tuple(map(_expression, parts))), parts)
 
 
 def optional(part: Piece) -> Constraint:
-    """The part or nothing."""
+    """The part or nothing.
+
+    Args:
+        part: A text or a constraint, as in `seq`.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        GrammarError: The part is one that `seq` would refuse.
+
+    Example:
+        >>> import constrain
+        >>> constrain.seq(constrain.optional("-"), constrain.regex("[0-9]+"))
+        seq(optional('-'), regex('[0-9]+'))
+    """
     return _combined("optional", Repetition(_expression(part), 0, 1), (part,))
 
 
 def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int | None = None) -> Constraint:
-    """`low` to `high` copies of a part, with a separator between them; high None: no bound."""
+    """Repeat a part, with a separator between the copies.
+
+    Args:
+        part: A text or a constraint, as in `seq`.
+        separator: A text or constraint between two copies; None: nothing.
+        low: The least number of copies.
+        high: The largest number of copies; None: no limit.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        GrammarError: `low` is negative, `high` is less than `low`, or a part is one that `seq` would refuse.
+
+    Example:
+        >>> import constrain
+        >>> constrain.many(constrain.regex("[0-9]+"), separator=", ", low=1)
+        many(regex('[0-9]+'), separator=', ', low=1)
+    """
     if isinstance(low, bool) or not isinstance(low, int) or low < 0:
         raise GrammarError(f"many needs low >= 0, not {low!r}", fix="low is how many there must be")
     if high is not None and (isinstance(high, bool) or not isinstance(high, int) or high < low):
@@ -133,22 +198,54 @@ def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int
     more = Repetition(
         Sequence((_expression(separator), item)), max(low - 1, 0), None if high is None else max(high - 1, 0)
     )
-    found: Expression = Sequence((item, more))
-    return _combined("many", found if low else Repetition(found, 0, 1), (part,), *options)
+    copies: Expression = Sequence((item, more))
+    return _combined("many", copies if low else Repetition(copies, 0, 1), (part,), *options)
 
 
 def ref(name: str) -> Constraint:
-    """The rule of this name, of the `rules` that this becomes a part of."""
+    """Refer to a rule of the enclosing `rules`, which may be the rule itself.
+
+    Args:
+        name: The name of the rule.
+
+    Returns:
+        A constraint that can only be a part: compiling it outside of `rules` raises GrammarError.
+
+    Raises:
+        GrammarError: The name is not a str, is empty, or contains "#".
+
+    Example:
+        >>> import constrain
+        >>> nested = constrain.alt("x", constrain.seq("(", constrain.ref("nested"), ")"))
+        >>> constrain.rules({"nested": nested})
+        rules({'nested': ...}, start='nested')
+    """
     if not isinstance(name, str) or not name or "#" in name:
         raise GrammarError(f"ref needs the name of a rule, not {name!r}", fix="a name is a str without '#'")
     return Combined(Ref(name), f"ref({name!r})")
 
 
 def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Constraint:
-    """Rules by name, which may use each other, and themselves, through `ref`.
+    """Define rules by name. Rules may use each other, and themselves, through `ref`.
 
-    start: the rule to start from; by default the first. Raises GrammarError for a `ref` without a definition,
-    UnsatisfiableError if no text is a member.
+    Args:
+        definitions: Name -> text or constraint, as in `seq`.
+        start: The name of the rule to start from; by default the first.
+
+    Returns:
+        A constraint: the texts of the start rule.
+
+    Raises:
+        GrammarError: There is no rule, `start` is none of them, a `ref` has no definition, or a part is one that `seq`
+            would refuse.
+        UnsatisfiableError: No text is a member.
+        LimitError: The parts are nested too deeply.
+
+    Example:
+        >>> import constrain
+        >>> term = constrain.alt(constrain.regex("[0-9]+"), constrain.seq("(", constrain.ref("sum"), ")"))
+        >>> constrain.rules({"sum": constrain.many(term, separator="+", low=1)})
+        rules({'sum': ...}, start='sum')
     """
     if not isinstance(definitions, Mapping) or not definitions:
         raise GrammarError("rules needs a mapping of names to parts", fix='rules({"name": part, ...})')
@@ -160,15 +257,15 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
             f"there is no rule {first!r} to start from; the rules are: {', '.join(definitions)}",
             fix="name one of them: start=...",
         )
-    made = {name: _expression(part) for name, part in definitions.items()}
-    for name, expression in made.items():
+    expressions = {name: _expression(part) for name, part in definitions.items()}
+    for name, expression in expressions.items():
         for used in references(expression):
-            if used not in made:
+            if used not in expressions:
                 raise GrammarError(
                     f"ref({used!r}) has no definition", place=f"rule {name!r}", fix=f"add {used!r} to the rules"
                 )
-    constraint = RuleSet(tuple(made.items()), first)
-    constraint.to_grammar()  # read now: a fault belongs to this line, not to a later one
+    constraint = RuleSet(tuple(expressions.items()), first)
+    constraint.to_grammar()  # reads the rules: errors are raised here, not at the first use
     return constraint
 
 

@@ -1,4 +1,4 @@
-"""Constraints made of rules that have other constraints as parts."""
+"""The base class of constraints that are made of rules with other constraints as parts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from constrain.vocab.vocabulary import Vocabulary
 
 
 class Composite(Constraint):
-    """Base of constraints made of rules that may have other constraints as parts; see `parts`. Subclasses give
-    `reading`."""
+    """Base class of constraints that are made of rules, which may have other constraints as parts (`parts.py`).
+
+    Subclasses define `reading`.
+    """
 
     composite = True
 
@@ -41,25 +43,25 @@ class Composite(Constraint):
 
     @property
     def report(self) -> list[Any]:
-        """The parts' entries."""
+        """The entries of the parts."""
         return [entry for part in self.members for entry in part.report]
 
     @property
     def residual(self) -> bool:
-        """Whether some part has a check, or a guard that cannot be used as it is not certain where the part begins."""
+        """Whether some part has a check, or has a guard and may begin at a place that no fixed text determines."""
         return any(part.residual or (part.guarded and self._branches is None) for part in self.members)
 
     @property
     def guarded(self) -> bool:
-        """Whether a fixed text says where each guarded part begins."""
+        """Whether fixed texts determine where each guarded part begins."""
         return self._branches is not None
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """The guard of the part that the text has led to."""
+        """The guard that follows the text into the part where it leads."""
         return None if self._branches is None else guard_of(self._branches, vocabulary)
 
     def check(self, text: str) -> str | None:
-        """None if the parts have nothing against some derivation of the text."""
+        """None if some derivation of the text passes the checks of all its parts, else one sentence."""
         if not any(part.residual or part.guarded for part in self.members):
             return None
         return check_finished(self.to_grammar(), text)

@@ -1,6 +1,6 @@
 """The intersection of constraints: `a & b`.
 
-Limit: at most one part is not regular. What two context-free languages have in common cannot be computed.
+Limit: at most one part is not regular. The intersection of two context-free languages cannot be computed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Intersection(Constraint):
         return self._other is not None and self._other.residual
 
     def check(self, text: str) -> str | None:
-        """What the part that is not regular could not enforce."""
+        """The check of the part that is not regular."""
         return None if self._other is None else self._other.check(text)
 
     @property

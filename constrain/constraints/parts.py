@@ -1,14 +1,14 @@
-"""Constraints as parts of other constraints: what a part brings along, and who looks after it.
+"""Constraints as parts of other constraints, with their guards and checks.
 
-The idea: a part whose language is regular is one terminal. Any other is its own start symbol, under the dynamic lexer
-and with the ignored text of no grammar but its own (`start_of`). What a part cannot say in rules — a schema's keys must
-not repeat, items must differ — is seen to in one of two ways:
+The idea: a regular part is one terminal. Any other part is its own start symbol, under the dynamic lexer, with the
+ignored text of its own grammar only (`start_of`). Conditions that rules cannot express (a schema's keys must not
+repeat, items must differ) are enforced in one of two ways:
 
-* **a guard** vetoes tokens while the text is written, if it is certain where the part begins: after one of some fixed
-  texts, none of which begins another (`branches`): `seq("Answer: ", json_schema(...))`, or one such text for each tool;
-* **a check** of the finished text finds out whether any derivation passes (`finished`); such a constraint is
-  *residual*: a text that does not pass does not count as complete. Exact, but a text may have run into a dead end by
-  then.
+* **a guard** vetoes tokens while the text is written, if fixed texts determine where the part begins, and none of them
+  is a prefix of another (`branches`): `seq("Answer: ", json_schema(...))`, or one such text for each tool;
+* **a check** of the finished text decides whether some derivation passes (`cfg/transform/finished.py`); such a
+  constraint is *residual*: a text that does not pass does not count as complete. The verdict is exact, but a text may
+  have run into a dead end by then.
 
 Cost: none for parts without a guard or a check.
 """
@@ -36,8 +36,10 @@ MAX_BRANCHES = 1000  # fixed texts after which a guarded part may begin
 
 
 def part(constraint: Constraint) -> Expression:
-    """A constraint as an expression. Raises GrammarError if it is lexed greedily; a constraint without texts derives
-    nothing."""
+    """A constraint as an expression; a constraint without texts derives nothing.
+
+    Raises GrammarError if it is lexed greedily.
+    """
     node = constraint.node
     if node is not None:
         return Leaf(Terminal(node, constraint._shown()))
@@ -65,7 +67,13 @@ def start_of(constraint: Constraint) -> Nonterminal:
 
 
 class Branch(NamedTuple):
-    """One way through an expression: a fixed text, then a guarded part (None: none). open: the fixed text goes on."""
+    """One way through an expression.
+
+    Attributes:
+        text: The fixed text that it begins with.
+        constraint: The guarded part after the text; None: there is none.
+        open: Whether the expression ends with the fixed text, so that a following text extends it.
+    """
 
     text: str
     constraint: Constraint | None = None
@@ -73,18 +81,20 @@ class Branch(NamedTuple):
 
 
 def branches(rules: Mapping[str, Expression], start: str) -> list[Branch] | None:
-    """The ways to the guarded parts, if a fixed text tells them apart; None if it cannot be known where they begin, or
-    if there are none."""
-    found = _branches(Ref(start), rules, frozenset())
-    if found is None or not any(branch.constraint for branch in found):
+    """The branches of some rules, if fixed texts tell them apart.
+
+    Returns None if it cannot be known where the guarded parts begin, or if there are none.
+    """
+    ways = _branches(Ref(start), rules, frozenset())
+    if ways is None or not any(branch.constraint for branch in ways):
         return None
-    found = sorted({branch._replace(open=False) for branch in found}, key=lambda branch: branch.text)
-    clear = all(not later.text.startswith(branch.text) for branch, later in pairwise(found))
-    return found if clear else None
+    ways = sorted({branch._replace(open=False) for branch in ways}, key=lambda branch: branch.text)
+    is_prefix_free = all(not later.text.startswith(branch.text) for branch, later in pairwise(ways))
+    return ways if is_prefix_free else None
 
 
 def _branches(expression: Expression, rules: Mapping[str, Expression], inside: frozenset[str]) -> list[Branch] | None:
-    """inside: the rules that are being followed; None: not to be told."""
+    """The branches of an expression; None if they are not known. `inside` are the rules that are being followed."""
     if isinstance(expression, Part) and expression.constraint.guarded:
         return [Branch("", expression.constraint, open=False)]
     if isinstance(expression, Leaf):
@@ -97,37 +107,38 @@ def _branches(expression: Expression, rules: Mapping[str, Expression], inside: f
             return None
         return _branches(rules[expression.name], rules, inside | {expression.name})
     if isinstance(expression, Choice):
-        return _joined(_branches(each, rules, inside) for each in expression.parts)
+        return _joined(_branches(part, rules, inside) for part in expression.parts)
     if isinstance(expression, Sequence):
         return _in_sequence(expression, rules, inside)
     return None if _guarded(expression, rules) else [Branch("", open=False)]
 
 
 def _joined(lists: Iterable[list[Branch] | None]) -> list[Branch] | None:
-    found: list[Branch] = []
-    for each in lists:
-        if each is None or len(found) + len(each) > MAX_BRANCHES:
+    joined: list[Branch] = []
+    for ways in lists:
+        if ways is None or len(joined) + len(ways) > MAX_BRANCHES:
             return None
-        found += each
-    return found
+        joined += ways
+    return joined
 
 
 def _in_sequence(expression: Sequence, rules: Mapping[str, Expression], inside: frozenset[str]) -> list[Branch] | None:
-    found = [Branch("")]
-    for each in expression.parts:
-        following = _branches(each, rules, inside)
-        if following is None or len(found) * len(following) > MAX_BRANCHES:
+    """The branches of a sequence: each open branch is extended by those of the next part."""
+    ways = [Branch("")]
+    for part in expression.parts:
+        following = _branches(part, rules, inside)
+        if following is None or len(ways) * len(following) > MAX_BRANCHES:
             return None
-        if any(branch.constraint for branch in following) and not all(branch.open for branch in found):
+        if any(branch.constraint for branch in following) and not all(branch.open for branch in ways):
             return None  # a second guarded part, or one after a text that is not fixed
-        opened = [branch for branch in found if branch.open]
-        found = [branch for branch in found if not branch.open]
-        found += [Branch(head.text + tail.text, tail.constraint, tail.open) for head in opened for tail in following]
-    return found
+        opened = [branch for branch in ways if branch.open]
+        ways = [branch for branch in ways if not branch.open]
+        ways += [Branch(head.text + tail.text, tail.constraint, tail.open) for head in opened for tail in following]
+    return ways
 
 
 def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
-    """Does the expression, or a rule that it reaches, have a guarded part?"""
+    """Whether the expression, or a rule that it reaches, has a guarded part."""
     seen: set[str] = set()
     stack = [expression]
     while stack:
@@ -146,13 +157,13 @@ def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
     return False
 
 
-def guard_of(found: list[Branch], vocabulary: Vocabulary) -> Guard:
+def guard_of(ways: list[Branch], vocabulary: Vocabulary) -> Guard:
     """The guard for the parts at the ends of some branches."""
-    made: dict[Constraint, Guard | None] = {}
-    for branch in found:
-        if branch.constraint is not None and branch.constraint not in made:
-            made[branch.constraint] = branch.constraint.guard(vocabulary)
-    return Prefixed([(b.text.encode(), made[b.constraint] if b.constraint else None) for b in found], vocabulary)
+    guards: dict[Constraint, Guard | None] = {}
+    for branch in ways:
+        if branch.constraint is not None and branch.constraint not in guards:
+            guards[branch.constraint] = branch.constraint.guard(vocabulary)
+    return Prefixed([(b.text.encode(), guards[b.constraint] if b.constraint else None) for b in ways], vocabulary)
 
 
 copyreg.pickle(Part, lambda part_: (part, (part_.constraint,)))  # type: ignore[arg-type, return-value]  # its symbol is made again

@@ -18,7 +18,7 @@ _FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, 
 
 @dataclass(frozen=True)
 class Regex(Constraint):
-    """A whole-string match of a regular expression; make one with `regex`."""
+    """The texts that a regular expression matches as a whole; make one with `regex`."""
 
     pattern: str
 
@@ -33,13 +33,13 @@ class Regex(Constraint):
 
 @dataclass(frozen=True)
 class Choices(Constraint):
-    """One of finitely many texts; make one with `choices`."""
+    """Finitely many texts; make one with `choices`."""
 
     options: tuple[str, ...]
 
     @lazily
     def node(self) -> Node:
-        """The language, as one node however many options there are."""
+        """The language: one node, however many options there are."""
         return literals(self.options)
 
     def __repr__(self) -> str:
@@ -82,11 +82,20 @@ def _pattern_text(pattern: re.Pattern[str]) -> str:
 def regex(pattern: str | re.Pattern[str]) -> Constraint:
     r"""Texts that a regular expression matches as a whole, like `re.fullmatch`.
 
-    pattern: Python syntax, or a compiled pattern with its flags; `^` and `$` are not needed.
-    Raises RegexError, with a caret, for what cannot be read or is not regular (back-references).
+    Args:
+        pattern: A pattern in Python's syntax, or a compiled pattern with its flags; `^` and `$` are not needed.
 
-    >>> regex(r"[A-Z]{3}-\d+")
-    regex('[A-Z]{3}-\\d+')
+    Returns:
+        A constraint.
+
+    Raises:
+        RegexError: The pattern is malformed or not regular (back-references); the message has a caret.
+        LimitError: It has too many groups inside each other, or too many combinations of assertions.
+
+    Example:
+        >>> import constrain
+        >>> constrain.regex(r"[A-Z]{3}-\d+")
+        regex('[A-Z]{3}-\\d+')
     """
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
         pattern = _pattern_text(pattern)
@@ -96,16 +105,28 @@ def regex(pattern: str | re.Pattern[str]) -> Constraint:
             fix="pass the pattern as text",
         )
     constraint = Regex(pattern)
-    assert constraint.node is not None  # read now: a fault belongs to this line, not to a later one
+    assert constraint.node is not None  # reads the pattern: errors are raised here, not at the first use
     return constraint
 
 
 def choices(options: Iterable[str] | type[Enum]) -> Constraint:
-    """One of these texts, exactly; 100,000 of them are fine.
+    """One of these texts, exactly.
 
-    options: the texts, or an Enum whose values are texts; the value of an output is then its member.
+    Args:
+        options: The texts (100,000 are fine), or an Enum whose values are texts. With an Enum, the value of an output
+            is a member of it.
 
-    Raises UnsatisfiableError if there are none, GrammarError if one is not a str or has a lone surrogate.
+    Returns:
+        A constraint.
+
+    Raises:
+        UnsatisfiableError: There are no texts.
+        GrammarError: One of them is not a str, or has a lone surrogate.
+
+    Example:
+        >>> import constrain
+        >>> constrain.choices(["yes", "no"])
+        choices(['yes', 'no'])
     """
     if isinstance(options, str):
         raise GrammarError(f"choices need a list of texts, not one text: {options!r:.60}", fix="write choices([text])")

@@ -1,12 +1,12 @@
-"""Spans of a document: `constrain.substring(text)` — what is quoted is really there.
+"""Spans of a document: `constrain.substring(text)` guarantees that a quote is in the document.
 
-The idea: the document is a sequence of symbols — characters, chunks, or words and what stands between them. Its suffix
-automaton (Blumer et al., "The smallest automaton recognizing the subwords of a text", 1985) has at most 2n states and
-3n edges for n symbols; it is one node of a syntax tree (`syntax.Acyclic`), so a span is a regular language like any
-other: a part of a grammar, of a union, of an intersection.
+The idea: the document is a sequence of symbols: characters, chunks, or words and the whitespace between them. Its
+suffix automaton (Blumer et al., "The smallest automaton recognizing the subwords of a text", 1985) has at most 2n
+states and 3n edges for n symbols. It is one node of a syntax tree (`syntax.Acyclic`), so spans are a regular language
+like any other, and can be part of a grammar, a union or an intersection.
 
-Cost: about 3 µs a symbol to make the automaton and 15 µs a symbol to lower it, at the first use; then what is visited.
-Limit: an automaton has to fit into the engine's memory, about 300 bytes a symbol.
+Cost: about 3 µs per symbol to make the automaton and 15 µs per symbol to lower it, at the first use; then what texts
+visit. Limit: an automaton has to fit into the engine's memory, about 300 bytes per symbol.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ _WORD = re.compile(r"\S+|\s+")
 class Substring(Constraint):
     """Any span of a sequence of symbols; make one with `substring`.
 
-    symbols: the texts, in order. spaced: every other one only stands between two, so a span begins and ends with one of
-    the others. shown: how it was written.
+    Attributes:
+        symbols: The texts, in order.
+        spaced: Whether symbols 1, 3, 5, ... are separators, with which no span begins or ends.
+        shown: The call that made it, for messages.
     """
 
     symbols: tuple[str, ...]
@@ -48,27 +50,30 @@ class Substring(Constraint):
 
 @lru_cache(maxsize=8)
 def spans(symbols: tuple[str, ...], spaced: bool) -> Acyclic:
-    """The automaton of the spans, not empty, of a sequence of symbols. spaced: see `Substring`."""
+    """The automaton of the nonempty spans of a sequence of symbols; `spaced` as in `Substring`."""
     numbers: dict[tuple[str, bool], int] = {}
     word = [numbers.setdefault((text, spaced and index % 2 == 1), len(numbers)) for index, text in enumerate(symbols)]
     blank = [is_blank for _, is_blank in numbers]
     edges, length = suffix_automaton(word)
     order = sorted(range(len(edges)), key=length.__getitem__)  # an edge leads to a longer span: to a later state
-    place = {q: index for index, q in enumerate(order)}
+    rank = {q: index for index, q in enumerate(order)}
     accepting = [False] * len(edges)
-    found = []
+    transitions = []
     for q in order:
-        kept = [(symbol, place[to]) for symbol, to in edges[q].items() if q or not blank[symbol]]
+        kept = [(symbol, rank[to]) for symbol, to in edges[q].items() if q or not blank[symbol]]
         for symbol, to in kept:
             accepting[to] = not blank[symbol]
-        found.append(tuple(kept))
-    return Acyclic(tuple(text for text, _ in numbers), tuple(found), tuple(accepting))
+        transitions.append(tuple(kept))
+    return Acyclic(tuple(text for text, _ in numbers), tuple(transitions), tuple(accepting))
 
 
 def suffix_automaton(symbols: Sequence[int]) -> tuple[list[dict[int, int]], list[int]]:
-    """(edges, length) of the suffix automaton: edges[q] is symbol -> state, length[q] that of q's longest span.
+    """The suffix automaton of a sequence of symbols, by the algorithm of Blumer et al. (1985).
 
-    State 0 is the start. Every path from there spells a span, and every span has one.
+    Every path from state 0 spells a span, and every span has one path.
+
+    Returns:
+        For each state its edges, symbol -> state; and for each state the length of its longest span.
     """
     edges: list[dict[int, int]] = [{}]
     link, length = [-1], [0]
@@ -99,12 +104,27 @@ def suffix_automaton(symbols: Sequence[int]) -> tuple[list[dict[int, int]], list
 
 
 def substring(text: str | Iterable[str], granularity: Granularity = "word") -> Constraint:
-    """Any span of a document, not empty.
+    """Any nonempty span of a document.
 
-    text: the document; with granularity="chunk" a list of texts, none of them empty.
-    granularity: "word" — a span begins and ends with a whole word (between words it keeps the whitespace as
-      it is); "char" — any characters; "chunk" — whole chunks.
-    Raises GrammarError for anything else, UnsatisfiableError if there is nothing to quote.
+    Args:
+        text: The document; with granularity="chunk" a list of texts, none of them empty.
+        granularity: "word": a span begins and ends with a whole word, and keeps the whitespace between words;
+            "char": any characters; "chunk": whole chunks.
+
+    Returns:
+        A constraint whose language is regular.
+
+    Raises:
+        GrammarError: The text has the wrong type for the granularity, or has a lone surrogate.
+        UnsatisfiableError: The document is empty.
+
+    Source:
+        Blumer et al., "The smallest automaton recognizing the subwords of a text", 1985.
+
+    Example:
+        >>> import constrain
+        >>> constrain.substring("to be or not to be")
+        substring('to be or not to be', 'word')
     """
     if granularity not in get_args(Granularity):
         raise GrammarError(f"unknown granularity {granularity!r}", fix="use 'word', 'char' or 'chunk'")

@@ -1,7 +1,6 @@
 """The union of constraints: `a | b`.
 
-Limit: exact under `lexer="dynamic"`. Under "greedy" the parts would compete for the longest lexeme, which is another
-language, so that is refused.
+Limit: parts with `lexer="greedy"` are refused. They would compete for the longest lexeme, which is another language.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Union(Composite):
             return build(rules, "start", folded=True, place=lambda name: None)
         except UnsatisfiableError:
             for part in self.parts:
-                part.to_grammar()  # raises what is wrong with it
+                part.to_grammar()  # raises the reason
             raise
 
     def _build(self) -> Grammar:

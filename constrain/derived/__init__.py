@@ -1,7 +1,7 @@
-"""Constraints that are made with the engine: what may stand between two texts, free text with constrained pieces.
+"""Constraints made with the engine: texts between two given texts, free text with constrained pieces, stop sequences.
 
-takes: constraints, and texts around them
-gives: constraints again (`between`, `triggered`, `after`), and how far a configuration is from the end of a text
-used by: generation, cli
+takes: constraints, and the texts around them
+gives: constraints (`between`, `triggered`, `after`, `stopped`); membership of a text (members.py)
+used by: completion, generation, cli
 start reading at: quotient.py
 """

@@ -1,15 +1,15 @@
-"""`constrain.between`: what may stand between two texts, so that the whole is a member. For filling in the middle.
+"""`constrain.between`: fill in the middle, so that prefix + text + suffix is a member of a constraint.
 
     middle = constrain.between(constraint, prefix="[1, ", suffix="]}")
     constrain.generate(model, prompt, constraint=middle)
 
-The idea: the two texts are taken off the language (quotient.py), and what is left is a constraint like any other: masks
-are exact, lexemes may run over both junctions, and the length of the texts does not enter its cost.
+The idea: the quotient of the language by both texts (quotient.py) is a constraint like any other. Masks are exact,
+lexemes may run over both junctions, and the cost does not depend on the length of the texts.
 
-The guard of the constraint (repeated keys and items) reads the prefix first, and then vetoes as it does elsewhere. What
-masks do not tell is checked on the whole text before a result is returned: residues of a schema, what the suffix
-repeats, and maximal munch (`lexer="greedy"`): masks then allow what some way to cut the text into terminals allows,
-where words are whole if the constraint says so (grammar_text/words.py).
+The guard of the constraint (repeated keys and items) reads the prefix first, then vetoes as usual. Three conditions are
+checked on the whole text before a result is returned: the deferred checks of a schema, repetitions in the suffix, and
+maximal munch (`lexer="greedy"`). Under maximal munch masks allow a token if some segmentation into terminals allows it;
+words stay whole if the constraint declares them (grammar_text/words.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from constrain.vocab.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Between(Constraint):
-    """Texts w such that prefix + w + suffix is a member of `inner`; make one with `between`."""
+    """The texts w such that prefix + w + suffix is a member of `inner`. Made by `between`."""
 
     inner: Constraint
     prefix: str
@@ -42,7 +42,7 @@ class Between(Constraint):
 
     @cached_property
     def node(self) -> Node | None:
-        """The language, if that of the inner constraint is known to be regular."""
+        """The language as a regular one, if that of the inner constraint is known to be regular."""
         whole = self.inner.node
         if whole is None:
             return None
@@ -51,13 +51,13 @@ class Between(Constraint):
     def _build(self) -> Grammar:
         if self.node is not None and not empty_node(self.node):
             return super()._build()
-        rest = self.inner.as_dynamic()  # also for a regular language that is empty: to name the place
-        rest = left_quotient(rest, self.prefix) if self.prefix else rest
-        rest = right_quotient(rest, self.suffix) if self.suffix else rest
+        middle = self.inner.as_dynamic()  # also for an empty regular language: the errors below name the place
+        middle = left_quotient(middle, self.prefix) if self.prefix else middle
+        middle = right_quotient(middle, self.suffix) if self.suffix else middle
         if not self.inner.guarded:
-            return rest
-        # What is left of a rule does not say where it is watched. The start is not right-recursive: it is begun once.
-        return Grammar(Nonterminal("start", lambda: [[rest.start]]), watched=True)
+            return middle
+        # The quotient of a rule does not know where it is watched, so all of the text is.
+        return Grammar(Nonterminal("start", lambda: [[middle.start]]), watched=True)
 
     @property
     def _is_greedy(self) -> bool:
@@ -74,12 +74,12 @@ class Between(Constraint):
         return self.inner.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """The guard of the inner constraint, which has read the prefix."""
+        """The guard of the inner constraint, after it has read the prefix."""
         guard = self.inner.guard(vocabulary)
         return guard if guard is None or not self.prefix else AfterPrefix(guard, self.prefix.encode())
 
     def check(self, text: str) -> str | None:
-        """What is wrong with the whole, the two texts included."""
+        """The inner constraint's verdict on the whole text: None, or one sentence."""
         whole = self.prefix + text + self.suffix
         if self._is_greedy and not is_member(self.inner, whole):
             return "with the prefix and the suffix around it, the longest terminals do not make a member"
@@ -87,16 +87,16 @@ class Between(Constraint):
 
     @property
     def report(self) -> list[Any]:
-        """The entries of the inner constraint, and what is checked afterwards."""
-        found = list(self.inner.report)
+        """The entries of the inner constraint, and the checks of the whole text."""
+        entries = list(self.inner.report)
         if self._is_greedy:
-            found.append(Entry("(lexer)", "$", "residual", "longest terminals are checked on the whole text"))
+            entries.append(Entry("(lexer)", "$", "residual", "longest terminals are checked on the whole text"))
         if self.inner.guarded:
-            found.append(Entry("(guard)", "$", "residual", "what the suffix repeats is checked on the whole text"))
-        return found
+            entries.append(Entry("(guard)", "$", "residual", "what the suffix repeats is checked on the whole text"))
+        return entries
 
     def __getattr__(self, name: str) -> Any:
-        if name == "parse":  # only where the inner constraint has values: the value of the whole
+        if name == "parse":  # defined if the inner constraint defines it: the value of the whole text
             parse = self.inner.parse  # type: ignore[attr-defined]
             return lambda text: parse(self.prefix + text + self.suffix)
         raise AttributeError(name)
@@ -106,10 +106,33 @@ class Between(Constraint):
 
 
 def between(constraint: Constraint, *, prefix: str = "", suffix: str = "") -> Constraint:
-    """The texts w such that prefix + w + suffix is a member of the constraint.
+    """The texts w such that prefix + w + suffix is a member of a constraint.
 
-    Raises UnsatisfiableError if no member begins with the prefix, ends with the suffix, or fits between them, with the
-    place; LimitError for what cannot be cut (numbers under `multipleOf`).
+    Args:
+        constraint: The constraint on the whole text.
+        prefix: The text before. Default: none.
+        suffix: The text after. Default: none.
+
+    Returns:
+        A constraint on the middle; its `parse`, where there is one, gives the value of the whole text.
+
+    Raises:
+        UnsatisfiableError: No member begins with the prefix, ends with the suffix, or fits between both; with the place
+            where reading fails.
+        LimitError: A number under `multipleOf` would have to be cut.
+        GrammarError: The grammar has a layout of lines and columns.
+        ConstrainError: An argument has the wrong type.
+
+    Source:
+        Quotients of context-free languages: Hopcroft and Ullman, "Introduction to Automata Theory, Languages, and
+        Computation" (1979), section 6.2. Derivatives: Brzozowski (JACM 1964).
+
+    Example:
+        >>> import constrain
+        >>> word = constrain.between(constrain.choices(["unhappy", "unfair", "happy"]), prefix="un")
+        >>> matcher = constrain.compile(word, constrain.Vocabulary.of_bytes()).matcher()
+        >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
+        ['f', 'h']
     """
     if not isinstance(constraint, Constraint):
         raise ConstrainError(
@@ -123,9 +146,9 @@ def between(constraint: Constraint, *, prefix: str = "", suffix: str = "") -> Co
             raise ConstrainError(f"{name} has a lone surrogate: {text!r:.60}", fix="it is not text: remove it")
     if not prefix and not suffix:
         return constraint
-    found = Between(constraint, prefix, suffix)
-    found.to_grammar()  # read now: a fault belongs to this line, not to a later one
-    return found
+    middle = Between(constraint, prefix, suffix)
+    middle.to_grammar()  # raise errors here, not when it is compiled
+    return middle
 
 
 def _shown(text: str) -> str:

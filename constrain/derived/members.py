@@ -1,6 +1,6 @@
-"""Is a text a member of a constraint? Decided by the engine, byte by byte, without a tokenizer.
+"""Membership in a constraint, decided by the engine byte by byte, without a tokenizer.
 
-Cost: one automaton of bytes for the whole process (`BUDGET` bytes of states at most); linear for most grammars.
+Cost: one automaton of bytes for the whole process, at most `BUDGET` bytes; linear in the text for most grammars.
 """
 
 from __future__ import annotations
@@ -18,19 +18,13 @@ BUDGET = 64 << 20
 
 @lru_cache(maxsize=1)
 def byte_automaton() -> TokenAutomaton:
-    """The automaton of a vocabulary with one token a byte."""
-    return TokenAutomaton(byte_vocabulary(), BUDGET)
-
-
-@lru_cache(maxsize=1)
-def byte_vocabulary() -> Vocabulary:
-    """One token for each byte, with the byte as its id, and an end of text."""
-    return Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256])
+    """The automaton of the vocabulary with one token for each byte."""
+    return TokenAutomaton(Vocabulary.of_bytes(), BUDGET)
 
 
 def byte_matcher(constraint: Constraint) -> Matcher:
     """A matcher of bytes at the beginning of a text."""
-    return CompiledConstraint(constraint, byte_vocabulary(), byte_automaton()).matcher()
+    return CompiledConstraint(constraint, Vocabulary.of_bytes(), byte_automaton()).matcher()
 
 
 def is_member(constraint: Constraint, text: str) -> bool:

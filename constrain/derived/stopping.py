@@ -1,14 +1,13 @@
-"""Stop sequences as a part of the language: the text ends where the first of them is complete.
+"""Stop sequences as part of the language: a text ends where a stop sequence is first complete.
 
     constrain.generate(model, prompt, grammar=..., stop=["\\n\\n", "###"])
 
-The idea: with stop sequences s the texts are those of L, and w s for w in L, in which no stop sequence ends before the
-end: an intersection with a regular language. So masks know that nothing can follow a stop sequence, even in the middle
-of a token, and that a text of L must not run over one.
+The idea: the texts are the members w of L, and w s for a stop sequence s, such that no stop sequence ends before the
+end of the text. That is an intersection with a regular language. So masks know that nothing can follow a stop sequence,
+even in the middle of a token, and that a member of L must not contain one earlier.
 
 Exact for regular constraints and for grammars under `lexer="dynamic"` (GrammarError under "greedy"). A guard of the
-constraint
-does not read along here: repeated keys and items are checked on the finished text (`report` says so).
+constraint is not used: repeated keys and items are checked on the finished text, and `report` says so.
 """
 
 from __future__ import annotations
@@ -40,19 +39,24 @@ from constrain.errors import ConstrainError
 
 @dataclass(frozen=True)
 class Stopped(Constraint):
-    """Texts of `inner`, or of `inner` and a stop sequence, that end where a stop sequence is first complete."""
+    """The members of `inner`, maybe followed by a stop sequence, that contain no earlier stop sequence.
+
+    Attributes:
+        inner: The constraint on the text before the stop sequence.
+        stops: The stop sequences.
+    """
 
     inner: Constraint
     stops: tuple[str, ...]
 
     @cached_property
     def _ends(self) -> Node:
-        """No stop sequence is followed by anything."""
+        """The texts in which nothing follows a stop sequence."""
         return complement(concat(ANY_TEXT, literals(self.stops), ANY_CHAR, ANY_TEXT))
 
     @cached_property
     def node(self) -> Node | None:
-        """The language, if that of the inner constraint is known to be regular."""
+        """The language as a regular one, if that of the inner constraint is known to be regular."""
         if self.inner.node is None:
             return None
         return intersect(concat(self.inner.node, alternate(EPSILON, literals(self.stops))), self._ends)
@@ -66,7 +70,7 @@ class Stopped(Constraint):
         return product(Grammar(Nonterminal("start", lambda: alternatives)), self._ends)
 
     def cut(self, text: str) -> tuple[str, str]:
-        """(the text without the stop sequence that ended it, that sequence); "" where none did."""
+        """(text before the stop sequence, stop sequence); the sequence is "" if none ended the text."""
         for stop in sorted(self.stops, key=len, reverse=True):
             if text.endswith(stop) and is_member(self.inner, text[: len(text) - len(stop)]):
                 return text[: len(text) - len(stop)], stop
@@ -78,17 +82,17 @@ class Stopped(Constraint):
         return self.inner.residual or self.inner.guarded
 
     def check(self, text: str) -> str | None:
-        """What the inner constraint says of the text without its stop sequence."""
+        """The inner constraint's verdict on the text before the stop sequence: None, or one sentence."""
         return self.inner.check(self.cut(text)[0])
 
     @property
     def report(self) -> list[Any]:
-        """The entries of the inner constraint, and what is checked afterwards."""
+        """The entries of the inner constraint, and the checks of the finished text."""
         note = "with stop sequences repeated keys and items are checked on the finished text"
         return [*self.inner.report, *([Entry("(guard)", "$", "residual", note)] if self.inner.guarded else [])]
 
     def __getattr__(self, name: str) -> Any:
-        if name == "parse":  # only where the inner constraint has values
+        if name == "parse":  # defined if the inner constraint defines it
             parse = self.inner.parse  # type: ignore[attr-defined]
             return lambda text: parse(self.cut(text)[0])
         raise AttributeError(name)
@@ -98,16 +102,16 @@ class Stopped(Constraint):
 
 
 def stopped(constraint: Constraint, stop: Any) -> Stopped:
-    """A constraint whose texts end at the first of the stop sequences. stop: a text, or several.
+    """A constraint whose texts end at the first stop sequence. stop: a text, or a list of texts.
 
-    Raises ConstrainError for what is no stop sequence, GrammarError for a recursive constraint with lexer="greedy".
+    Raises ConstrainError if `stop` is not one, GrammarError for a recursive constraint with lexer="greedy".
     """
     stops = (stop,) if isinstance(stop, str) else tuple(stop) if isinstance(stop, list | tuple) else (stop,)
-    for each in stops:
-        if not isinstance(each, str) or not each or any("\ud800" <= character <= "\udfff" for character in each):
-            raise ConstrainError(f"a stop sequence is a text that is not empty, not {each!r:.60}", fix='stop="\\n\\n"')
+    for text in stops:
+        if not isinstance(text, str) or not text or any("\ud800" <= character <= "\udfff" for character in text):
+            raise ConstrainError(f"a stop sequence is a text that is not empty, not {text!r:.60}", fix='stop="\\n\\n"')
     if not stops:
         raise ConstrainError("stop is an empty list", fix="leave it out, or name the sequences that end a text")
-    found = Stopped(constraint, tuple(dict.fromkeys(stops)))
-    found.to_grammar()  # read now: a fault belongs to this line, not to a later one
-    return found
+    made = Stopped(constraint, tuple(dict.fromkeys(stops)))
+    made.to_grammar()  # raise errors here, not when it is compiled
+    return made

@@ -1,19 +1,19 @@
 """Free text with constrained pieces: tool calls, fenced blocks, an answer after thoughts.
 
-    constrain.triggered("<tool>", call, "</tool>")          # text, and wherever <tool> is written, a call follows
-    constrain.after("</think>", answer)                     # text up to the first </think>, then the answer
+    constrain.triggered("<tool>", call, "</tool>")          # free text; after each <tool> a call follows
+    constrain.after("</think>", answer)                     # free text up to the first </think>, then the answer
 
-The idea: "any text without a trigger" and "any text up to the first trigger" are regular languages, made exactly with
-complements, so the whole is a grammar like any other:
+The idea: "any text without a trigger" and "any text up to the first trigger" are regular languages, defined by
+complements. So the whole is a grammar like any other:
 
-    text → piece* free          piece → (free text that ends in its first trigger) inner stop
+    text → piece* free          piece → (free text that ends with its first trigger) inner stop
 
-An inner text may hold the stop (a JSON string with `</tool>` in it): every way to cut the text counts, as everywhere
-under `lexer="dynamic"`. Free text cannot hold a trigger, so the pieces' beginnings are where they seem to be.
+The text of a piece may contain the stop (a JSON string with `</tool>` in it): every segmentation counts, as always
+under `lexer="dynamic"`. Free text cannot contain a trigger, so the beginning of each piece is unambiguous.
 
-Guards of inner constraints (repeated keys and items) veto inside the pieces. What an inner constraint checks on its
-finished text is checked here when the whole text is finished, piece by piece; `report` says so. Cost: that of the inner
-constraints; in free text one automaton with a state for each beginning of a trigger.
+Guards of inner constraints (repeated keys and items) veto inside the pieces. Checks of finished texts run piece by
+piece when the whole text is finished; `report` says so. Cost: that of the inner constraints; in free text one automaton
+with a state for each prefix of a trigger.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from constrain.vocab.vocabulary import Vocabulary
 
 
 class Piece(NamedTuple):
-    """A constrained piece of a free text: it begins after `start`, and `stop` follows it."""
+    """A constrained piece of a free text: the trigger `start`, a text of `inner`, then `stop`."""
 
     start: str
     inner: Constraint
@@ -45,9 +45,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Triggered(Constraint):
-    """Free text with pieces; make one with `triggered`.
+    """Free text with pieces. Made by `triggered` and `after`.
 
-    least, most: how many pieces; most None: no bound. final: the text ends with its last piece.
+    Attributes:
+        pieces: The kinds of pieces.
+        least: The least number of pieces.
+        most: The greatest number of pieces; None: unbounded.
+        final: The text ends with its last piece.
     """
 
     pieces: tuple[Piece, ...]
@@ -78,7 +82,7 @@ class Triggered(Constraint):
         return any(piece.inner.guarded for piece in self.pieces)
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """The guards of the pieces, each where its piece is."""
+        """A guard that applies the guard of each piece inside the piece."""
         guards = [piece.inner.guard(vocabulary) for piece in self.pieces]
         if all(guard is None for guard in guards):
             return None
@@ -89,7 +93,7 @@ class Triggered(Constraint):
         return pieces.Pieces(read, vocabulary)
 
     def check(self, text: str) -> str | None:
-        """What is wrong with the first piece that does not pass its constraint's check."""
+        """None if the pieces of some segmentation pass their checks; else one sentence about a piece that fails."""
         if next(self.cuts(text), None) is not None:
             return None
         following = self._next(text, 0)
@@ -103,7 +107,7 @@ class Triggered(Constraint):
         return "its pieces do not pass their checks"
 
     def parse(self, text: str) -> Any:
-        """The values of the pieces, in order; the text of a piece whose constraint has no values."""
+        """The values of the pieces, in order; without `parse` the value of a piece is its text."""
         cut = next(self.cuts(text), None)
         if cut is None:
             raise ValueError("the text is no member")
@@ -111,7 +115,7 @@ class Triggered(Constraint):
         return values[0] if self.final and self.least == 1 else values
 
     def cuts(self, text: str, start: int = 0, done: int = 0) -> Iterator[list[tuple[Piece, str]]]:
-        """Every way to read a text: its pieces with their texts. Shorter pieces come first."""
+        """All segmentations of a text into pieces with their texts, shorter ones first. done: pieces before `start`."""
         if done >= self.least and (start == len(text) if self.final else self._next(text, start) is None):
             yield []
         if self.most is not None and done == self.most:
@@ -120,23 +124,23 @@ class Triggered(Constraint):
         if following is not None:
             piece, begin = following
             for end in _ends(piece, text, begin):
-                for rest in self.cuts(text, end + len(piece.stop), done + 1):
-                    yield [(piece, text[begin:end]), *rest]
+                for following_pieces in self.cuts(text, end + len(piece.stop), done + 1):
+                    yield [(piece, text[begin:end]), *following_pieces]
 
     def _next(self, text: str, start: int) -> tuple[Piece, int] | None:
-        """The first trigger from some place on, and where it ends."""
-        found = [(at + len(p.start), p) for p in self.pieces if (at := text.find(p.start, start)) >= 0]
-        return min(((p, at) for at, p in found), key=lambda pair: pair[1], default=None)
+        """(piece of the first trigger at or after `start`, end of that trigger)."""
+        triggers = [(p, at + len(p.start)) for p in self.pieces if (at := text.find(p.start, start)) >= 0]
+        return min(triggers, key=lambda pair: pair[1], default=None)
 
     @property
     def report(self) -> list[Any]:
-        """The entries of the inner constraints, and what is checked afterwards."""
-        found = [entry for piece in self.pieces for entry in piece.inner.report]
+        """The entries of the inner constraints, and the checks of the finished text."""
+        entries = [entry for piece in self.pieces for entry in piece.inner.report]
         for piece in self.pieces:
             if piece.inner.guarded:
                 note = f"after {piece.start!r} repeated keys and items are vetoed, and checked on the finished text"
-                found.append(Entry("(guard)", "$", "residual", note))
-        return found
+                entries.append(Entry("(guard)", "$", "residual", note))
+        return entries
 
     def __repr__(self) -> str:
         if self.final:
@@ -153,21 +157,32 @@ def triggered(
     least: int = 0,
     most: int | None = None,
 ) -> Constraint:
-    """Any text, in which every `start` is followed by a text of `inner` and then `stop`.
+    """Free text in which a text of `inner`, and then `stop`, follows every `start`.
 
-    start: a text; or several (start, inner, stop), each with its own constraint.
-    least, most: how many pieces there are; after the last one no start is written any more.
-    Raises ConstrainError for a start that is empty or holds another one, GrammarError for an inner grammar with
-    lexer="greedy".
+    Args:
+        start: The trigger; or an iterable of (start, inner, stop), for triggers with different constraints.
+        inner: The constraint on the text after the trigger; only with a single trigger.
+        stop: The text after the constrained text. Default: none.
+        least: The least number of pieces. Default 0.
+        most: The greatest number of pieces; after the last one the trigger cannot occur again. Default: unbounded.
 
-    >>> from constrain.constraints.regular import regex
-    >>> triggered("<n>", regex("[0-9]+"), "</n>").parse("one <n>1</n>, two <n>22</n>.")
-    ['1', '22']
+    Returns:
+        A constraint whose `parse` gives the list of the pieces' values.
+
+    Raises:
+        ConstrainError: A trigger is empty or contains another one, or an argument has the wrong type.
+        GrammarError: An inner grammar has lexer="greedy".
+
+    Example:
+        >>> import constrain
+        >>> numbers = constrain.triggered("<n>", constrain.regex("[0-9]+"), "</n>")
+        >>> numbers.parse("one <n>1</n>, two <n>22</n>.")
+        ['1', '22']
     """
     given = [(start, inner, stop)] if isinstance(start, str) else list(start)
     if not isinstance(start, str) and inner is not None:
         raise ConstrainError("triggered() takes one start with its inner constraint, or a list of (start, inner, stop)")
-    pieces = [_piece(each) for each in given]
+    pieces = [_piece(triple) for triple in given]
     if not pieces:
         raise ConstrainError("triggered() needs at least one (start, inner, stop)", fix="leave the constraint out")
     for one in pieces:
@@ -184,11 +199,24 @@ def triggered(
 
 
 def after(trigger: str, constraint: Constraint) -> Constraint:
-    """Any text up to the first `trigger`, and then a text of the constraint: an answer after thoughts.
+    """Free text up to the first `trigger`, then a text of a constraint: an answer after thoughts.
 
-    >>> from constrain.constraints.regular import choices
-    >>> after("</think>", choices(["yes", "no"])).parse("<think>well...</think>yes")
-    'yes'
+    Args:
+        trigger: The text after which the constraint applies, such as "</think>".
+        constraint: The constraint on the text after the trigger, up to the end.
+
+    Returns:
+        A constraint whose `parse` gives the value of the constrained text.
+
+    Raises:
+        ConstrainError: The trigger is empty, or an argument has the wrong type.
+        GrammarError: The constraint is a grammar with lexer="greedy".
+
+    Example:
+        >>> import constrain
+        >>> answer = constrain.after("</think>", constrain.choices(["yes", "no"]))
+        >>> answer.parse("<think>well...</think>yes")
+        'yes'
     """
     return _read_now(Triggered((_piece((trigger, constraint, "")),), 1, 1, final=True))
 
@@ -199,13 +227,13 @@ def without(triggers: Sequence[str]) -> Node:
 
 
 def up_to(trigger: str, triggers: Sequence[str]) -> Node:
-    """Any text that ends in the trigger, and in which no trigger occurs earlier."""
+    """Any text that ends with the trigger and contains no earlier trigger."""
     early = concat(ANY_TEXT, literals(triggers), ANY_CHAR, ANY_TEXT)
     return intersect(concat(ANY_TEXT, literal(trigger)), complement(early))
 
 
 def _read_now(constraint: Triggered) -> Constraint:
-    constraint.to_grammar().start.expand()  # a fault belongs to this line, not to a later one
+    constraint.to_grammar().start.expand()  # raise errors here, not when it is compiled
     return constraint
 
 
@@ -227,7 +255,7 @@ def _piece(given: Any) -> Piece:
 
 
 def start_of(constraint: Constraint) -> Symbol:
-    """A symbol for the constraint's texts under the dynamic lexer, nothing ignored."""
+    """A symbol that derives the constraint's texts, for `lexer="dynamic"` without ignored terminals."""
     if constraint.node is not None:
         return Regular(constraint.node).to_grammar().start
     grammar = constraint.to_grammar()
@@ -241,6 +269,7 @@ def start_of(constraint: Constraint) -> Symbol:
 
 
 def _copies(one: Nonterminal, least: int, most: int | None) -> list[Symbol]:
+    """Symbols that derive `least` to `most` copies of a nonterminal."""
     if most is not None:
         return [counted(one, least, most)]
 
@@ -252,7 +281,7 @@ def _copies(one: Nonterminal, least: int, most: int | None) -> list[Symbol]:
 
 
 def _ends(piece: Piece, text: str, begin: int) -> Iterator[int]:
-    """Where a piece that begins here may end: what was read is a member, and the stop follows."""
+    """The possible ends of a piece that begins at an index: a member ends there and the stop follows."""
     matcher = byte_matcher(piece.inner)
     for end in range(begin, len(text) + 1):
         if end > begin and not matcher.advance_bytes(text[end - 1].encode()):

@@ -1,9 +1,9 @@
-"""The lazy token automaton: grammar + vocabulary -> masks.
+"""The engine: a grammar and a vocabulary give masks, by a lazy token automaton.
 
 takes: a `Grammar` (whose nonterminals may be made on demand) and a `Vocabulary`
 gives: `compile` -> `CompiledConstraint` (shared, thread-safe) -> `Matcher` (one sequence); `fill_masks`, `advance_all`
-used by: sampling, hf, generate, cli
-start reading at: matcher.py for what is asked, automaton.py for how it is answered
+used by: derived, completion, sampling, hf, generation, cli
+start reading at: matcher.py for the questions, automaton.py for the answers
 """
 
 from constrain.engine.automaton import TokenAutomaton

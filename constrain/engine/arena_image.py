@@ -1,4 +1,4 @@
-"""A vocabulary as arena words: tries, token bytes and slices, as kernels/records/vocabulary.py declares them."""
+"""The layout of a vocabulary in the arena: tries, token bytes and slices (kernels/records/vocabulary.py)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ from constrain.vocab.vocabulary import Vocabulary
 
 
 class ArenaImage(NamedTuple):
-    """words: int32, to be copied into an arena at some base. header: header word -> offset of its table.
+    """The words of a vocabulary, to be copied into an arena at any base address.
 
-    pointers: offsets of words that are offsets themselves. nodes, depth: of the trie.
+    Attributes:
+        words: int32[n].
+        header: Header word -> offset of its table.
+        pointers: Offsets of words that contain offsets, to be relocated.
+        nodes: The number of nodes of the trie.
+        depth: Its depth.
     """
 
     words: Int32
@@ -32,7 +37,7 @@ class ArenaImage(NamedTuple):
 
 
 def arena_image(vocabulary: Vocabulary) -> ArenaImage:
-    """Lay out a vocabulary. About 0.1 s and 10 MB for 128k tokens."""
+    """Lay out a vocabulary. Cost: about 0.1 s and 10 MB for 128k tokens."""
     kernels.load()
     trie = vocabulary.trie
     tokens = [token or b"" for token in vocabulary.tokens]
@@ -69,7 +74,7 @@ def arena_image(vocabulary: Vocabulary) -> ArenaImage:
 
 
 def _nodes(trie: Trie) -> Int32:
-    """The words of its nodes. int32[3 n]"""
+    """int32[3 n]: the nodes of a trie."""
     nodes = np.empty((len(trie), NODE.WORDS), np.int32)
     nodes[:, NODE.BYTE_AND_DEPTH] = trie.byte.astype(np.int32) | trie.depth << 8
     nodes[:, NODE.END] = trie.end
@@ -78,12 +83,12 @@ def _nodes(trie: Trie) -> Int32:
 
 
 def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple[Int32, Int32]:
-    """(the SLICE words that describe a slice whose tables begin at offset `at`, those tables)."""
+    """(SLICE words, tables) of a slice whose tables begin at offset `at`."""
     rest = _nodes(piece.rest)
     main = np.zeros(len(piece.rest), np.int32)
     fill.align_trie(whole, rest, np.zeros(piece.rest.max_depth + 2, np.int32), main)
     rows = np.ascontiguousarray(piece.tokens_by_length).view(np.int32)
-    sequences = [_sequence(each) for low, high in piece.ranges for each in utf8_sequences(low, high)]
+    sequences = [_sequence(ranges) for low, high in piece.ranges for ranges in utf8_sequences(low, high)]
     tables = [rest, main, rows.ravel(), np.array(sequences, np.int32).ravel()]
     starts = at + np.cumsum([0, *(table.size for table in tables)])
     out = np.zeros(SLICE.WORDS, np.int32)
@@ -96,18 +101,18 @@ def _slice(whole: Int32, piece: Slice, at: int, vocabulary: Vocabulary) -> tuple
 
 
 def whole_class(piece: Slice) -> Ranges:
-    """The characters that the tokens of a slice have, not in order."""
+    """The characters of a slice's tokens, not sorted."""
     return (*piece.ranges, (0x20, 0x20)) if piece.spaced else piece.ranges
 
 
 def _sequence(ranges: tuple[tuple[int, int], ...]) -> list[int]:
-    """The words of a sequence of byte ranges, padded."""
-    words = [len(ranges), *(end for each in ranges for end in each)]
+    """The padded words of a sequence of byte ranges."""
+    words = [len(ranges), *(end for pair in ranges for end in pair)]
     return words + [0] * (SEQUENCE.WORDS - len(words))
 
 
 def _bytes_of(ranges: Ranges) -> Int32:
-    """int32[8]: the set of bytes in the UTF-8 of these characters; a superset beyond ASCII."""
+    """int32[8]: the set of bytes in the UTF-8 of some characters; beyond ASCII a superset."""
     members = np.zeros(256, np.bool_)
     for low, high in ranges:
         members[low : min(high, 127) + 1] = True

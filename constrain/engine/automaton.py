@@ -1,11 +1,12 @@
-"""One arena a vocabulary: every constraint compiled for it shares lexer states, inside sets and equal nonterminals.
+"""The lazy token automaton: one arena for each vocabulary, shared by all constraints that are compiled for it.
 
-The idea: `step(state, byte)` on integers answers everything (kernels/parser); this room lays out the trie
-in the arena, turns symbols into records when a text first reaches them, and keeps memory bounded: over budget it
-forgets everything (`flush`, as RE2's lazy DFA does), `epoch` goes up, and each matcher finds its place again from its
-own bytes.
+The idea: kernels answer every question with `step(state, byte)` on integers (kernels/parser). This module lays out the
+trie in the arena, makes records of symbols when a text first reaches them, and bounds the memory. Over budget it
+forgets everything (`flush`, as RE2's lazy DFA does) and `epoch` goes up; each matcher computes its state again from the
+tokens that it has read. Equal constraints share their grammar, and all constraints share lexer states, masks and equal
+nonterminals.
 
-Cost: 5 MB for a vocabulary of 128k tokens, then what is visited. Limit: `budget` bytes (default 256 MiB); a single
+Cost: 5 MB for a vocabulary of 128k tokens, then what texts visit. Limit: `budget` bytes (default 256 MiB); a single
 operation that does not fit into an empty arena may exceed it.
 """
 
@@ -15,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.constraints.base import Constraint
 from constrain.engine.arena_image import arena_image, whole_class
 from constrain.engine.bulk_rules import make_bulk_rules
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
 from constrain.kernels.parser import advance, configurations
@@ -37,35 +39,72 @@ from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, config_pair, pair_parser
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
-from constrain.kernels.records.messages import nonterminal_at
 from constrain.kernels.records.parser_states import PARSER
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
 MAX_RANK = 1 << 20
-REMEMBERED = 64  # constraints that were asked for again: their grammars are kept for equal constraints to come
-MAX_ASKED = 4096  # constraints that are known to have been asked for
-MAX_TERMINALS = 4096  # that are kept at hand; the record of any other is found again
-MAX_AT_HAND = 256
-MAX_ROWS = 512  # masks that are kept whole, for `Matcher.mask`
-TAILS = 8  # rests of lists, of those that an expansion begins, that are made with it
-AHEAD = 3  # fixed lexemes that expansions go beyond: a mask needs what follows them too
+REMEMBERED = 64  # constraints that were compiled more than once, whose grammars are kept alive
+MAX_ASKED = 4096  # constraints that are remembered as compiled once
+MAX_TERMINALS = 4096  # cached records of terminals; others are looked up in the arena
+MAX_AT_HAND = 256  # cached records of symbols that occur in many rules
+MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
+TAILS = 8  # right-recursive last symbols that are expanded together with their rules
+AHEAD = 3  # literal terminals that expansion looks beyond: a mask needs the symbols after them too
+
+Result = TypeVar("Result")
 
 _lock = threading.Lock()
 _automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
 
 
+class _Unexpanded(NamedTuple):
+    """The unexpanded nonterminals that a rule leads to.
+
+    Attributes:
+        first: In its left corner: at the beginning of alternatives, leading nullable symbols skipped.
+        beyond: After literal terminals at the beginning of alternatives.
+        tails: Right-recursive nonterminals at the end of alternatives.
+    """
+
+    first: list[int]
+    beyond: list[int]
+    tails: list[int]
+
+
 class TokenAutomaton(Store):
-    """The automaton of everything that is compiled for one vocabulary."""
+    """The states of all constraints that are compiled for one vocabulary. Thread-safe.
+
+    Most programs never need it: `compile` uses the automaton that a vocabulary's constraints share. Make one to set a
+    memory budget, or to compute masks of several constraints in parallel threads (`fill_masks`).
+
+    Args:
+        vocabulary: The bytes of every token id.
+        budget: The bytes of memory for states, default 256 MiB; at least 1 MiB beyond the vocabulary's own tables. Over
+            budget the automaton forgets all states, and matchers compute theirs again when they are next used.
+
+    Attributes:
+        epoch (int): How often the automaton has forgotten its states.
+
+    The other methods are the interface for the engine's own modules. They may change without notice.
+
+    Example:
+        >>> import constrain
+        >>> vocabulary = constrain.Vocabulary.of_bytes()
+        >>> automaton = constrain.TokenAutomaton(vocabulary, budget=16 << 20)
+        >>> matcher = constrain.compile(constrain.regex("ab*"), vocabulary, automaton=automaton).matcher()
+        >>> matcher.advance_bytes(b"abb"), matcher.is_accepting(), automaton.epoch
+        (True, True, 0)
+    """
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> TokenAutomaton:
-        """The one shared automaton of a vocabulary, with the default budget."""
+        """The automaton that all constraints on a vocabulary share by default, with the default budget."""
         with _lock:
-            known = _automata.get(vocabulary)
-            if known is None:
-                known = _automata[vocabulary] = cls(vocabulary)
-            return known
+            automaton = _automata.get(vocabulary)
+            if automaton is None:
+                automaton = _automata[vocabulary] = cls(vocabulary)
+            return automaton
 
     def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET) -> None:
         self.eos_ids = vocabulary.eos_ids
@@ -76,30 +115,31 @@ class TokenAutomaton(Store):
         self._layout = arena_image(vocabulary)
         size = self._layout.words.size
         budget = max(budget, 4 * size + (1 << 20))
-        # All of the budget at once: pages that are never written cost nothing, and nothing is copied to grow.
-        # PERF: to grow H at a million records takes 40 ms, in the middle of some mask. A holds a record in 40 words.
+        # The whole budget is allocated at once: untouched pages cost nothing, and nothing is copied to grow.
+        # PERF: growing H at a million records would take 40 ms in the middle of a mask. A record has 40 words in A.
         slots = 1 << (budget // 4 // 16).bit_length() - 1
         super().__init__(words=budget // 4, slots=slots, budget=budget, at_once=min(budget // 4, size + size // 2))
-        # PERF: without a look at the types of its arguments, which are always the same: 0.1 µs a token
+        # PERF: entry points skip numba's dispatch on argument types: 0.1 µs a token
         self.step = _compiled(advance.advance)
         self.known_step = _compiled(advance.known_step)
 
     def reset(self) -> None:
+        """Make an empty arena that contains the vocabulary only."""
         super().reset()
         self._settings: dict[Hashable, int] = {}  # records of grammars
         self._terminals: dict[Terminal, int] = {}
-        self._optionals: dict[int, int] = {}  # records of terminals -> of what may be one or nothing
-        self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): what stands in many rules, such as commas
-        self._names: list[str] = []  # of nonterminals, by the number in their records
-        self._owners: list[weakref.ref[CompiledRules]] = []  # likewise
+        self._optionals: dict[int, int] = {}  # record of a terminal -> record of the nonterminal "it or nothing"
+        self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): symbols of many rules, such as commas
+        self._names: list[str] = []  # names of nonterminals, by the number in their records
+        self._owners: list[weakref.ref[CompiledRules]] = []  # their rules, likewise
         self.punctuation: dict[ObjectPunctuation, list[int]] = {}  # its words in messages (bulk_rules.py)
-        self._nullable: set[int] = set()  # records of nonterminals with an empty alternative, as far as they are known
+        self._nullable: set[int] = set()  # records of nonterminals that are known to have an empty alternative
         self.shared = CompiledRules(_NO_GRAMMAR, self.epoch)
         self._watched_states: dict[tuple[int, Hashable], int] = {}
         self._grammars: weakref.WeakValueDictionary[Constraint, CompiledRules] = weakref.WeakValueDictionary()
-        self._asked: set[int] = set()  # hashes of constraints
+        self._asked: set[int] = set()  # hashes of constraints that were compiled
         self._kept: dict[Constraint, CompiledRules] = {}  # the latest is last
-        self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # by configuration: mask, what `fill_mask` said of it
+        self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # configuration -> (mask, flags of `fill_mask`)
         base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
             self.A[word] = base + offset
@@ -111,6 +151,7 @@ class TokenAutomaton(Store):
         self.A[HEADER.SPELLED] = self.region(spelled(self))
 
     def covered_slices(self, ranges: Ranges) -> int:
+        """The flags of the slices whose characters are all in the ranges."""
         flags = 0
         for j, characters in enumerate(self._slices):
             if all(any(a <= low and high <= b for a, b in ranges) for low, high in characters):
@@ -118,19 +159,18 @@ class TokenAutomaton(Store):
         return flags
 
     def flush(self) -> None:
-        """Forget every state; matchers rebuild theirs when they are next asked. The caller holds the lock."""
+        """Forget all states. Matchers compute theirs again when they are next used. The caller holds the lock."""
         self.readers.wait()
         self.epoch += 1
         self.reset()
 
     def satisfy(self, stop: Exception) -> None:
-        """`serve`, but for a lack of memory: that is left to `attempt`."""
+        """Do what a stopped kernel needs, as `serve`; a lack of memory is left to `attempt`."""
         with suppress(Flush):
             self.serve(stop)
 
-    def attempt(self, operation: Callable[[], Any]) -> Any:
-        """Run an operation under the lock. If memory runs out: flush, and run it again with leave to exceed the
-        budget."""
+    def attempt(self, operation: Callable[[], Result]) -> Result:
+        """Run an operation under the lock. If memory runs out: flush, and run it again beyond the budget."""
         with self.lock:
             try:
                 return operation()
@@ -143,40 +183,39 @@ class TokenAutomaton(Store):
                     self.may_exceed = False
 
     def watched_state(self, configuration: int, guarded: Hashable) -> int:
-        """A number for a configuration with the state of a guard beside it; no configuration has it."""
-        known = self._watched_states
-        return known.setdefault((configuration, guarded), MAX_WORDS + len(known))
+        """A number for a pair (configuration, state of the guard), different from all configurations."""
+        numbers = self._watched_states
+        return numbers.setdefault((configuration, guarded), MAX_WORDS + len(numbers))
 
-    def keep_row(self, epoch: int, configuration: int, row: NDArray[np.uint32], found: int) -> None:
-        """Remember a mask, which nobody will change any more."""
+    def keep_row(self, epoch: int, configuration: int, row: NDArray[np.uint32], flags: int) -> None:
+        """Keep a mask that will not be changed any more, with the flags of `fill_mask`."""
         with self.lock:
             if epoch == self.epoch:
                 if len(self.rows) >= MAX_ROWS:
                     self.rows.clear()
-                self.rows[configuration] = row, found
+                self.rows[configuration] = row, flags
 
     def rules_of(self, constraint: Constraint) -> CompiledRules:
-        """The rules of a constraint; equal constraints get the same ones, so that a repeated request finds its states
-        made.
+        """The compiled rules of a constraint. Equal constraints share them, so a repeated request finds its states.
 
-        They live as long as somebody uses them; those of a constraint that is asked for again are kept beyond that.
-        Most constraints never come again, and keeping them would cost the collector of garbage more than they cost to
-        make. Raises what the constraint raises.
+        Rules live as long as they are used. Those of a constraint that is compiled a second time are kept longer. Most
+        constraints never return, and keeping them would cost the garbage collector more than making them again.
+        Raises what the constraint raises.
         """
         with self.lock:
-            known = self._grammars.get(constraint)
-            if known is None:
-                known = self._grammars[constraint] = CompiledRules(constraint.to_grammar(), self.epoch)
+            rules = self._grammars.get(constraint)
+            if rules is None:
+                rules = self._grammars[constraint] = CompiledRules(constraint.to_grammar(), self.epoch)
             if hash(constraint) in self._asked:
                 self._kept.pop(constraint, None)
-                self._kept[constraint] = known
+                self._kept[constraint] = rules
                 if len(self._kept) > REMEMBERED:
                     del self._kept[next(iter(self._kept))]
             else:
                 if len(self._asked) >= MAX_ASKED:
                     self._asked.clear()
                 self._asked.add(hash(constraint))
-            return known
+            return rules
 
     def start(self, rules: CompiledRules) -> int:
         """The configuration before the first byte. The caller holds the lock."""
@@ -184,64 +223,67 @@ class TokenAutomaton(Store):
         whole = self.nonterminal(_WHOLE, self.shared)
         start = self.symbol(rules.grammar.start, rules)
         queue = [start]
-        while queue:  # what the kernel will ask for: each time that it stops to ask costs more than making it
-            queue += self._expand(queue.pop(), [], [])
+        while queue:  # the kernel needs these; to expand them costs less than to stop the kernel for each
+            queue += self._expand(queue.pop()).first
         suffix = self.call(_suffix_of, start, 0)
         first = self.call(configurations.start_configuration, self._grammar(rules.grammar), whole, suffix)
-        if rules.grammar.watched:  # and with the parser state that the whole text begins in, all that come after it
+        if rules.grammar.watched:  # all later configurations inherit it from the parser state of the start
             self.A[first + CONFIG.WATCHED] = 2
             self.A[pair_parser(self.A, config_pair(first, 0)) + PARSER.WATCHED] = 2
         return first
 
     def _grammar(self, grammar: Grammar) -> int:
-        """Grammars with the same ignored terminals, lexer and closing share one record."""
+        """The record of a grammar's settings: ignored terminals, lexer and closing byte."""
         key = (grammar.ignore, grammar.lexer, grammar.closing)
-        known = self._settings.get(key)
-        if known is None:
-            known = self.call(_intern1, GRAMMAR.KIND, len(self._settings))
-            ignored = [self._terminal(t) for t in grammar.ignore]
-            self.A[known + GRAMMAR.IGNORED] = self._list([t for t in ignored if t])
-            self.A[known + GRAMMAR.GREEDY] = grammar.lexer == "greedy"
-            self.A[known + GRAMMAR.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
-            self._settings[key] = known
-        return known
+        record = self._settings.get(key)
+        if record is None:
+            record = self.call(_intern1, GRAMMAR.KIND, len(self._settings))
+            ignored = [self.terminal(t) for t in grammar.ignore]
+            self.A[record + GRAMMAR.IGNORED] = self._list([t for t in ignored if t])
+            self.A[record + GRAMMAR.GREEDY] = grammar.lexer == "greedy"
+            self.A[record + GRAMMAR.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
+            self._settings[key] = record
+        return record
 
     # -- symbols -> records --------------------------------------------------------------------------------------------
 
     def symbol(self, symbol: Symbol, rules: CompiledRules) -> int:
-        """The record of a symbol; 0 if its language is empty. A terminal that contains the empty text becomes
-        optional. rules: those that it stands in."""
+        """The record of a symbol in some rules; 0 if its language is empty.
+
+        A terminal that contains the empty text becomes a nonterminal with an empty alternative.
+        """
         if isinstance(symbol, Nonterminal):
             record = self.nonterminal(symbol, rules)
             return self._hold(symbol, record) if symbol.shared else record
-        known = self._terminals.get(symbol)
-        if known is None:
-            known = self._terminal(symbol)
+        record = self._terminals.get(symbol, -1)
+        if record < 0:
+            record = self.terminal(symbol)
             expression = lower(self, symbol.node)
             if self.is_nullable(expression):
-                known = self._optional(symbol.name, 0 if expression == arena.EPS else known)
+                record = self._optional(symbol.name, 0 if expression == arena.EPS else record)
             if len(self._terminals) >= MAX_TERMINALS:
                 self._terminals.clear()
-            self._terminals[symbol] = known
-        return self._hold(symbol, known) if symbol.literal else known
+            self._terminals[symbol] = record
+        return self._hold(symbol, record) if symbol.literal else record
 
     def _optional(self, name: str, terminal: int) -> int:
-        """The record of a nonterminal that is a terminal or nothing (terminal = 0: nothing at all)."""
-        known = self._optionals.get(terminal)
-        if known is None:
-            known = self._optionals[terminal] = self._new(name, self.shared, False, False)
-            lexeme = [1, terminal, 0] if terminal else [0]
-            self.call(_set_alternatives, known, np.array(lexeme, np.int32))
-            self._nullable.add(known)
-        return known
+        """The record of a nonterminal that derives a terminal or nothing. terminal: its record; 0: only nothing."""
+        record = self._optionals.get(terminal)
+        if record is None:
+            record = self._optionals[terminal] = self._new(name, self.shared, False, False)
+            alternatives = [1, terminal, 0] if terminal else [0]
+            self.call(_set_alternatives, record, np.array(alternatives, np.int32))
+            self._nullable.add(record)
+        return record
 
     def _hold(self, symbol: Symbol, record: int) -> int:
-        """Keep a symbol at hand that stands in many rules. Returns its record."""
+        """Cache the record of a symbol that occurs in many rules. Returns the record."""
         if len(self._at_hand) < MAX_AT_HAND:
             self._at_hand[id(symbol)] = record, symbol
         return record
 
-    def _terminal(self, terminal: Terminal) -> int:
+    def terminal(self, terminal: Terminal) -> int:
+        """The record of a terminal, without its empty text; 0 if its language is empty. Raises LimitError."""
         expression = lower(self, terminal.node)
         if expression == arena.NONE:
             return 0
@@ -259,148 +301,125 @@ class TokenAutomaton(Store):
         return self.call(_intern4, TERMINAL.KIND, expression, excluded, rank, after)
 
     def nonterminal(self, nonterminal: Nonterminal, rules: CompiledRules) -> int:
-        """The record of a nonterminal."""
+        """The record of a nonterminal in some rules."""
         if nonterminal.shared:
             rules = self.shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
-        known = rules.records.get(identity)
-        if known is None and isinstance(nonterminal, BulkNonterminal):
-            known = rules.bulk_record(nonterminal)
-        if known is None:
-            known = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
-            rules.records[identity] = known
-            rules.waiting[known] = nonterminal
-        return known
+        record = rules.records.get(identity)
+        if record is None and isinstance(nonterminal, BulkNonterminal):
+            record = rules.bulk_record(nonterminal)
+        if record is None:
+            record = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
+            rules.records[identity] = record
+            rules.waiting[record] = nonterminal
+        return record
 
     def _new(self, name: str, rules: CompiledRules, right_recursive: bool, watched: bool) -> int:
-        """A record for a nonterminal."""
+        """A new record for a nonterminal."""
         return self.call(_new_nonterminal, self.number(name, rules), right_recursive, watched)
 
     def number(self, name: str, rules: CompiledRules) -> int:
-        """A number for nonterminals of this name, of these rules."""
+        """A number for nonterminals of some rules with a common name, for their records."""
         self._names.append(name)
         self._owners.append(rules.reference)
         return len(self._names) - 1
+
+    def name_of(self, nonterminal: int) -> str:
+        """The name of a nonterminal, from its record."""
+        return self._names[self.A[nonterminal + NONTERMINAL.NUMBER]]
 
     def _list(self, items: Sequence[int]) -> int:
         """A region [n, items...]."""
         return self.region([len(items), *items])
 
     def expand(self) -> None:
-        """Give the nonterminals that kernels asked for their alternatives, and those that they will ask for next."""
-        tails: list[int] = []
-        self._expand_ahead(self.pending(), AHEAD, tails)
-        self._expand_ahead(tails[:TAILS], 1, [])
+        """Expand the nonterminals that stopped a kernel, and those that it will need next."""
+        tails = self._expand_ahead(self.pending(), AHEAD)
+        self._expand_ahead(tails[:TAILS], 1)
 
-    def _expand_ahead(self, queue: list[int], lexemes: int, tails: list[int]) -> None:
-        """Give nonterminals their alternatives, and those that they lead to before so many fixed lexemes. Adds to
-        `tails` the rest of lists that were begun."""
+    def _expand_ahead(self, queue: list[int], lexemes: int) -> list[int]:
+        """Expand nonterminals, and those that they lead to before `lexemes` literal terminals. Returns the tails."""
+        tails: list[int] = []
         for _ in range(lexemes):
             following: list[int] = []
             while queue:
-                queue += self._expand(queue.pop(), following, tails)
+                unexpanded = self._expand(queue.pop())
+                queue += unexpanded.first
+                following += unexpanded.beyond
+                tails += unexpanded.tails
             queue = following
+        return tails
 
-    def _expand(self, record: int, beyond: list[int], tails: list[int]) -> list[int]:
-        """Give a nonterminal its alternatives. Gives those without that it begins with; adds to `beyond` those that its
-        first lexemes lead to, to `tails` those that its alternatives end with."""
+    def _expand(self, record: int) -> _Unexpanded:
+        """Expand a nonterminal. Returns the unexpanded nonterminals that it leads to."""
         rules = self._owners[self.A[record + NONTERMINAL.NUMBER]]()
-        if rules is None:  # nobody can follow it any more; what is there begins again
+        if rules is None:  # its constraint was freed, so no matcher can reach it: clear the arena
             raise Flush
+        unexpanded = _Unexpanded([], [], [])
         nonterminal = rules.waiting.get(record)
         if nonterminal is None:
-            return []
-        if isinstance(nonterminal, BulkNonterminal):
-            bulk = nonterminal.bulk_rules()
-            if bulk is not None:
-                begins = make_bulk_rules(self, record, bulk, rules)
-                del rules.waiting[record]
-                return begins
+            return unexpanded
+        bulk = nonterminal.bulk_rules() if isinstance(nonterminal, BulkNonterminal) else None
+        if bulk is not None:
+            unexpanded.first.extend(make_bulk_rules(self, record, bulk, rules))
+        else:
+            self._expand_one(record, nonterminal, rules, unexpanded)
+        del rules.waiting[record]
+        return unexpanded
+
+    def _expand_one(self, record: int, nonterminal: Nonterminal, rules: CompiledRules, unexpanded: _Unexpanded) -> None:
         words: list[int] = []
-        begins = []
         greedy = rules.grammar.lexer == "greedy"
         for alternative in nonterminal.expand():
             records = self.records(alternative, rules)
             if 0 in records:
-                continue  # a terminal without any text: the alternative derives nothing
+                continue  # a terminal with an empty language: the alternative is unproductive
             words.append(len(records))
             words += records
             if not records:
                 self._nullable.add(record)
-            into = begins
-            for symbol, each in zip(alternative, records, strict=True):
+            reached = unexpanded.first
+            for symbol, symbol_record in zip(alternative, records, strict=True):
                 if isinstance(symbol, Nonterminal):
-                    if self.waits(each, rules):
-                        into.append(each)
-                    if each not in self._nullable:
+                    if self.waits(symbol_record, rules):
+                        reached.append(symbol_record)
+                    if symbol_record not in self._nullable:
                         break
                 elif symbol.literal:
-                    into = beyond
+                    reached = unexpanded.beyond
                 else:
                     break
             # PERF: under the greedy lexer the tails are blocks, at hundreds of columns: 0.2 s where one opens
             if records and not greedy and isinstance(symbol := alternative[-1], Nonterminal) and symbol.right_recursive:
-                tails.append(records[-1])
+                unexpanded.tails.append(records[-1])
         self.call(_set_alternatives, record, np.array(words, np.int32))
-        del rules.waiting[record]
-        return begins
 
     def waits(self, record: int, rules: CompiledRules) -> bool:
-        """Whether a nonterminal of these rules has no alternatives yet."""
+        """Whether a nonterminal of some rules is not expanded yet."""
         return record in rules.waiting or record in self.shared.waiting
 
     def records(self, symbols: Sequence[Symbol], rules: CompiledRules) -> list[int]:
-        """The records of symbols that stand in these rules. PERF: most are known."""
+        """The records of a sequence of symbols in some rules. PERF: most are cached."""
         at_hand, terminals = self._at_hand, self._terminals
         return [
-            held[0]
-            if (held := at_hand.get(id(each)))
-            else (type(each) is Terminal and terminals.get(each)) or self.symbol(each, rules)
-            for each in symbols
+            cached[0]
+            if (cached := at_hand.get(id(symbol)))
+            else (type(symbol) is Terminal and terminals.get(symbol)) or self.symbol(symbol, rules)
+            for symbol in symbols
         ]
 
 
-class CompiledRules:
-    """A grammar with the records of its nonterminals, as far as a text has reached them.
-
-    records: by key, or by themselves where they have none. waiting: those whose alternatives were not asked for yet.
-    bulk: the first record of all bulk rules, by their key. All go with the grammar, so that what nobody compiles any
-    more is freed; the arena keeps its records till the next flush.
-    """
-
-    __slots__ = ("__weakref__", "bulk", "epoch", "grammar", "records", "reference", "waiting")
-
-    def __init__(self, grammar: Grammar, epoch: int) -> None:
-        self.grammar = grammar
-        self.reference = weakref.ref(self)
-        self.epoch = epoch
-        self.records: dict[Hashable, int] = {}
-        self.waiting: dict[int, Nonterminal] = {}
-        self.bulk: dict[Hashable, int] = {}
-
-    def bulk_record(self, nonterminal: BulkNonterminal) -> int | None:
-        """The record of a nonterminal that was made in bulk; None if it was not."""
-        position = nonterminal.bulk_position
-        first = self.bulk.get(position[0]) if position else None
-        return nonterminal_at(first, position[1]) if first and position else None
-
-    def follow(self, epoch: int) -> None:
-        """Forget the records if they are those of another epoch."""
-        if self.epoch != epoch:
-            self.records, self.waiting, self.bulk, self.epoch = {}, {}, {}, epoch
-
-
-_WHOLE = Nonterminal("(whole text)", list)  # the left-hand side of the item that waits for a grammar's start symbol
+_WHOLE = Nonterminal("(whole text)", list)  # the augmented start symbol: S' in S' -> start
 _NO_GRAMMAR = Grammar(_WHOLE)
 
 
 def _compiled(kernel: Any) -> Callable[..., int]:
-    """What a kernel was compiled to; the caller sees to the types of the arguments. Kernels must be loaded."""
+    """The entry point of a compiled kernel; the caller passes the right types. Kernels must be loaded."""
     overloads = getattr(kernel, "overloads", None)
     return next(iter(overloads.values())).entry_point if overloads else kernel
 
 
-# kernels that take no scratch, with the arguments that `Store.call` passes
+# Kernels without scratch, with the arguments that `Store.call` passes.
 def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
     return arena.intern1(A, H, kind, a)
 

@@ -1,14 +1,13 @@
-"""Many matchers in one call: `fill_masks` and `advance_all`.
+"""Batches of matchers: `fill_masks` and `advance_all`.
 
-The idea: of each matcher only its state is asked in Python; kernels do the rest (kernels/masks). Masks are found
-under the automaton's lock; rows are written without it, by as many threads as the caller allows. An automaton that has
-to forget (`flush`) waits until nobody reads what was found in it (readers.py).
-Matchers may belong to several automata of one vocabulary. Each automaton has a lock of its own, so masks that are
-not known yet are found in parallel too: compile constraints with `automaton=` for two of them, and give two threads.
+The idea: Python only collects the states of the matchers; kernels do the rest (kernels/masks). Masks are computed under
+the automaton's lock. Rows are written without it, by as many threads as the caller allows; a flush waits for them
+(readers.py). Matchers may belong to several automata of one vocabulary. Each automaton has its own lock, so new masks
+are computed in parallel too: compile constraints with `automaton=` for two of them, and allow two threads.
 
-Cost: under 1 µs a matcher whose mask is known. Guards, checks of finished texts and end-of-text tokens are asked
-matcher by matcher, where there are any.
-Limit: waking a thread takes longer than writing some hundred rows; below `WORTH_A_THREAD` bytes none is woken.
+Cost: under 1 µs a matcher whose mask is known. Guards, checks of finished texts and EOS tokens are handled matcher by
+matcher, where there are any.
+Limit: waking a thread takes longer than writing some hundred rows; below `WORTH_A_THREAD` bytes no thread is used.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Ids = NDArray[np.int64]
 
 
 class _Group(NamedTuple):
-    """The matchers of one automaton, and the rows they belong to."""
+    """The matchers of one automaton, and the indices of their rows."""
 
     automaton: TokenAutomaton
     matchers: Sequence[Matcher]
@@ -45,22 +44,39 @@ class _Group(NamedTuple):
 
 
 def fill_masks(matchers: Sequence[Matcher], out: Row, *, threads: int = 1) -> None:
-    """`fill_mask` for a batch: row i of out is the mask of matchers[i]. Releases the GIL while it computes.
+    """Write the masks of a batch: row i of `out` is the mask of `matchers[i]`. Releases the GIL while it computes.
 
-    out: uint32[B, >= ceil(V / 32)], C-contiguous, writable (int32 is taken too).
-    threads: how many may work on it at once, the caller's included (1 to 64).
-    Raises ConstrainError for another shape or dtype, or matchers of different vocabularies.
+    Args:
+        matchers: B matchers of one vocabulary.
+        out: uint32[B, >= ceil(V / 32)], C-contiguous and writable (int32 is accepted too); see `Matcher.fill_mask`.
+        threads: The greatest number of threads, including the caller's, 1 to 64. Default 1.
+
+    Raises:
+        ConstrainError: `out` has another shape or dtype, or the matchers have different vocabularies.
+        LimitError: A mask does not fit into the automaton's memory.
+
+    Example:
+        >>> import constrain, numpy as np
+        >>> vocabulary = constrain.Vocabulary([b"a", b"b", None], eos_ids=[2])
+        >>> compiled = constrain.compile(constrain.regex("ab?"), vocabulary)
+        >>> matchers = [compiled.matcher(), compiled.matcher()]
+        >>> constrain.advance_all(matchers[:1], [0]).tolist()
+        [True]
+        >>> out = np.zeros((2, vocabulary.words), np.uint32)
+        >>> constrain.fill_masks(matchers, out)
+        >>> [bin(word) for word in out[:, 0]]
+        ['0b110', '0b1']
     """
     _check_matchers(matchers, "fill_masks([matcher], out)")
     _check_threads(threads)
     if not isinstance(out, np.ndarray) or out.ndim != 2 or len(out) != len(matchers):
-        found = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not {found}")
+        given = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not {given}")
     if not matchers:
         return
     if not out.flags.c_contiguous:
         raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
-    if len(matchers) == 1:  # PERF: 45 instead of 155 µs between two forwards of a model, where nothing is in the caches
+    if len(matchers) == 1:  # PERF: 45 instead of 155 µs between two forwards of a model, when CPU caches are cold
         matchers[0].fill_mask(out[0])
         return
     groups = _groups(matchers, "fill_masks")
@@ -68,22 +84,37 @@ def fill_masks(matchers: Sequence[Matcher], out: Row, *, threads: int = 1) -> No
     rows = out.view(np.uint32)
     cold = [group for group in groups if not _fill(group, rows, threads, find=False)]
     shares = [cold[k::threads] for k in range(min(threads, len(cold)))]
-    helped = [_workers().submit(_fill_all, share, rows) for share in shares[1:]]
+    futures = [_workers().submit(_fill_all, share, rows) for share in shares[1:]]
     try:
         for share in shares[:1]:
             _fill_all(share, rows)
     finally:
-        wait(helped)
-    for each in helped:
-        each.result()
+        wait(futures)
+    for future in futures:
+        future.result()
 
 
 def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[np.integer]) -> NDArray[np.bool_]:
-    """`advance` for a batch: matchers[i] reads token_ids[i]. bool[B]: False where the token is not allowed, and the
-    matcher unchanged. A matcher may stand in the list once.
+    """Advance a batch: `matchers[i]` reads `token_ids[i]`.
 
-    Raises ConstrainError for another number of ids, ids outside the vocabulary, a matcher that is listed twice, or
-    matchers of different vocabularies; then none has read anything.
+    Args:
+        matchers: B matchers of one vocabulary, each only once.
+        token_ids: B token ids, a list or an integer array.
+
+    Returns:
+        bool[B]: whether each token is allowed. A matcher whose token is not allowed is unchanged.
+
+    Raises:
+        ConstrainError: The number of ids differs, an id is not in the vocabulary, a matcher occurs twice, or the
+            matchers have different vocabularies. Then no matcher has read anything.
+        LimitError: A step does not fit into the automaton's memory.
+
+    Example:
+        >>> import constrain
+        >>> vocabulary = constrain.Vocabulary([b"a", b"b", None], eos_ids=[2])
+        >>> compiled = constrain.compile(constrain.regex("ab?"), vocabulary)
+        >>> constrain.advance_all([compiled.matcher(), compiled.matcher()], [0, 1]).tolist()
+        [True, False]
     """
     _check_matchers(matchers, "advance_all([matcher], [token_id])")
     tokens = np.asarray(token_ids)
@@ -130,7 +161,7 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
             matcher._steps.append(token)
             taken[places[i]] = True
     for i in np.flatnonzero(ends).tolist():
-        taken[places[i]] = matchers[i].advance(int(tokens[i]))  # the text's check has a say
+        taken[places[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
 
 
 def _fill_all(groups: list[_Group], rows: Row) -> None:
@@ -139,7 +170,7 @@ def _fill_all(groups: list[_Group], rows: Row) -> None:
 
 
 def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
-    """Fill the rows of a group. find: also where a mask is not known yet; else that is False, and no row filled."""
+    """Fill the rows of a group. If a mask is not known yet and `find` is False, fill no row and return False."""
     automaton, matchers, places = group
     states, records, flags = np.empty((3, len(matchers)), np.int64)
 
@@ -152,7 +183,7 @@ def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
         automaton.readers.enter()
         return True
 
-    with automaton.lock:  # for the arena to be the one that the operation left
+    with automaton.lock:  # so that `words` is the arena that the operation has used
         if not automaton.attempt(operation):
             return False
         words = automaton.A
@@ -169,17 +200,17 @@ def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
 
 
 def _write(words: Any, records: Ids, places: Ids, rows: Row, threads: int) -> None:
-    """Write the rows, with the help of other threads where that is quicker."""
+    """Write the rows, with other threads if that is faster."""
     counter = np.zeros(2, np.int64)
     for _ in range(min(threads - 1, rows.nbytes // WORTH_A_THREAD)):
         _workers().submit(batch.write_masks, words, records, places, rows, counter)
     done = batch.write_masks(words, records, places, rows, counter)
-    while done < len(records):  # another thread is in the middle of a row
+    while done < len(records):  # another thread is still writing a row
         time.sleep(0)
         done = batch.written(counter)
 
 
-# --- what is asked of matchers ----------------------------------------------------------------------------------------
+# --- checks and groups ------------------------------------------------------------------------------------------------
 
 
 def _check_matchers(matchers: Sequence[Matcher], example: str) -> None:
@@ -205,13 +236,13 @@ def _groups(matchers: Sequence[Matcher], caller: str) -> list[_Group]:
         raise ConstrainError(f"the matchers of one {caller}() call must share a vocabulary")
     groups = []
     for automaton in distinct:
-        places = [i for i, each in enumerate(automata) if each is automaton]
+        places = [i for i, other in enumerate(automata) if other is automaton]
         groups.append(_Group(automaton, [matchers[i] for i in places], np.array(places)))
     return groups
 
 
 def _states(matchers: Sequence[Matcher], epoch: int) -> list[int]:
-    """The configuration of each matcher; 0 of one that has read an end-of-text token. The caller holds the lock."""
+    """The configuration of each matcher; 0 if it has read an EOS. The caller holds the lock."""
     for matcher in matchers:
         if matcher._epoch != epoch:
             matcher._follow()
@@ -225,7 +256,7 @@ _pool_lock = threading.Lock()
 
 
 def _workers() -> ThreadPoolExecutor:
-    """The threads of the process that help; made when first needed."""
+    """The thread pool of the process, made at first use."""
     global _pool
     with _pool_lock:
         if _pool is None:
@@ -238,5 +269,5 @@ def _forget_workers() -> None:
     _pool, _pool_lock = None, threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+if hasattr(os, "register_at_fork"):  # a child process does not inherit threads
     os.register_at_fork(after_in_child=_forget_workers)

@@ -1,9 +1,9 @@
-"""Objects and arrays whose rules are made at once: chains and repetitions as words for kernels/parser/object_rules.py.
+"""Packs bulk rules of JSON objects and arrays (cfg/bulk_rules.py) as messages for kernels/parser/object_rules.py.
 
-The idea: of what a chain says only the values need symbols; texts of keys are handed over as they are. A value that is
-met for the first time, and is no terminal, gets a record behind the places, and waits for its alternatives.
+The idea: only values need symbols; the texts of keys are passed as they are, and the kernel spells them. A value that
+is no terminal and has no record yet gets one behind the records of the rules, and is expanded later.
 
-Cost: 15 µs a chain and 1 µs a pair, beside the kernel.
+Cost: 15 µs a message and 1 µs a property, plus the kernel.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from constrain.kernels.parser import object_rules
 from constrain.kernels.records.messages import nonterminal_at
 
 if TYPE_CHECKING:
-    from constrain.engine.automaton import CompiledRules, TokenAutomaton
+    from constrain.engine.automaton import TokenAutomaton
+    from constrain.engine.compiled_rules import CompiledRules
 
-Fresh = dict[Hashable, Nonterminal]  # values without a record, by key
+Fresh = dict[Hashable, Nonterminal]  # values without a record yet, by key
 
 
 def make_bulk_rules(
     automaton: TokenAutomaton, head: int, bulk: ObjectRules | ArrayRules, rules: CompiledRules
 ) -> list[int]:
-    """Make the nonterminals of a chain that begins with the record `head`. Gives those without alternatives that its
-    first nonterminal begins with."""
+    """Make all nonterminals of bulk rules. head: the record of the nonterminal that they were asked of.
+
+    Returns the unexpanded nonterminals in the left corner of `head`.
+    """
     if isinstance(bulk, ArrayRules):
         return _array(automaton, head, bulk, rules)
     return _object(automaton, head, bulk, rules)
@@ -38,10 +41,9 @@ def make_bulk_rules(
 def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
     values = [_value(automaton, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
-    beyond = 0 if bulk.next_member is None else automaton.nonterminal(bulk.next_member, rules)
-    # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
-    words = [
-        beyond,
+    next_member = 0 if bulk.next_member is None else automaton.nonterminal(bulk.next_member, rules)
+    words = [  # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
+        next_member,
         not bulk.must_continue,
         bulk.includes_first,
         len(bulk.required),
@@ -50,7 +52,7 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
         len(fresh),
     ]
     words += [automaton.number(bulk.name, rules), automaton.number("value", rules)]
-    words += _marks(automaton, bulk.punctuation)
+    words += _punctuation(automaton, bulk.punctuation)
     words += bulk.required
     words += values
     text, plain = "".join(bulk.key_texts), bulk.punctuation.plain_keys
@@ -60,16 +62,16 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
         for each in bulk.key_texts:
             words.append(len(each) if each.isascii() else -lower(automaton, json_string(literal(each), plain)))
         text = "".join(filter(str.isascii, bulk.key_texts))
-    places = automaton.call(object_rules.make_object_rules, head, packed(words, text, plain))
-    rules.bulk[bulk.key] = places
-    _wait(fresh, nonterminal_at(places, 2 * len(bulk.required) + 3 * bulk.allows_other_keys), rules)
-    return [beyond] if beyond in rules.waiting and not any(bulk.required) else []
+    first = automaton.call(object_rules.make_object_rules, head, packed(words, text, plain))
+    rules.bulk[bulk.key] = first
+    _register(fresh, nonterminal_at(first, 2 * len(bulk.required) + 3 * bulk.allows_other_keys), rules)
+    return [next_member] if next_member in rules.waiting and not any(bulk.required) else []
 
 
 def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
     value = _value(automaton, bulk.value_key, bulk.value_symbols, fresh, rules)
-    # in the order of ARRAY_MESSAGE
+    # In the order of ARRAY_MESSAGE (kernels/records/messages.py).
     words = [bulk.may_be_empty, len(fresh), automaton.number(bulk.name, rules), automaton.number("value", rules)]
     for symbols in (bulk.opening, bulk.separator, bulk.close, bulk.after_value):
         words.append(len(symbols))
@@ -77,7 +79,7 @@ def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: Compil
     words.append(value)
     following = automaton.call(object_rules.make_array_rules, head, packed(words, ""))
     rules.bulk[bulk.key] = following
-    _wait(fresh, nonterminal_at(following, 1), rules)
+    _register(fresh, nonterminal_at(following, 1), rules)
     value = nonterminal_at(following, 1) if fresh else value
     return [value] if automaton.waits(value, rules) else []
 
@@ -85,11 +87,11 @@ def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: Compil
 def _value(
     automaton: TokenAutomaton, value_key: ValueKey, values: ValueSymbols, fresh: Fresh, rules: CompiledRules
 ) -> int:
-    """The record of a value, or -1 - k: it is the k-th of those that are new."""
+    """The record of a value; -1 - k for the k-th value without a record."""
     key = values.prefix + value_key
-    known = rules.records.get(key)
-    if known is not None:
-        return known
+    cached = rules.records.get(key)
+    if cached is not None:
+        return cached
     if key in fresh:
         return -1 - list(fresh).index(key)
     symbol = values.symbol(value_key)
@@ -100,20 +102,20 @@ def _value(
     return -len(fresh)
 
 
-def _wait(fresh: Fresh, first: int, rules: CompiledRules) -> None:
-    """Note the records of new values, of which this is the first."""
+def _register(fresh: Fresh, first: int, rules: CompiledRules) -> None:
+    """Register the records of new values, which begin with `first`."""
     for record, (key, value) in enumerate(fresh.items()):
         symbol = rules.records[key] = nonterminal_at(first, record)
         rules.waiting[symbol] = value
 
 
-def _marks(automaton: TokenAutomaton, punctuation: ObjectPunctuation) -> list[int]:
-    """The words of a chain that say what its punctuation is."""
-    known = automaton.punctuation.get(punctuation)
-    if known is None:
-        known = [lower(automaton, punctuation.any_key.node)]
+def _punctuation(automaton: TokenAutomaton, punctuation: ObjectPunctuation) -> list[int]:
+    """The words of a message for the punctuation."""
+    words = automaton.punctuation.get(punctuation)
+    if words is None:
+        words = [lower(automaton, punctuation.any_key.node)]
         for symbols in punctuation.lists:
-            known.append(len(symbols))
-            known += automaton.records(symbols, automaton.shared)
-        automaton.punctuation[punctuation] = known
-    return known
+            words.append(len(symbols))
+            words += automaton.records(symbols, automaton.shared)
+        automaton.punctuation[punctuation] = words
+    return words

@@ -1,11 +1,14 @@
-"""A constraint made ready for a vocabulary. Compiling is lazy: it costs the start of the grammar, the rest when
-visited."""
+"""Compiled constraints: a constraint together with a vocabulary, shared by all matchers.
+
+Compiling is lazy: it expands the start of the grammar, and the rest when texts reach it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from constrain.constraints.base import Constraint
+from constrain.constraints.report import Entry
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError, UnsatisfiableError
@@ -14,11 +17,28 @@ from constrain.vocab.vocabulary import Vocabulary
 
 
 class CompiledConstraint:
-    """A constraint compiled for a vocabulary; immutable, shared between threads and requests.
+    """A constraint compiled for a vocabulary. Made by `compile`. Immutable; share it between threads and requests.
 
-    constraint, vocabulary: what it was compiled from. guard: what is asked where the grammar says so; most have none.
-    report: one entry for each keyword of a schema — enforced, annotation or residual; empty for other constraints.
+    It can be pickled: the constraint and the vocabulary are stored, and states are computed again.
+
+    Raises:
+        UnsatisfiableError: No text fulfils the constraint.
+
+    Attributes:
+        constraint (Constraint): The constraint.
+        vocabulary (Vocabulary): The vocabulary.
+        automaton (TokenAutomaton): Holds the states; shared with other compiled constraints.
+
+    Example:
+        >>> import constrain
+        >>> compiled = constrain.compile(constrain.regex("[0-9]+"), constrain.Vocabulary.of_bytes())
+        >>> one, two = compiled.matcher(), compiled.matcher()
+        >>> one.advance(ord("7")), two.advance(ord("x"))
+        (True, False)
     """
+
+    # For the engine's own rooms: `rules` (the grammar with its records), `guard` (or None), `always_guarded`,
+    # `known_start` ((epoch, configuration) of the start as last computed), `start`.
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         self.constraint = constraint
@@ -27,16 +47,17 @@ class CompiledConstraint:
         self.rules = automaton.rules_of(constraint)
         self.guard = constraint.guard(vocabulary)
         self.always_guarded = self.guard is not None and self.guard.always
-        self.known_start = (-1, 0)  # (epoch, configuration) as it was last found
+        self.known_start = (-1, 0)
         if automaton.attempt(self.start) == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(constraint))
 
     @property
-    def report(self) -> list[Any]:
+    def report(self) -> list[Entry]:
+        """One entry for each keyword of a schema: enforced, annotation or residual; else mostly empty."""
         return self.constraint.report
 
     def start(self) -> int:
-        """The configuration before the first byte, in the automaton's present epoch. The caller holds the lock."""
+        """The configuration before the first byte, in the automaton's current epoch. The caller holds the lock."""
         epoch, configuration = self.known_start
         if epoch != self.automaton.epoch:
             configuration = self.automaton.start(self.rules)
@@ -44,11 +65,11 @@ class CompiledConstraint:
         return configuration
 
     def matcher(self) -> Matcher:
-        """A matcher at the beginning of the text."""
+        """A new matcher at the beginning of a text. Cost: under 1 µs."""
         return Matcher(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By constraint and vocabulary. Its states are made again, in the automaton that the vocabulary shares."""
+        """Pickle the constraint and the vocabulary. States are computed again, in the vocabulary's shared automaton."""
         return compile, (self.constraint, self.vocabulary)
 
     def __copy__(self) -> CompiledConstraint:
@@ -66,10 +87,27 @@ def compile(  # noqa: A001
 ) -> CompiledConstraint:
     """Compile a constraint for a vocabulary.
 
-    automaton: where states are kept; by default the one shared by all constraints on the vocabulary (256 MiB at most).
-        Give `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
+    Args:
+        constraint: The constraint: `json_schema(...)`, `regex(...)`, `grammar(...)`, `choices([...])`, ...
+        vocabulary: The bytes of every token id.
+        automaton: Holds the states. Default: the automaton that all constraints on the vocabulary share, with 256 MiB
+            at most. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
-    Raises UnsatisfiableError if no text fulfils the constraint, LimitError, and what the constraint raises.
+    Returns:
+        The compiled constraint. Equal constraints share their states. Cost: usually under 1 ms.
+
+    Raises:
+        UnsatisfiableError: No text fulfils the constraint.
+        LimitError: A stated limit was reached.
+        ConstrainError: An argument has the wrong type, or the constraint itself is faulty (SchemaError, GrammarError,
+            RegexError).
+
+    Example:
+        >>> import constrain
+        >>> compiled = constrain.compile(constrain.regex("a|b"), constrain.Vocabulary.of_bytes())
+        >>> matcher = compiled.matcher()
+        >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
+        ['a', 'b']
     """
     if not isinstance(constraint, Constraint):
         raise ConstrainError(

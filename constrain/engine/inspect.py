@@ -1,16 +1,17 @@
-"""What a configuration is made of: the lexemes in progress, the rules that were begun, and who waits for them.
+"""A read-only view of configurations: open lexemes, Earley items, and the items that wait for a symbol.
 
-    for lexeme in lexemes(automaton, c):    # (parser state it began in, state of the lexer, has it read anything?)
-        for item in kernel(automaton, lexeme.parser):   # (rule, symbols that are still to come, where it was begun)
+    for lexeme in lexemes(automaton, c):    # (parser state where it began, lexer state, whether it is still empty)
+        for item in kernel(automaton, lexeme.parser):   # (rule, symbols after the dot, parser state where it began)
             ...
 
-The idea: a configuration is a finite description of all that may follow. What follows a fresh lexeme is, for some item
-of its parser state, the item's symbols, and then what follows its rule in the state where the rule began (`waiting`).
-That is a grammar whose size is the height of the parser's stack: quotients of grammars, shortest completions and
-explanations are all read from here. Every parser state that is met this way is closed already.
+The idea: a configuration is a finite description of all continuations. After an empty lexeme come, for some item of its
+parser state, the symbols after the item's dot, and then the continuations of its rule in the state where the rule began
+(`waiting`). That is a grammar whose size is the depth of the parser's stack. Quotients of grammars, shortest
+completions and explanations are computed from it. All parser states that are reached this way are closed.
 
-Records are those of kernels/parser, as plain numbers. Cost: Python, some µs an item.
-The caller holds the automaton's lock and runs under `attempt`: numbers are good for one epoch.
+Records are plain numbers (kernels/records). Cost: Python, a few µs an item.
+The caller holds the automaton's lock and runs under `TokenAutomaton.attempt`, except for `lexeme_starts` and
+`open_rules`, which take a matcher. Numbers are valid in one epoch of the automaton only.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from numpy.typing import NDArray
 
 from constrain.cfg.rules import Symbol, Terminal
 from constrain.cfg.transform.walk import alternatives_of
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
+from constrain.engine.matcher import Matcher
 from constrain.kernels.parser.advance import WATCH, advance_bytes
 from constrain.kernels.parser.closure import close
 from constrain.kernels.records import view
@@ -33,7 +36,13 @@ from constrain.kernels.records.parser_states import parser_accepts_itself, parse
 
 
 class Lexeme(NamedTuple):
-    """A lexeme that may be in progress. fresh: nothing of it was read."""
+    """A possible lexeme at the end of the text.
+
+    Attributes:
+        parser: The parser state where it began.
+        lexer: The lexer state after the part that was read.
+        fresh: Nothing of it was read yet.
+    """
 
     parser: int
     lexer: int
@@ -41,45 +50,51 @@ class Lexeme(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A rule that was begun in the parser state `origin` (0: the whole text) and misses the symbols `rest`."""
+    """An Earley item.
+
+    Attributes:
+        rule: The record of its nonterminal.
+        rest: The records of the symbols after the dot.
+        origin: The parser state where the rule began; 0 for the whole text.
+    """
 
     rule: int
     rest: tuple[int, ...]
     origin: int
 
 
-Waiter = tuple[int, int, int]  # (rule, the symbols behind the one that it waits for as a SUFFIX list, origin)
+Waiter = tuple[int, int, int]  # (rule, SUFFIX list of the symbols after the one that it waits for, origin)
 
 
 def lexemes(automaton: TokenAutomaton, configuration: int) -> list[Lexeme]:
-    """The pairs of a configuration, in its order (under the greedy lexer: the longest first)."""
+    """The possible lexemes of a configuration; under the greedy lexer the longest comes first."""
     pairs = view.pairs(automaton.A, configuration).tolist()
     return [Lexeme(p >> 1, lexer or automaton.call(close, p >> 1), bool(p & 1)) for p, lexer in pairs]
 
 
 def kernel(automaton: TokenAutomaton, parser: int) -> list[Item]:
-    """The items of a parser state that were not predicted in it."""
+    """The kernel items of a parser state: all but the predicted ones."""
     return [Item(rule, suffix(automaton, rest), origin) for rule, rest, origin in kernel_rows(automaton, parser)]
 
 
 def kernel_rows(automaton: TokenAutomaton, parser: int) -> list[list[int]]:
-    """The same as [rule, what is still to come as a SUFFIX list, origin]."""
+    """The kernel items as rows [rule, SUFFIX list of the symbols after the dot, origin]."""
     rows: list[list[int]] = view.items(automaton.A, parser).tolist()
     return rows
 
 
 def is_final(automaton: TokenAutomaton, parser: int) -> bool:
-    """Whether the whole text may have ended with the last lexeme (it may also end by what derives the empty text)."""
+    """Whether the whole text may end with the last lexeme, without further symbols that derive the empty text."""
     return bool(parser_accepts_itself(automaton.A, parser))
 
 
 def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
-    """The items that wait for a terminal, the first of their rest; predicted ones before the others."""
+    """The items with a terminal after the dot; predicted items come first."""
     return _items(automaton, _closed(automaton, parser, waiting=False))
 
 
 def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -> list[Item]:
-    """The items that wait for a nonterminal (`symbol`: for this one), the first of their rest; predicted ones too."""
+    """The items with a nonterminal after the dot (`symbol`: with this one), predicted items included."""
     rows = _closed(automaton, parser, waiting=True)
     if symbol is not None:
         rows = rows[_firsts(automaton, rows) == symbol]
@@ -87,24 +102,23 @@ def waiting(automaton: TokenAutomaton, parser: int, symbol: int | None = None) -
 
 
 class Waiters:
-    """Who waits for a symbol in a parser state, looked up; good for one epoch.
+    """The items of parser states by the symbol after the dot. Valid in one epoch.
 
-    PERF: of thousands of items few are asked for. What a state predicts is shared with other states, and read once.
+    PERF: of thousands of items few are needed. The predictions of a state are shared with other states and read once.
     """
 
     def __init__(self, automaton: TokenAutomaton) -> None:
         self.automaton = automaton
         self._own: dict[int, dict[int, list[Waiter]]] = {}  # by parser state, by symbol
-        self._predicted: dict[int, dict[int, list[Waiter]]] = {}  # by where the predictions are, by symbol
+        self._predicted: dict[int, dict[int, list[Waiter]]] = {}  # by the record of the predictions, by symbol
 
     def of(self, parser: int, symbol: int) -> list[Waiter]:
-        """The items that wait for the symbol."""
+        """The items of a parser state that wait for the symbol."""
         own, predicted = self._tables(parser)
-        found = [(rule, rest, parser) for rule, rest, _ in predicted.get(symbol, ())]
-        return found + own.get(symbol, [])
+        return [(rule, rest, parser) for rule, rest, _ in predicted.get(symbol, ())] + own.get(symbol, [])
 
     def symbols(self, parser: int) -> set[int]:
-        """The symbols that some item waits for."""
+        """The symbols that some item of a parser state waits for."""
         own, predicted = self._tables(parser)
         return own.keys() | predicted.keys()
 
@@ -121,16 +135,16 @@ class Waiters:
     def _table(self, rows: NDArray[np.int32]) -> dict[int, list[Waiter]]:
         A = self.automaton.A
         symbols, rests = view.symbols_of(A, rows[:, 1]).tolist(), view.rests_of(A, rows[:, 1]).tolist()
-        found: dict[int, list[Waiter]] = {}
+        table: dict[int, list[Waiter]] = {}
         for symbol, rule, rest, origin in zip(symbols, rows[:, 0].tolist(), rests, rows[:, 2].tolist(), strict=True):
-            found.setdefault(symbol, []).append((rule, rest, origin))
-        return found
+            table.setdefault(symbol, []).append((rule, rest, origin))
+        return table
 
 
 def _closed(automaton: TokenAutomaton, parser: int, waiting: bool) -> NDArray[np.int32]:
-    """The items of a parser state that wait for a nonterminal (waiting), or for a terminal. int32[items, 3]
+    """int32[items, 3]: the items of a parser state that wait for a nonterminal (`waiting`) or for a terminal.
 
-    PERF: of thousands of items few are asked for, so they are chosen as rows.
+    PERF: of thousands of items few are needed, so they are selected as rows.
     """
     A = automaton.A
     rows = view.own_rows(A, parser, waiting, not waiting)
@@ -139,47 +153,49 @@ def _closed(automaton: TokenAutomaton, parser: int, waiting: bool) -> NDArray[np
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
-    """The terminals that may stand before any other."""
+    """The ignored terminals at a parser state."""
     A = automaton.A
     terminals: list[int] = view.list_items(A, ignored_terminals(A, parser_grammar(A, parser))).tolist()
     return terminals
 
 
 def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
-    """The configuration after a text; `NONE` if no member goes on so."""
+    """The configuration after more text; `arena.NONE` if no member continues so."""
     words = np.frombuffer(text, np.uint8).astype(np.int32)
     state = automaton.call(advance_bytes, configuration, words)
     return state & (WATCH - 1)
 
 
 def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[np.bool_]:
-    """The bytes that lead where this one does, which was read from the configuration before: those that its lexers do
-    not tell apart. bool[256]"""
+    """bool[256]: the bytes that lead to the same configuration as a byte that was read before.
+
+    These are the bytes that no lexer state of the configuration distinguishes from it.
+    """
     A = automaton.A
     if A[config_successor_cell(A, configuration, byte)] == ASK_WHOLE:
         configuration = int(A[configuration + CONFIG.WHOLE])
     classes = view.byte_classes(A, configuration)
-    found: NDArray[np.bool_] = classes == classes[byte]
-    return found
+    same: NDArray[np.bool_] = classes == classes[byte]
+    return same
 
 
 def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol]:
-    """What the records stand for: every symbol of a grammar that was reached so far."""
+    """Record -> symbol, for all symbols of a grammar that texts have reached so far."""
     start: Symbol = rules.grammar.start
-    found: dict[int, Symbol] = {}
+    names: dict[int, Symbol] = {}
     seen: set[Symbol] = {start}
     stack = [start]
     while stack:
         symbol = stack.pop()
         record = automaton.symbol(symbol, rules)
-        found[record] = symbol
+        names[record] = symbol
         if isinstance(symbol, Terminal):
-            found[automaton._terminal(symbol)] = symbol  # of one that may be nothing, this is the part that is not
-        elif alternatives_record(automaton.A, record):  # reached, perhaps through an equal nonterminal
-            fresh = {each for alternative in alternatives_of(symbol) for each in alternative} - seen
-            seen |= fresh
-            stack.extend(fresh)
-    return found
+            names[automaton.terminal(symbol)] = symbol  # for a nullable terminal, the record of its nonempty part
+        elif alternatives_record(automaton.A, record):  # expanded, maybe through an equal nonterminal
+            new = {inner for alternative in alternatives_of(symbol) for inner in alternative} - seen
+            seen |= new
+            stack.extend(new)
+    return names
 
 
 def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:
@@ -187,15 +203,50 @@ def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:
 
 
 def _firsts(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The symbol that each item waits for. int32[items]"""
+    """int32[items]: the symbol after the dot of each item."""
     firsts: NDArray[np.int32] = view.symbols_of(automaton.A, rows[:, 1])
     return firsts
 
 
 def suffix(automaton: TokenAutomaton, record: int) -> tuple[int, ...]:
     """The symbols of a SUFFIX list."""
-    found = []
+    symbols = []
     while record:
-        found.append(suffix_symbol(automaton.A, record))
+        symbols.append(suffix_symbol(automaton.A, record))
         record = suffix_next(automaton.A, record)
-    return tuple(found)
+    return tuple(symbols)
+
+
+# --- matchers ---------------------------------------------------------------------------------------------------------
+
+
+def lexeme_starts(matcher: Matcher) -> tuple[frozenset[int], frozenset[int]]:
+    """The parser states where the open lexemes of a matcher began: (of lexemes that are not empty, of all lexemes)."""
+
+    def starts(configuration: int) -> tuple[frozenset[int], frozenset[int]]:
+        pairs = view.pairs(matcher.compiled.automaton.A, configuration)[:, 0].tolist()  # 2 · parser state + fresh
+        return frozenset(pair >> 1 for pair in pairs if not pair & 1), frozenset(pair >> 1 for pair in pairs)
+
+    return matcher.locked(starts)
+
+
+def open_rules(matcher: Matcher) -> frozenset[str]:
+    """The names of the rules that have begun and not ended, in any derivation of the text.
+
+    A rule counts as open once its first lexeme may have ended. Cost: visits all open parser states, in Python.
+    """
+    automaton = matcher.compiled.automaton
+
+    def names(configuration: int) -> frozenset[str]:
+        rules: set[int] = set()
+        pending = [pair >> 1 for pair in view.pairs(automaton.A, configuration)[:, 0].tolist()]
+        seen = set(pending)
+        while pending:
+            items = kernel_rows(automaton, pending.pop())
+            rules.update(rule for rule, _, _ in items)
+            new = {origin for _, _, origin in items if origin} - seen
+            seen |= new
+            pending.extend(new)
+        return frozenset(map(automaton.name_of, rules))
+
+    return matcher.locked(names)

@@ -1,17 +1,17 @@
-"""A matcher follows one sequence: which tokens may come next, and whether the text so far is complete.
+"""Matcher: follows one sequence and says which tokens may come next, and whether the text so far is complete.
 
-The idea: its whole state is one integer, a configuration of the automaton; the history of those integers is all that
-`rollback` and `fork` need. Where the grammar asks for it (WATCH), the constraint's guard reads along and vetoes tokens;
-a text that is complete may still have to pass the constraint's check. Both are rare, and cost nothing elsewhere.
-Cost: `advance` a table look-up a byte; `fork` copies the history list.
-A matcher belongs to one thread at a time; any number of matchers may run in parallel on one compiled constraint.
+The idea: the state is one integer, a configuration of the automaton. The history of these integers is all that
+`rollback` and `fork` need. Where the grammar requires it (WATCH), the constraint's guard reads the text too and vetoes
+tokens; a complete text may still have to pass the constraint's check. Both are rare, and cost nothing elsewhere.
+Cost: `advance` is a table look-up for each byte; `fork` copies the history list.
+A matcher belongs to one thread at a time. Any number of matchers may run in parallel on one compiled constraint.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,33 @@ if TYPE_CHECKING:
 
 WATCH = advance.WATCH
 _STATE = WATCH - 1
-MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` give at most
+MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
 Row = NDArray[np.uint32]
+Result = TypeVar("Result")
 
 
 class Matcher:
-    """One sequence under a compiled constraint. Steps (`advance`, `advance_bytes`) can be taken back one by one."""
+    """One sequence under a compiled constraint. Made by `CompiledConstraint.matcher`.
+
+    Each call of `advance` or `advance_bytes` is one step, and `rollback` undoes steps. A matcher can be pickled: it is
+    rebuilt by reading its steps again.
+
+    Attributes:
+        compiled (CompiledConstraint): The constraint, shared with other matchers.
+
+    Example:
+        >>> import constrain
+        >>> vocabulary = constrain.Vocabulary([b"y", b"es", b"no", b"x", None], eos_ids=[4])
+        >>> matcher = constrain.compile(constrain.choices(["yes", "no"]), vocabulary).matcher()
+        >>> [token for token in range(5) if matcher.allows(token)]
+        [0, 2]
+        >>> matcher.advance(0), matcher.advance(3), matcher.text
+        (True, False, b'y')
+        >>> matcher.forced_tokens(), matcher.is_accepting()
+        ([1], False)
+        >>> matcher.advance(1), matcher.is_accepting(), matcher.advance(4)
+        (True, True, True)
+    """
 
     __slots__ = (
         "compiled", "_always_guarded", "_automaton", "_eos_ids", "_epoch", "_finished", "_guarded", "_passed", "_row",
@@ -48,20 +69,28 @@ class Matcher:
         self._always_guarded = compiled.always_guarded
         self._eos_ids = self._automaton.eos_ids
         self._size = self._automaton.size
-        self._row: Row | None = None  # the latest that was checked
+        self._row: Row | None = None  # the last row that was checked
         self._epoch, start = compiled.known_start
-        self._steps: list[int | bytes] = []  # what was read: token ids, or bytes
-        self._states: list[int] = [start]  # the configuration before each step and after the last
+        self._steps: list[int | bytes] = []  # token ids, or bytes
+        self._states: list[int] = [start]  # the configuration before each step and after the last one
         self._finished = False  # the last step was an EOS
         self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
-        self._passed = (-1, False)  # the constraint's check of the text: after how many steps, its verdict
+        self._passed = (-1, False)  # (number of steps, verdict) of the last check of the text by the constraint
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def advance(self, token_id: SupportsIndex) -> bool:
-        """Read a token. False, and no change, if it is not allowed here; an EOS is allowed iff the text is complete.
+        """Read a token.
 
-        Raises ConstrainError for an id outside the vocabulary.
+        Args:
+            token_id: A token id of the vocabulary. An EOS is allowed if and only if the text is complete.
+
+        Returns:
+            Whether the token is allowed. If not, the matcher is unchanged.
+
+        Raises:
+            ConstrainError: The id is not in the vocabulary.
+            LimitError: The step does not fit into the automaton's memory.
         """
         token = token_id if type(token_id) is int and 0 <= token_id < self._size else self._token(token_id)
         if self._finished:
@@ -73,17 +102,10 @@ class Matcher:
             self._finished = True
         else:
             automaton = self._automaton
-            state = 0
-            with automaton.lock:  # PERF: `_ask`, written out, for what is known and what is not
-                if self._epoch == automaton.epoch:
-                    state = automaton.known_step(automaton.A, self._states[-1], token)
-                    if not state:
-                        automaton.S[0] = BOTTOM
-                        try:
-                            state = automaton.step(automaton.A, automaton.H, automaton.S, self._states[-1], token)
-                        except STOPS as stop:
-                            automaton.satisfy(stop)
-            state = state or self._ask(advance.advance, token)
+            with automaton.lock:  # PERF: most steps are known; they need no scratch and cannot stop
+                current = self._epoch == automaton.epoch
+                state = automaton.known_step(automaton.A, self._states[-1], token) if current else 0
+            state = state or self._ask(automaton.step, token)
             if state >= WATCH:
                 if not self._is_clear(token, keep=True):
                     return False
@@ -95,7 +117,19 @@ class Matcher:
         return True
 
     def advance_bytes(self, text: bytes) -> bool:
-        """Read bytes, as one step. False, and no change, if no member begins so."""
+        """Read bytes as one step. They may end inside a token or a character.
+
+        Args:
+            text: Any number of bytes.
+
+        Returns:
+            Whether some member of the language begins with the text so far and these bytes. If not, the matcher is
+            unchanged.
+
+        Raises:
+            ConstrainError: `text` is not `bytes` or `bytearray`.
+            LimitError: The step does not fit into the automaton's memory.
+        """
         if not isinstance(text, bytes | bytearray):
             raise ConstrainError(f"advance_bytes() takes bytes, not {type(text).__name__}", fix="text.encode()")
         if self._finished:
@@ -108,7 +142,14 @@ class Matcher:
         return True
 
     def rollback(self, n_tokens: int) -> None:
-        """Take back the last n steps. Raises ConstrainError, and changes nothing, if there are fewer."""
+        """Undo steps.
+
+        Args:
+            n_tokens: The number of steps to undo, from the last one backwards. A call of `advance_bytes` is one step.
+
+        Raises:
+            ConstrainError: There are fewer steps. The matcher is unchanged.
+        """
         if not isinstance(n_tokens, int) or not 0 <= n_tokens <= len(self._steps):
             raise ConstrainError(f"cannot take back {n_tokens!r} of {len(self._steps)} steps")
         if n_tokens:
@@ -119,7 +160,7 @@ class Matcher:
             self._passed = (-1, False)
 
     def fork(self) -> Matcher:
-        """An independent matcher at the same place."""
+        """An independent copy at the same place. Cost: O(steps)."""
         copy = Matcher(self.compiled)
         copy._epoch = self._epoch
         copy._steps = self._steps.copy()
@@ -136,17 +177,22 @@ class Matcher:
         return self.fork()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By compiled constraint and steps, which are read again."""
+        """Pickle the compiled constraint and the steps; the steps are read again."""
         return _reread, (self.compiled, self._steps)
 
-    # -- asking --------------------------------------------------------------------------------------------------------
+    # -- questions -----------------------------------------------------------------------------------------------------
 
     def fill_mask(self, row: Row) -> None:
-        """Write the mask of the next token.
+        """Write the mask of the tokens that may come next.
 
-        row: uint32[>= ceil(V / 32)], contiguous, writable (int32 is taken too); low bit first, 1 = allowed. The EOS
-        bits are set iff the text is complete; after an EOS nothing is allowed. Raises ConstrainError for another shape
-        or dtype.
+        Args:
+            row: uint32[>= ceil(V / 32)], contiguous and writable (int32 is accepted too). Bit `i & 31` of word `i >> 5`
+                is 1 if token i is allowed. The bits of EOS tokens are 1 if and only if the text is complete. After an
+                EOS no token is allowed.
+
+        Raises:
+            ConstrainError: The row has another shape or dtype.
+            LimitError: The mask does not fit into the automaton's memory.
         """
         automaton = self._automaton
         if row is not self._row:
@@ -154,28 +200,23 @@ class Matcher:
         if self._finished:
             row[:] = 0
             return
-        found = -1
+        flags = -1
         with automaton.lock:  # PERF: as in `advance`
             if self._epoch == automaton.epoch:
                 try:
-                    found = known_mask(automaton.A, self._states[-1], row)
-                    if found < 0:
-                        automaton.S[0] = BOTTOM
-                        found = fill_mask(automaton.A, automaton.H, automaton.S, self._states[-1], row)
-                except STOPS as stop:
-                    automaton.satisfy(stop)
-                except TypeError:  # no kernel takes the row: its flags or shape have changed since it was checked
+                    flags = known_mask(automaton.A, self._states[-1], row)
+                except TypeError:  # the flags or the shape of the row have changed since it was checked
                     row = _row(row, automaton.size)
-        if found < 0:
-            found = self._ask(fill.fill_mask, row)
-        if found > 0 or self._always_guarded:
-            self._narrow(row, found)
+        if flags < 0:
+            flags = self._ask(fill_mask, row)
+        if flags > 0 or self._always_guarded:
+            self._narrow(row, flags)
 
     def write_mask(self, row: Row, find: Callable[[int], Row]) -> None:
-        """Write a mask as `fill_mask` does, of tokens that are found otherwise: EOS, guard and check are seen to.
+        """Write a mask like `fill_mask`, with the tokens that a function computes. EOS, guard and check are added here.
 
-        find: (configuration) -> the tokens that may come next, uint32[ceil(V / 32)]; called under the automaton's lock.
-        Raises ConstrainError for a row of another shape or dtype.
+        For the completion room. find: configuration -> the tokens that may come next, uint32[ceil(V / 32)]; called
+        under the automaton's lock. Raises ConstrainError for a row of another shape or dtype.
         """
         automaton = self._automaton
         row = _row(row, automaton.size)
@@ -183,44 +224,50 @@ class Matcher:
         if self._finished:
             return
 
-        def operation() -> int:
-            self._follow()
-            here = self._states[-1]
-            words = find(here)
+        def write(configuration: int) -> int:
+            words = find(configuration)
             row[: len(words)] = words
-            found = fill.IS_WATCHED if is_watched(automaton.A, here) else 0
-            return found + (fill.IS_ACCEPTING if automaton.call(configurations.accepts, here) else 0)
+            watched = fill.IS_WATCHED if is_watched(automaton.A, configuration) else 0
+            return watched + (fill.IS_ACCEPTING if automaton.call(configurations.accepts, configuration) else 0)
 
-        found = automaton.attempt(operation)
-        if found & fill.IS_ACCEPTING:
+        flags = self.locked(write)
+        if flags & fill.IS_ACCEPTING:
             for token in self._eos_ids:
                 row[token >> 5] |= np.uint32(1 << (token & 31))
-        if found or self._always_guarded:
-            self._narrow(row, found)
+        if flags or self._always_guarded:
+            self._narrow(row, flags)
 
     def mask(self) -> Row:
-        """The mask of the next token as a read-only row, uint32[ceil(V / 32)], as `fill_mask` writes it.
+        """The mask of the tokens that may come next, in the format of `fill_mask`.
 
-        The row never changes, and may be kept; matchers in the same state are given the same one, without a copy.
+        Returns:
+            uint32[ceil(V / 32)], read-only. It never changes and may be kept; matchers in the same state share it.
+
+        Raises:
+            LimitError: The mask does not fit into the automaton's memory.
         """
         automaton = self._automaton
         with automaton.lock:
             current = self._epoch == automaton.epoch and not self._finished
-            known = automaton.rows.get(self._states[-1]) if current else None
-        if known is not None and not self._narrows(known[1]):
-            return known[0]
+            cached = automaton.rows.get(self._states[-1]) if current else None
+        if cached is not None and not self._narrows(cached[1]):
+            return cached[0]
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
         if not self._finished:
-            found = self._ask(fill.fill_mask, row)
-            if self._narrows(found):
-                self._narrow(row, found)
+            flags = self._ask(fill_mask, row)
+            if self._narrows(flags):
+                self._narrow(row, flags)
             else:
-                automaton.keep_row(self._epoch, self._states[-1], row, found)
+                automaton.keep_row(self._epoch, self._states[-1], row, flags)
         row.flags.writeable = False
         return row
 
     def allows(self, token_id: SupportsIndex) -> bool:
-        """Whether the token may come next; computes no mask. Raises ConstrainError for an id outside the vocabulary."""
+        """Whether a token may come next, decided without a mask.
+
+        Raises:
+            ConstrainError: The id is not in the vocabulary.
+        """
         token = self._token(token_id)
         if self._finished:
             return False
@@ -230,15 +277,22 @@ class Matcher:
         return state != arena.NONE and (state < WATCH or self._is_clear(token))
 
     def is_accepting(self) -> bool:
-        """Whether the text so far is a member of the language."""
+        """Whether the text so far is a member of the language and passes the constraint's check."""
         return bool(self._ask(configurations.accepts)) and self._passes()
 
     def is_finished(self) -> bool:
-        """Whether an EOS was read, or nothing but an EOS can follow."""
+        """Whether an EOS was read, or only an EOS can follow."""
         return self._finished or bool(self._ask(configurations.is_complete))
 
     def forced_tokens(self) -> list[int]:
-        """The tokens that must follow: as long as exactly one is allowed, and it is not an EOS."""
+        """The tokens that must follow: exactly one token is allowed at each place, and it is not an EOS.
+
+        Returns:
+            Token ids, at most 65,536 (`MAX_FORCED`). The matcher does not read them.
+
+        Raises:
+            LimitError: A step does not fit into the automaton's memory.
+        """
         if self._finished:
             return []
         forced: list[int] = []
@@ -247,13 +301,20 @@ class Matcher:
             token = fork._ask(fill.forced_token)
             if token < 0 or token in self._automaton.eos_ids:
                 break
-            if not fork.advance(token):  # vetoed: a dead end
+            if not fork.advance(token):  # the guard vetoes the only token: a dead end
                 break
             forced.append(token)
         return forced
 
     def forced_bytes(self) -> bytes:
-        """The bytes that must follow: as long as exactly one may, and the text is not complete."""
+        """The bytes that must follow: exactly one byte is possible at each place, and the text is not complete.
+
+        Returns:
+            At most 65,536 bytes (`MAX_FORCED`). The matcher does not read them.
+
+        Raises:
+            LimitError: A step does not fit into the automaton's memory.
+        """
         if self._finished:
             return b""
         forced = bytearray()
@@ -269,25 +330,23 @@ class Matcher:
 
     @property
     def state(self) -> int:
-        """Where the matcher is, as a hashable int: equal states of one compiled constraint allow the same texts.
+        """A number for the state: equal numbers of one compiled constraint allow the same continuations.
 
-        A state is good until the automaton runs out of memory and forgets (`TokenAutomaton.flush`).
+        States before and after a flush of the automaton cannot be compared (`TokenAutomaton`).
         """
-
-        def operation() -> int:
-            self._follow()
-            c = self._states[-1]
-            if self.compiled.guard is not None and is_watched(automaton.A, c):
-                return self._epoch << 32 | automaton.watched_state(c, self._guard_state())
-            return self._epoch << 32 | c
-
         automaton = self._automaton
-        state: int = automaton.attempt(operation)
+
+        def number(configuration: int) -> int:
+            if self.compiled.guard is not None and is_watched(automaton.A, configuration):
+                return self._epoch << 32 | automaton.watched_state(configuration, self._guard_state())
+            return self._epoch << 32 | configuration
+
+        state = self.locked(number)
         return ~state if self._finished else state
 
     @property
     def text(self) -> bytes:
-        """The bytes read so far."""
+        """The bytes that were read so far; an EOS adds none."""
         return b"".join(map(self._bytes, self._steps))
 
     def __repr__(self) -> str:
@@ -296,7 +355,7 @@ class Matcher:
     # -- the guard and the check ---------------------------------------------------------------------------------------
 
     def _guard_state(self) -> Hashable:
-        """The guard's state after the steps so far; it reads what it has not read yet, as one text."""
+        """The guard's state after the steps so far. The guard reads all steps that it has not read yet at once."""
         guard = self.compiled.guard
         assert guard is not None
         states, now = self._guarded, len(self._steps)
@@ -312,7 +371,7 @@ class Matcher:
         return states[now]
 
     def _is_clear(self, step: int | bytes, keep: bool = False) -> bool:
-        """Whether the guard lets a step pass. keep: it will be taken."""
+        """Whether the guard allows a step. keep: the step will be taken, so remember the guard's state."""
         guard = self.compiled.guard
         if guard is None:
             return True
@@ -334,49 +393,52 @@ class Matcher:
             self._passed = (len(self._steps), verdict)
         return self._passed[1]
 
-    def _narrows(self, found: int) -> bool:
-        """Whether `_narrow` has anything to ask about a mask."""
+    def _narrows(self, flags: int) -> bool:
+        """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
         compiled = self.compiled
         return bool(
             compiled.always_guarded
-            or (found & fill.IS_WATCHED and compiled.guard is not None)
-            or (found & fill.IS_ACCEPTING and compiled.constraint.residual)
+            or (flags & fill.IS_WATCHED and compiled.guard is not None)
+            or (flags & fill.IS_ACCEPTING and compiled.constraint.residual)
         )
 
-    def _narrow(self, words: Row, found: int) -> None:
-        """Take out of a mask what the guard vetoes, and the EOS if the text does not pass. found: see `fill_mask`."""
+    def _narrow(self, words: Row, flags: int) -> None:
+        """Remove the tokens that the guard vetoes from a mask, and the EOS tokens if the text fails its check."""
         guard = self.compiled.guard
-        if guard is not None and (found & fill.IS_WATCHED or guard.always):
+        if guard is not None and (flags & fill.IS_WATCHED or guard.always):
             guard.veto(self._guard_state(), words)
-        if found & fill.IS_ACCEPTING and not self._passes():
+        if flags & fill.IS_ACCEPTING and not self._passes():
             for token in self._automaton.eos_ids:
                 words[token >> 5] &= ~np.uint32(1 << (token & 31))
 
     def _bytes(self, step: int | bytes) -> bytes:
         return step if isinstance(step, bytes) else self.compiled.vocabulary.tokens[step] or b""
 
-    # -- how -----------------------------------------------------------------------------------------------------------
+    # -- the automaton -------------------------------------------------------------------------------------------------
 
     def _ask(self, kernel: Any, *arguments: Any) -> int:
-        """Run a kernel on the present configuration."""
+        """Run a kernel on the current configuration."""
         automaton = self._automaton
         with automaton.lock:
-            if self._epoch == automaton.epoch:  # PERF: most questions end here, so nothing is prepared for the others
+            if self._epoch == automaton.epoch:  # PERF: most calls succeed at once, without a closure
                 automaton.S[0] = BOTTOM
                 try:
                     return kernel(automaton.A, automaton.H, automaton.S, self._states[-1], *arguments)
                 except STOPS as stop:
                     automaton.satisfy(stop)
+            return self.locked(lambda configuration: automaton.call(kernel, configuration, *arguments))
 
-            def operation() -> int:
-                self._follow()
-                return automaton.call(kernel, self._states[-1], *arguments)
+    def locked(self, operation: Callable[[int], Result]) -> Result:
+        """Run an operation on the current configuration under the automaton's lock; again if it runs out of memory."""
 
-            result: int = automaton.attempt(operation)
-            return result
+        def attempt() -> Result:
+            self._follow()
+            return operation(self._states[-1])
+
+        return self._automaton.attempt(attempt)
 
     def _follow(self) -> None:
-        """After a flush: find the states again by reading the steps from the start. The caller holds the lock."""
+        """After a flush, compute the states again by reading the steps from the start. The caller holds the lock."""
         automaton = self._automaton
         if self._epoch == automaton.epoch:
             return
@@ -402,7 +464,7 @@ class Matcher:
 
 
 def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
-    """The matcher of a pickle."""
+    """Rebuild a matcher from a pickle."""
     matcher = Matcher(compiled)
     for step in steps:
         taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
@@ -414,11 +476,11 @@ def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
 
 
 def _row(row: Row, size: int) -> Row:
-    """A mask row, checked, as uint32 words."""
+    """The row as uint32 words. Raises ConstrainError if it cannot hold a mask."""
     need = (size + 31) // 32
     if not isinstance(row, np.ndarray) or row.dtype not in (np.uint32, np.int32):
-        found = row.dtype if isinstance(row, np.ndarray) else type(row).__name__
-        raise ConstrainError(f"a mask is an array of uint32, not {found}", fix="np.zeros(vocabulary.words, np.uint32)")
+        kind = row.dtype if isinstance(row, np.ndarray) else type(row).__name__
+        raise ConstrainError(f"a mask is an array of uint32, not {kind}", fix="np.zeros(vocabulary.words, np.uint32)")
     if row.ndim != 1 or row.size < need:
         raise ConstrainError(
             f"a mask row for {size} tokens has {need} words, not shape {row.shape}",

@@ -1,4 +1,4 @@
-"""Who reads an arena without its lock: what was found in it once stays there, until everything is forgotten.
+"""Counts threads that read an arena without its lock. Records never change before a flush, and a flush waits for them.
 
 Cost: half a microsecond a reader.
 """
@@ -9,9 +9,9 @@ import threading
 
 
 class ReaderCount:
-    """Threads that read an arena without its lock; whoever is about to overwrite it waits for them.
+    """The number of threads that read without the lock.
 
-    A reader enters while it holds the lock, and takes no lock before it leaves.
+    A reader calls `enter` while it holds the lock, and takes no lock before it calls `leave`.
     """
 
     def __init__(self) -> None:
@@ -19,17 +19,19 @@ class ReaderCount:
         self._changed = threading.Condition(threading.Lock())
 
     def enter(self) -> None:
+        """Count one more reader."""
         with self._changed:
             self._number += 1
 
     def leave(self) -> None:
+        """Count one reader less."""
         with self._changed:
             self._number -= 1
             if self._number == 0:
                 self._changed.notify_all()
 
     def wait(self) -> None:
-        """Until nobody reads. The caller holds the lock of the arena, so nobody enters meanwhile."""
+        """Wait until there are no readers. The caller holds the lock of the arena, so no reader enters meanwhile."""
         with self._changed:
             while self._number:
                 self._changed.wait()

@@ -30,11 +30,10 @@ def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) ->
 
 def check_request(n: Any, seed: Any, stream: Any) -> None:
     """The arguments that say how often and how; ConstrainError naming the argument and its value."""
-    if n is not None:
-        _check_count("n", n)
+    _check_count("n", n)
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise ConstrainError(f"seed must be an int or None, not {seed!r}")
-    if stream and n not in (None, 1):
+    if stream and n != 1:
         raise ConstrainError(
             f"stream=True gives one output, not n={n}", fix="call generate n times, or leave stream out"
         )

@@ -32,40 +32,40 @@ ANYTHING = regex_source(r"(?s:.*)")
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompt,
     *,
     type: type[T] | TypeAdapter[T],
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[T]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompt,
     *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[None]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompt,
     *,
     schema: object = None,
     type: object = None,
     constraint: Constraint | Compiled | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[Any]: ...
@@ -77,7 +77,7 @@ def generate(
     prompt: Prompt,
     *,
     type: type[T] | TypeAdapter[T],
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[True],
     **options: Unpack[Options],
 ) -> Stream[T]: ...
@@ -91,7 +91,7 @@ def generate(
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[True],
     **options: Unpack[Options],
 ) -> Stream[None]: ...
@@ -105,7 +105,7 @@ def generate(
     schema: object = None,
     type: object = None,
     constraint: Constraint | Compiled | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[True],
     **options: Unpack[Options],
 ) -> Stream[Any]: ...
@@ -152,40 +152,40 @@ def generate(
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
     type: type[T] | TypeAdapter[T],
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> list[Generation[T]]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> list[Generation[None]]: ...
 
 
 @overload
-def generate(
+def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
     schema: object = None,
     type: object = None,
     constraint: Constraint | Compiled | None = None,
-    n: None = None,
+    n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> list[Generation[Any]]: ...
@@ -243,7 +243,7 @@ def generate(
     constraint: Constraint | Compiled | None = None,
     tokenizer: object = None,
     method: str | Method = "lcd",
-    n: int | None = None,
+    n: int = 1,
     max_tokens: int = 512,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -258,43 +258,76 @@ def generate(
     prefix: str | None = None,
     suffix: str | None = None,
 ) -> Generation[Any] | list[Generation[Any]] | Generations[Any] | list[Generations[Any]] | Stream[Any]:
-    """Text of a model that obeys a constraint.
+    """Generate text that obeys a constraint.
 
-    model: a causal model of transformers, or its name (loaded once, then kept), or `constrain.reference.load()`.
-    prompt: a str, chat messages (list of dicts; rendered by the tokenizer's template), token ids, or a list of such.
-    schema, regex, grammar, choices, type, constraint: at most one. `schema` and `type` take whatever
-      `constrain.json_schema` takes, `constraint` a constraint or what `constrain.compile` returned. With none of them
-      the model is sampled as it is, for comparison.
-    tokenizer: of transformers; found by the model's name when left out.
-    method: what is sampled: a name, or an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is masked
-      decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says which.
-    n: outputs for each prompt, independent of each other.
-    max_tokens: at most so many tokens for an output, EOS included; less where the model's context ends.
-    temperature: 0 takes the likeliest allowed token. top_k, top_p: truncate what the mask has left, renormalised.
-    seed: makes the outputs repeatable: output j of prompt i draws from stream i·n + j of the seed, whatever its batch
-      (methods that learn from draw to draw repeat a whole call). By default a seed is drawn from torch's own generator;
-      `stats.seed` tells it.
-    draft: guesses that make several tokens of one forward, for the methods "lcd", "sir", "mcmc" and "faithful": "auto"
-      (what the constraint forces, what the text repeats; needs no other model), the name of a drafter, a drafter of
-      `constrain.speculative`, a smaller model with the same tokens, a list of these, or a `Speculation`, which also
-      says how drafts are verified. By default the output is that of the same seed without drafts, up to rounding of
-      logits; `stats.drafts` says what they did.
-    stream: give a `Stream`: an iterator over pieces of text, whose `result` is the Generation. One prompt, n = 1. An
-      output that fails a residual check cannot be taken back: it ends as "dead_end" at once.
-    healing: take the last token of the prompt back and let the model write its bytes again, merged with what follows if
-      it likes; `text` does not repeat them. Changes what is sampled, see `constrain.generation.healing`.
-    stop: a text or several: the output ends where the first of them is complete, as a part of the language
-      (`constrain.derived.stopping`). `text` leaves it out, `tokens` has it, `stats.stop` names it.
-    min_tokens: at least so many tokens, EOS included, where the constraint lets a text go on.
-    complete: the output is always complete in time: a token is allowed only if the text can still be completed with the
-      tokens that are left (`constrain.completion.length_budget`). ConstrainError if `max_tokens` is too small from the
-      start.
-    prefix, suffix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` that of the
-      whole (`constrain.between`). Where only `suffix` is given, the prompt is the prefix; it is a str then.
+    At most one of `schema`, `regex`, `grammar`, `choices`, `type` and `constraint` is given. Without any, the model is
+    sampled as it is, for comparison.
 
-    Returns one `Generation` for one prompt and n = 1; a list of n (`Generations`, which knows `weights`) for one prompt
-    and n > 1; for a list of prompts a list with one such entry for each prompt. Raises ConstrainError (or a kind of it)
-    for whatever is wrong with the arguments, and for logits that are no numbers.
+    Args:
+        model: a causal model of transformers, the name of one (loaded once, then kept), or an object with `model` and
+            `tokenizer`, such as `constrain.reference.load()`.
+        prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
+            or a list of such prompts.
+        schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.
+        regex: a pattern that the whole text matches (`constrain.regex`).
+        grammar: a Lark grammar (`constrain.grammar`).
+        choices: the texts to choose from (`constrain.choices`).
+        type: a Python type whose JSON is written: a pydantic model, dataclass, TypedDict, Enum, Literal or Union, or a
+            function (its arguments). `value` is an instance of it.
+        constraint: a constraint, or what `constrain.compile` returned.
+        tokenizer: of transformers; None: found by the model's name.
+        method: what is sampled, by name or as an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is
+            masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says
+            which.
+        n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.
+        max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends.
+        temperature: divides the logits; 0 takes the likeliest allowed token.
+        top_k: keep so many of the likeliest tokens that the mask allows; None keeps all.
+        top_p: keep the likeliest tokens of this mass, in (0, 1], of what the mask allows; None keeps all.
+        seed: makes outputs repeatable. Output j of prompt i draws from stream i·n + j of the seed, whatever its batch;
+            methods that learn from draw to draw repeat a whole call only. None: drawn from torch's own generator, and
+            told by `stats.seed`.
+        draft: drafts that make several tokens of one forward, for the methods "lcd", "sir", "mcmc" and "faithful".
+            "auto" needs no other model: it drafts what the constraint forces and what the text repeats. Or the name of
+            a drafter, a drafter of `constrain.speculative`, a smaller model, a list of these, or a `Speculation`, which
+            also says how drafts are verified. The output is that of the same seed without drafts, up to rounding of
+            logits, unless the `Speculation` is lossy.
+        stream: return a `Stream` of pieces of text, whose `result` is the generation; for one prompt and one output. An
+            output that fails a residual check cannot be taken back: it ends as "dead_end".
+        healing: take the last token of the prompt back and let the model write its bytes again, merged with what
+            follows if it likes. `text` does not repeat them. This changes what is sampled: see
+            `constrain.generation.healing`.
+        stop: a text or several. The output ends where the first of them is complete (`constrain.derived.stopping`);
+            `text` leaves it out, `tokens` has it, `stats.stop` names it.
+        min_tokens: tokens of an output at least, EOS counted, where the constraint lets a text go on.
+        complete: allow a token only if the text can still be completed with the tokens that are left, so that outputs
+            are always complete (`constrain.completion.length_budget`).
+        prefix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` is that of the
+            whole (`constrain.between`). None beside a suffix: the prompt, which is a str then.
+        suffix: see `prefix`.
+
+    Returns:
+        A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a
+        list of prompts a list with one of these for each; a `Stream` with `stream=True`. `value` has the type that
+        `type` names.
+
+    Raises:
+        ConstrainError: an argument is wrong, a constraint cannot be completed within `max_tokens` (with `complete`), or
+            the model's logits are no numbers. What the constraint itself raises are kinds of it: SchemaError,
+            RegexError, GrammarError, UnsatisfiableError, LimitError.
+
+    Example:
+        >>> import constrain
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, "A date: ", regex=r"20[0-9]{2}-[01][0-9]", seed=1)
+        >>> g.finish_reason, len(g.text)
+        ('stop', 7)
+        >>> outputs = constrain.generate(model, "Flags: ", type=list[bool], n=2, max_tokens=20, complete=True, seed=1)
+        >>> all(isinstance(flag, bool) for output in outputs for flag in output.value)
+        True
+        >>> stream = constrain.generate(model, "A colour: ", choices=["red", "green"], stream=True, seed=1)
+        >>> "".join(stream) in ("red", "green")
+        True
     """
     start = time.perf_counter()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
@@ -323,12 +356,12 @@ def generate(
         chosen = speculation
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in prompts for _ in range(1 if n is None else n)]
+    rows = [ids for ids in prompts for _ in range(n)]
     run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()
-    if n is None:
+    if n == 1:
         return outputs[0] if single else outputs
     groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
     return groups[0] if single else groups

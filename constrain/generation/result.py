@@ -24,15 +24,26 @@ else:
 class Stats:
     """What a generation cost.
 
-    tokens: tokens of the output, EOS included. forced: those that the constraint left no choice about.
-    forwards: model forwards that the output took part in; its batch shares them. masks: masks filled for it.
-    retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
-    attempts: sequences begun for the output; accepted: those that became members. evaluations: calls of a predicate.
-    method: what sampled it; where "faithful" chose, what and why.
-    stop: the stop sequence that ended the text; "" if none did.
-    seed: the seed that gives this output again.
-    drafts: by drafter, tokens drafted, accepted and refused as illegal, and its fault, if it failed; with `draft=`.
-    seconds: wall-clock time of the whole batch by stage — "compile", "draft", "model", "mask", "sample", "total".
+    Attributes:
+        tokens: tokens of the output, EOS counted.
+        forced: tokens that the constraint left no choice about.
+        forwards: model forwards that the output took part in; its batch shares them.
+        masks: masks filled for it.
+        retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
+        attempts: sequences begun for the output.
+        accepted: attempts that became members.
+        evaluations: calls of a predicate or potential.
+        method: what sampled it; where "faithful" chose, the choice and the reason.
+        stop: the stop sequence that ended the text; "" if none did.
+        seed: the seed that gives this output again.
+        drafts: by drafter, tokens drafted, accepted and refused as illegal, and its fault if it failed; with `draft=`.
+        seconds: wall-clock seconds of the whole batch by stage: "compile", "draft", "model", "mask", "sample", "total".
+
+    Example:
+        >>> import constrain
+        >>> stats = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", seed=1).stats
+        >>> stats.method, stats.seed, stats.seconds["total"] > 0
+        ('lcd', 1, True)
     """
 
     tokens: int = 0
@@ -59,22 +70,35 @@ class Stats:
 class Generation(Generic[T]):
     """One output.
 
-    text: without EOS and other special tokens. tokens: their ids, EOS included when it was taken.
-    value: the parsed JSON, or an instance of the given type; None unless finish_reason is "stop" and the constraint is
-      a schema.
-    logprob: log p(tokens) of the raw model at this temperature (at 1 where the temperature is 0), EOS included.
-    log_weight: log importance weight against the model conditioned on the constraint, as the method defines it; for
-      "lcd" log p − log q of the output. 0 where the method samples what it states without weights; -inf for what is not
-      to be used.
-    finish_reason: "stop" — complete; "length" — cut off at max_tokens or at the model's context, so the text is a
-      prefix; "dead_end" — nothing valid could be completed: no allowed token had any probability, or the output failed
-      a residual check as often as allowed; "budget" — the method gave up after as many attempts as it may make.
-    fault: what the residual check said, if it failed.
-    trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.core.step`).
-    log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
-    evidence_bounds: proven (lower, upper) bounds on that log. tv_bound: a proven bound on the total variation distance
-      between the law of this output and the target; 0 for exact methods. None where nothing is proven.
-    population: the weighted outputs that this one was chosen from ("smc", "sir"), or the states of a chain ("mcmc").
+    Attributes:
+        text: the text, without EOS and other special tokens.
+        tokens: its token ids, EOS included when it was taken.
+        value: the parsed JSON, or an instance of the given type; None unless `finish_reason` is "stop" and the
+            constraint is a schema.
+        logprob: log p(tokens) of the raw model at this temperature (at 1 where the temperature is 0), EOS included.
+        log_weight: log importance weight against the model conditioned on the constraint, as the method defines it; for
+            "lcd" log p − log q of the output. 0 where the method samples what it states without weights; -inf for what
+            is not to be used.
+        finish_reason: "stop", the text is complete; "length", it was cut off at `max_tokens` or at the model's context
+            and is a prefix; "dead_end", nothing valid could be completed: no allowed token had any probability, or the
+            output failed a residual check as often as allowed; "budget", the method gave up after as many attempts as
+            it may make.
+        stats: what it cost.
+        fault: what the residual check said, if it failed.
+        trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.core.step`).
+        log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
+        evidence_bounds: proven (lower, upper) bounds on that log; None where nothing is proven.
+        tv_bound: a proven bound on the total variation distance between the law of this output and the target; 0 for
+            exact methods, None where nothing is proven.
+        population: the weighted outputs that this one was chosen from ("smc", "sir"), or the states of a chain
+            ("mcmc").
+
+    Example:
+        >>> import constrain
+        >>> schema = {"type": "integer", "minimum": 1, "maximum": 3}
+        >>> g = constrain.generate(constrain.reference.load(), "A number: ", schema=schema, seed=1)
+        >>> g.finish_reason, g.value in (1, 2, 3), g.text == str(g.value)
+        ('stop', True, True)
     """
 
     text: str
@@ -99,12 +123,22 @@ class Generation(Generic[T]):
 
 
 class Generations(list[Generation[T]], Generic[T]):
-    """Several outputs for one prompt: a list that knows how its outputs are weighted."""
+    """Several outputs for one prompt: a list that knows how its outputs are weighted.
+
+    Example:
+        >>> import constrain
+        >>> model = constrain.reference.load()
+        >>> outputs = constrain.generate(model, "A colour: ", choices=["red", "green"], n=4, seed=1)
+        >>> round(sum(outputs.weights), 6), 0 < outputs.ess <= 4
+        (1.0, True)
+    """
 
     @property
     def weights(self) -> list[float]:
-        """Self-normalised weights: Σ weights · f(output) estimates the mean of f under the conditioned model. They sum
-        to 1, or to 0 if all outputs are dead."""
+        """Self-normalised weights, float[n]: Σ weights · f(output) estimates the mean of f under the conditioned model.
+
+        They sum to 1, or to 0 if all outputs are dead.
+        """
         return normalised([output.log_weight if output.finish_reason == "stop" else -math.inf for output in self])
 
     @property
@@ -119,9 +153,18 @@ class Generations(list[Generation[T]], Generic[T]):
 
 
 class Stream(Generic[T]):
-    """Pieces of text as they are written; `result` is the whole, once the pieces have been read.
+    """Pieces of text as they are written; `result` is the whole.
 
-    Asking for `result` earlier runs to the end. Pieces never split a character.
+    Reading `result` before all pieces runs to the end. Pieces never split a character.
+
+    Args:
+        pieces: a generator of pieces that returns the generation; `generate(stream=True)` makes it.
+
+    Example:
+        >>> import constrain
+        >>> stream = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", stream=True, seed=1)
+        >>> "".join(stream) == stream.result.text
+        True
     """
 
     def __init__(self, pieces: Generator[str, None, Generation[T]]) -> None:
@@ -141,7 +184,7 @@ class Stream(Generic[T]):
 
     @property
     def result(self) -> Generation[T]:
-        """The generation that the pieces add up to."""
+        """The generation that the pieces add up to. Raises RuntimeError: the stream was broken off."""
         for _ in self:
             pass
         if self._result is None:

@@ -189,7 +189,7 @@ class Run:
         )
         if sample.finish_reason != "stop" or self.constraint is None:
             return output
-        value, fault = verdict(self.constraint, whole, self.vocabulary)
+        value, fault = verdict(self.constraint, whole)
         if fault is None:
             return replace(output, value=value)
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)

@@ -10,18 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from constrain.constraints.union import Union
+from constrain.derived.members import is_member
 
 
-def verdict(constraint: Any, text: str, vocabulary: Any) -> tuple[Any, str | None]:
-    """(value, fault) of a member text: the parsed value, None where the constraint has no values; a sentence, or None.
-
-    vocabulary: of the constraint; to find out which part of a union the text belongs to.
-    """
+def verdict(constraint: Any, text: str) -> tuple[Any, str | None]:
+    """(value, fault) of a member text: the parsed value, or None without `parse`; what is wrong with it, or None."""
     if isinstance(constraint, Union):
         faults = []
         for part in constraint.parts:
-            if _is_member(part, text, vocabulary):
-                value, fault = verdict(part, text, vocabulary)
+            if is_member(part, text):
+                value, fault = verdict(part, text)
                 if fault is None:
                     return value, None
                 faults.append(fault)
@@ -32,10 +30,3 @@ def verdict(constraint: Any, text: str, vocabulary: Any) -> tuple[Any, str | Non
         return (constraint.parse(text) if hasattr(constraint, "parse") else None), None
     except ValueError as error:  # pydantic's ValidationError is one
         return None, str(error)
-
-
-def _is_member(constraint: Any, text: str, vocabulary: Any) -> bool:
-    from constrain.engine import compile as compile_source
-
-    matcher = compile_source(constraint, vocabulary).matcher()
-    return matcher.advance_bytes(text.encode()) and matcher.is_accepting()

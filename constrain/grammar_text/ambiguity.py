@@ -1,13 +1,13 @@
-"""A text that a grammar reads in two ways, if a short search finds one.
+"""A bounded search for a sentential form with two parse trees, which proves a grammar ambiguous.
 
-The idea: count trees, not texts. For every rule, all sentential forms of n symbols are made from those of fewer, each
-with up to two trees; a rule may stand for itself (a leaf), so that a form of few symbols shows what a long text would:
-`if E then if E then S else S`. A form with two trees is a proof, since every rule derives some text; the least texts of
-its leaves make it an example. Whether a context-free grammar is ambiguous is undecidable (Cantor 1962), so finding none
-proves nothing.
+The idea: for every rule, make all sentential forms of n symbols from forms of fewer symbols, each with up to two trees.
+A nonterminal may stay a leaf, so a form of few symbols shows what a long text would: `if E then if E then S else S`. A
+form with two trees is a proof, since every rule derives some text. Whether a context-free grammar is ambiguous is
+undecidable (Cantor 1962), so finding no such form proves nothing.
 
-Not looked at: how a text is cut into terminals, and rules that derive themselves with nothing added (`loops`), which
-have endless trees. Cost: bounded by `symbols`, `forms` for each rule and length, and by the seconds given.
+Not searched: ambiguity in how a text is cut into terminals, and rules that derive themselves with nothing added
+(`loops`), which have infinitely many trees. Cost: bounded by `symbols`, by `forms` for each rule and length, and by the
+seconds given.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ Trees = tuple[str, ...]  # one, or two that differ
 
 
 class Ambiguity(NamedTuple):
-    """rule: the rule. form: the symbols that it reads in two ways. trees: both, in brackets."""
+    """A proof of ambiguity.
+
+    Attributes:
+        rule: The rule.
+        form: A sequence of symbols that the rule derives in two ways.
+        trees: Both parse trees, in brackets.
+    """
 
     rule: Nonterminal
     form: Form
@@ -35,15 +41,19 @@ class Ambiguity(NamedTuple):
 
 
 class _OutOfTime(Exception):
-    pass
+    """The time for the search is over."""
 
 
 def find_ambiguity(
     table: dict[Nonterminal, Alternatives], *, symbols: int = 9, forms: int = 3000, seconds: float = 5.0
 ) -> Ambiguity | None:
-    """The shortest ambiguous form that the search meets; None if it finds none within its bounds.
+    """The first ambiguous form that the search finds, one of the shortest; None if it finds none within its bounds.
 
-    table: every nonterminal with its alternatives (`walk.reachable`).
+    Args:
+        table: Every nonterminal with its alternatives (`walk.reachable`).
+        symbols: The largest number of symbols in a form.
+        forms: The largest number of forms for each rule and length.
+        seconds: The time that the search may take.
     """
     search = _Search(table, forms, time.monotonic() + seconds)
     try:
@@ -56,7 +66,7 @@ def find_ambiguity(
 
 
 def loops(table: dict[Nonterminal, Alternatives]) -> list[Nonterminal]:
-    """The rules that derive themselves with nothing added, and so in endlessly many ways."""
+    """The rules that derive themselves with nothing added, so that their texts have infinitely many trees."""
     empty = nullable_nonterminals(table)
     number = {nonterminal: str(i) for i, nonterminal in enumerate(table)}
     edges: dict[str, list[str]] = {name: [] for name in number.values()}
@@ -72,6 +82,8 @@ def loops(table: dict[Nonterminal, Alternatives]) -> list[Nonterminal]:
 
 
 class _Search:
+    """The forms of each rule by length, found so far."""
+
     def __init__(self, table: dict[Nonterminal, Alternatives], forms: int, end: float) -> None:
         self.end = end
         self.forms = forms
@@ -83,7 +95,7 @@ class _Search:
         self.found: dict[Nonterminal, list[dict[Form, Trees]]] = {nonterminal: [] for nonterminal in table}
 
     def extend(self, length: int) -> Iterator[Ambiguity]:
-        """All forms of so many symbols, of every rule; yields what has two trees."""
+        """Make the forms of `length` symbols of every rule; yield those with two trees."""
         for forms in self.found.values():
             forms.append({})
         changed = True
@@ -106,7 +118,7 @@ class _Search:
                     changed = True
 
     def _of(self, symbols: Sequence[Symbol], length: int) -> dict[Form, Trees]:
-        """The forms of a sequence of symbols, of so many symbols."""
+        """The forms of `length` symbols that a sequence of symbols derives."""
         if not symbols:
             return {(): ("",)} if length == 0 else {}
         found: dict[Form, Trees] = {}
@@ -128,7 +140,7 @@ class _Search:
         leaf: dict[Form, Trees] = {(symbol,): (symbol.name,)} if length == 1 else {}
         if not isinstance(symbol, Nonterminal):
             return leaf
-        if is_helper(symbol.name):  # a helper rule is no leaf: nobody wrote it
+        if is_helper(symbol.name):  # helper rules are not in the grammar text, so a leaf would mean nothing to a reader
             leaf = {}
         forms = self.found[symbol]
         return leaf | forms[length] if length < len(forms) else leaf
@@ -139,12 +151,12 @@ def _name(nonterminal: Nonterminal) -> str:
 
 
 def _mark(alternatives: Alternatives, i: int) -> str:
-    """Tells alternatives apart in a tree, for those that derive the same in the same brackets."""
+    """The number of an alternative in a tree: two alternatives may derive the same form with the same brackets."""
     return f"#{i + 1}" if len(alternatives) > 1 else ""
 
 
 def _tidy(one: str, two: str) -> tuple[str, str]:
-    """Two trees without the marks that are not needed to tell them apart."""
+    """Two trees, without marks that are not needed to tell them apart."""
     for pattern in (r"#\d+", r"(?<!\w)#\d+"):
         plain = tuple(re.sub(pattern, "", tree) for tree in (one, two))
         if plain[0] != plain[1]:

@@ -25,12 +25,14 @@ _SUBSTRINGS = {"substring_words": "word", "substring_chars": "char", "substring_
 
 
 def _json(text: str) -> Expression:
+    """The expression of `%json`."""
     from constrain.schema import json_schema  # loads referencing; few grammar texts embed a schema
 
     return part(json_schema(text))
 
 
 def _regex(text: str) -> Expression:
+    """The expression of `%regex`."""
     value: Any = json.loads(text)
     if not isinstance(value, dict) or len(value) != 1 or not (value.keys() & {"pattern", *_SUBSTRINGS}):
         known = ", ".join(["pattern", *_SUBSTRINGS])

@@ -1,12 +1,12 @@
-"""What is doubtful about a grammar, before any text is seen: sentences for the person who wrote it.
+"""Lint for grammar texts: likely mistakes, as sentences for the author.
 
     for finding in lint(constraint): print(finding.kind, finding.message)
 
-In order: what reading it found (rules out of reach, rules that derive nothing, neighbours that can never meet under
-`lexer="greedy"`), terminals that are never used, rules that derive themselves with nothing added, terminals all of
-whose texts another one takes, and, where no rule derives itself, a form that is read in two ways.
+In order: the findings of reading (rules out of reach, rules that derive nothing, neighbours that can never meet under
+`lexer="greedy"`), terminals that are never used, rules that derive themselves with nothing added, terminals that are
+shadowed by others, and, if no rule derives itself, one ambiguous form.
 
-Cost: the search for ambiguity takes up to `seconds`; deciding which terminals hold others, one inclusion for each pair.
+Cost: the search for ambiguity takes up to `seconds`; shadowed terminals cost one test of inclusion for each pair.
 """
 
 from __future__ import annotations
@@ -25,14 +25,20 @@ from constrain.errors import LimitError
 from constrain.grammar_text.ambiguity import Ambiguity, find_ambiguity, loops
 from constrain.grammar_text.text import GrammarText
 
-LARGEST = 10_000  # rules, helpers among them
-MOST_TERMINALS = 300  # of a grammar whose terminals are compared
+MAX_RULES = 10_000  # helper rules count too
+MAX_COMPARED = 300  # terminals of a grammar up to which they are compared
 _TERMINAL = re.compile(r"^([_A-Z][_A-Z0-9]*)(?:\.-?\d+)?\s*:", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(//|#).*$", re.MULTILINE)
 
 
 class Finding(NamedTuple):
-    """kind: "reading", "unused", "loop", "shadowed" or "ambiguous"."""
+    """A likely mistake in a grammar.
+
+    Attributes:
+        kind: "reading", "unused", "loop", "shadowed" or "ambiguous".
+        message: One sentence.
+        ambiguity: The proof, for the kind "ambiguous".
+    """
 
     kind: str
     message: str
@@ -40,11 +46,16 @@ class Finding(NamedTuple):
 
 
 def lint(constraint: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
-    """What is doubtful about a grammar text. Raises what reading it raises; LimitError for very many rules."""
+    """List the likely mistakes in a grammar text; `seconds` limits the search for ambiguity.
+
+    Raises:
+        GrammarError, UnsatisfiableError: The grammar cannot be read.
+        LimitError: It has more than 10,000 rules.
+    """
     grammar = constraint.to_grammar()
-    table = reachable(as_written(constraint), LARGEST)
+    table = reachable(as_written(constraint), MAX_RULES)
     if table is None:
-        raise LimitError(f"the grammar has more than {LARGEST} rules", fix="lint its parts")
+        raise LimitError(f"the grammar has more than {MAX_RULES} rules", fix="lint its parts")
     found = [Finding("reading", message) for message in constraint.findings]
     if constraint.format == "lark":
         found += [Finding("unused", f"terminal {name} is never used") for name in unused_terminals(constraint.text)]
@@ -62,7 +73,7 @@ def lint(constraint: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
 
 
 def as_written(constraint: GrammarText) -> Nonterminal:
-    """The start symbol of the rules as they are in the text: the engine's own lean to the left (`left_associative`)."""
+    """The start symbol of the rules as they are in the text; the engine's rules are rewritten (`left_associative`)."""
     reading = constraint.reading
     table = analysis.without_unproductive(to_table(reading.rules))
     if constraint.layout is not None or any(terminal.contexts for terminal in analysis.terminals(table)):
@@ -71,7 +82,7 @@ def as_written(constraint: GrammarText) -> Nonterminal:
 
 
 def unused_terminals(text: str) -> list[str]:
-    """Terminals of a Lark text whose names stand nowhere but in their definitions."""
+    """The terminals of a Lark text that only their own definitions name."""
     plain = _COMMENT.sub("", text)
     names = list(dict.fromkeys(_TERMINAL.findall(plain)))
     return [name for name in names if len(re.findall(rf"(?<![A-Z0-9_]){name}(?![A-Z0-9_])", plain)) == 1]
@@ -90,20 +101,21 @@ def _loops(table: dict[Nonterminal, Alternatives]) -> list[str]:
 
 
 def shadowed(grammar: Grammar, table: dict[Nonterminal, Alternatives]) -> list[str]:
-    """Terminals that lose every tie under maximal munch: all of their texts are texts of one that ranks higher."""
+    """Messages about terminals that lose every tie: all of their texts are texts of a terminal that ranks higher."""
     symbols = (symbol for alternatives in table.values() for alternative in alternatives for symbol in alternative)
     terminals = list(dict.fromkeys(symbol for symbol in symbols if isinstance(symbol, Terminal)))
     terminals += [terminal for terminal in grammar.ignore if terminal not in terminals]
-    if len(terminals) > MOST_TERMINALS:
+    if len(terminals) > MAX_COMPARED:
         return []
     pairs = ((one, other) for one in terminals for other in terminals)
     return [
         f"terminal {one.name} is never chosen where {other.name} may come too: "
         "each of its texts is one of that, which ranks higher"
         for one, other in pairs
-        if (other.priority, other.literal) > (one.priority, one.literal) and _holds(other, one)
+        if (other.priority, other.literal) > (one.priority, one.literal) and _contains(other, one)
     ]
 
 
-def _holds(large: Terminal, small: Terminal) -> bool:
+def _contains(large: Terminal, small: Terminal) -> bool:
+    """Whether every text of the small terminal is one of the large terminal."""
     return empty_node(syntax.difference(spelled(small.node), spelled(large.node)))

@@ -1,6 +1,7 @@
 """`constrain.grammar`: the text of a context-free grammar as a constraint.
 
-The idea: the text is kept as it is, and read when its rules are first asked for (`GrammarText.reading`).
+The idea: `GrammarText` keeps the text as it is. Its rules are read when `reading` is first used, which `grammar` does
+at once to raise errors early.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 @lru_cache(maxsize=64)
 def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None, layout: Layout | None) -> Reading:
-    """Remembered, so that equal texts have the same nonterminals and share the engine's states."""
+    """The rules of a text. Cached, so that equal texts have the same nonterminals and share the engine's states."""
     if kind != "lark":
         return (read_gbnf if kind == "gbnf" else read_ebnf)(text, start=start)
     return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=READERS)
@@ -50,13 +51,13 @@ class GrammarText(Composite):
 
     @lazily
     def reading(self) -> Reading:
-        """The rules as read. Raises what `read_lark` and `read_gbnf` raise."""
-        read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # a file may change
+        """The rules as read. Raises GrammarError, UnsatisfiableError, OSError."""
+        read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # an imported file may have changed
         return read(self.text, self.format, self.start, self.lexer, self.base, self.layout)
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the analysis found: rules that were dropped or are out of reach, terminals that can never meet."""
+        """Sentences about rules that were dropped or are out of reach, and terminals that can never meet."""
         return self.reading.findings
 
     @lazily
@@ -80,17 +81,30 @@ def grammar(
 ) -> GrammarText:
     """Texts of a context-free grammar.
 
-    text: the grammar, or the path of a file that holds it (a `Path`, not a str).
-    format: "lark" (Lark's EBNF, imports included), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
-    start: the rule to start from; by default "start" in Lark, "root" otherwise.
-    lexer: "dynamic" — every way to cut a text into terminals counts; "greedy" — the longest terminal that fits, as
-      programming languages are lexed. By default "dynamic", with a layout "greedy"; GBNF and EBNF have no terminals and
-      are always "dynamic".
-    layout: what lines, columns and brackets mean (Lark); None: nothing. A mapping of a `Layout`'s fields is taken too.
-    base: the folder that relative imports of Lark start from (`%import .name.rule`); by default that of the file, else
-      the working directory.
-    Raises GrammarError with line, column and caret; UnsatisfiableError if the start rule derives no text; OSError if
-    the file cannot be read.
+    Args:
+        text: The grammar, or the path of a file that holds it (a `Path`, not a str).
+        format: "lark" (Lark's EBNF with imports), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
+        start: The rule to start from; by default "start" in Lark, "root" in the others.
+        lexer: "dynamic": every way to cut a text into terminals counts; "greedy": the longest terminal that fits wins,
+            as in programming languages. By default "dynamic", with a layout "greedy". GBNF and EBNF have no terminals
+            and are always "dynamic".
+        base: The folder that relative imports of Lark (`%import .name.rule`) start from; by default the folder of the
+            file, else the working directory.
+        layout: The meaning of lines, columns and brackets (Lark with lexer="greedy" only), as a `Layout` or a mapping
+            of its fields; None: they have none.
+
+    Returns:
+        A constraint; its `findings` are warnings about the grammar.
+
+    Raises:
+        GrammarError: The grammar cannot be read, with line, column and caret; or options do not go together.
+        UnsatisfiableError: The start rule derives no text.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import constrain
+        >>> constrain.grammar('start: "(" start ")" | "x"')
+        grammar('start: "(" start ")" | "x"', format='lark')
     """
     if isinstance(text, os.PathLike):
         base = os.path.dirname(text) if base is None else base
@@ -112,11 +126,12 @@ def grammar(
         raise GrammarError("a layout needs a Lark grammar and lexer='greedy'", fix="leave out format= and lexer=")
     start = start if start is not None else "start" if format == "lark" else "root"
     constraint = GrammarText(text, format, start, lexer, None if base is None else os.fspath(base), lines)
-    constraint.to_grammar()  # read now: a fault belongs to this line, not to a later one
+    constraint.to_grammar()  # reads the text: errors are raised here, not at the first use
     return constraint
 
 
 def _file(path: os.PathLike[str]) -> str:
+    """The text of a file. Raises OSError, GrammarError."""
     with open(path, "rb") as file:
         raw = file.read()
     try:

@@ -1,17 +1,17 @@
 """Whole words: under `lexer="greedy"` no lexeme ends in the middle of a word.
 
-A parser's lexer cuts `selectx` as one word, wherever it stands. A lexer that looks for nothing but what the parser
-admits (Lark's contextual lexer, and ours) cuts it into `select` and `x` where no name can stand, and `table`, a
-reserved word that the names exclude, into `tabl` and `e`. `WholeWords` adds what is missing.
+An ordinary lexer reads `selectx` as one word everywhere. A lexer that looks only for terminals that the parser admits
+(Lark's contextual lexer, and ours) cuts it into `select` and `x` where no name is allowed, and the reserved word
+`table`, which names exclude, into `tabl` and `e`. `WholeWords` forbids such cuts.
 
-The idea: a text of a terminal T, ending in a word character, with one more word character behind it, is either a text
-of T again or no lexeme at all. Those that are not, `T W - T`, are given to T as `Terminal.excluding`: they compete for
-the longest match, and count as nothing when they win. For a keyword these are the keyword and one character; for names
-the reserved words; for numbers `1a`.
+The idea: take a text of a terminal T that ends in a word character, and append one more word character (W). The result
+is a text of T again, or it must be no lexeme at all. The texts of the second kind, `T W - T`, are given to T as
+`Terminal.excluding`: they compete for the longest match, and count as nothing when they win. For a keyword they are the
+keyword and one more character; for names the reserved words; for numbers `1a`.
 
-A competitor can be completed only by a character that follows a text of T, so it never keeps a configuration alive
-by itself: masks and prefixes stay exact. Of a character beyond ASCII that no text of T ends with, the bytes that
-only word characters begin with are enough (`syntax.Begun`), so this holds inside of it, too.
+A competitor is completed only by a character that follows a text of T, so it never keeps a configuration alive by
+itself: masks and prefixes stay exact. For a character beyond ASCII that no text of T ends with, its first bytes are
+enough, if only word characters begin with them (`syntax.Begun`); so masks stay exact inside of the character, too.
 
 Cost: one emptiness decision for each terminal that is not a literal; the lexer's states know a few more texts.
 """
@@ -42,10 +42,14 @@ BEYOND_ASCII: syntax.Ranges = ((0x80, syntax.MAX_CODE_POINT),)
 class WholeWords(Constraint):
     """A greedy grammar in which a word is one lexeme.
 
-    text: the grammar. characters: the characters of words, as a class in Python's regex syntax (`[0-9A-Za-z_]`).
-    before_words: names of terminals that a word may follow directly, as in Python's `1if x else y`.
-    ascii_keywords: a string under the flag `i` has no letters beyond ASCII: `"like"i` is no `LİKE`.
-    Raises GrammarError where the lexer is not greedy or `characters` is not a class.
+    Attributes:
+        text: The grammar.
+        characters: The characters of words, as a class in Python's regex syntax (`[0-9A-Za-z_]`).
+        before_words: The names of terminals that a word may follow directly, as in Python's `1if x else y`.
+        ascii_keywords: Whether strings under the flag `i` have no letters beyond ASCII: `"like"i` is not `LİKE`.
+
+    Raises:
+        GrammarError: The lexer is not greedy, or `characters` is not a class.
     """
 
     text: GrammarText
@@ -72,18 +76,18 @@ class WholeWords(Constraint):
         return ascii_keywords(grammar) if self.ascii_keywords else grammar
 
     def as_dynamic(self) -> Grammar:
-        """See `Constraint.as_dynamic`: words are whole here too, the longest match is not sought otherwise."""
+        """A dynamic grammar in which words are whole too. It has all texts of the greedy grammar, and may have more."""
         grammar = self._read
         if grammar.closing:  # its terminals depend on columns
             return super().as_dynamic()
         try:
             return apart(grammar, self._class, self.before_words)
         except LimitError:
-            return super().as_dynamic()  # the same texts, and more
+            return super().as_dynamic()  # it has more texts, which is allowed
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the analysis of the grammar found."""
+        """The findings of the grammar."""
         return self.text.findings
 
     def _build(self) -> Grammar:
@@ -95,10 +99,7 @@ class WholeWords(Constraint):
 
 @lru_cache(maxsize=64)
 def ascii_keywords(grammar: Grammar) -> Grammar:
-    """The grammar with strings whose letters have no other cases than in ASCII (Python's flag `i` knows some).
-
-    Remembered, as `whole_words`.
-    """
+    """The grammar with strings in ASCII only: Python's flag `i` adds letters beyond ASCII. Cached."""
 
     def terminal(old: Terminal) -> Terminal:
         return replace(old, node=_ascii(old.node)) if old.literal else old
@@ -115,9 +116,10 @@ def _ascii(node: Node) -> Node:
 
 @lru_cache(maxsize=64)
 def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
-    """The grammar with competitors added to its terminals, but for those named. characters: the word characters.
+    """The grammar with competitors for all terminals that are not named in `before_words`.
 
-    Remembered, so that equal grammars have the same nonterminals and share the engine's states.
+    `characters` is the class of word characters. Cached, so that equal grammars have the same nonterminals and share
+    the engine's states.
     """
 
     def terminal(old: Terminal) -> Terminal:
@@ -191,7 +193,7 @@ def _with_terminals(grammar: Grammar, change: Callable[[Terminal], Terminal], na
         return nonterminals[old]
 
     def alternatives(old: Nonterminal) -> Sequence[Sequence[Symbol]]:
-        return [[symbol(each) for each in alternative] for alternative in old.expand()]
+        return [[symbol(member) for member in alternative] for alternative in old.expand()]
 
     start = symbol(grammar.start)
     assert isinstance(start, Nonterminal)
@@ -213,7 +215,7 @@ def _with_competitor(terminal: Terminal, characters: Node) -> Terminal:
     others = syntax.chars(intervals.common(_ranges(characters), intervals.negate(never)))
     longer = [syntax.difference(syntax.concat(words, others), terminal.node)]
     longer.append(syntax.concat(words, syntax.Begun(never)))
-    longer = [each for each in longer if not empty_node(each)]
+    longer = [node for node in longer if not empty_node(node)]
     if not longer:
         return terminal
     competitor = Terminal(syntax.alternate(*longer), f"{terminal.name} inside a word")

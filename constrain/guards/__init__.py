@@ -1,10 +1,13 @@
-"""Guards: what a grammar cannot remember. A guard reads the text beside the automaton and vetoes tokens.
+"""Guards: conditions on values that no grammar can express. A guard reads the text too, and vetoes tokens.
 
-A constraint may have a `guard`. Its grammar marks the nonterminals inside which the guard has something to say
-(`Nonterminal.watched`): elsewhere it is not asked, and costs nothing. A guard's states are immutable, so forks and
-rollbacks are free here too.
+A constraint may have a `guard`. Its grammar marks the nonterminals inside which the guard may veto
+(`Nonterminal.watched`). Elsewhere the guard is not asked and costs nothing. The states of a guard are immutable, so
+forks and rollbacks are free.
 
-start reading at: repeats.py (no key and no item twice)
+takes: the bytes of a text, masks that the grammar allows
+gives: masks without the tokens that would break the condition
+used by: schema (repeated keys and items), derived, constraints
+start reading at: repeats.py
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ from numpy.typing import NDArray
 
 
 class Guard(Protocol):
-    """What the engine asks of a guard.
+    """The interface that the engine uses.
 
-    always: also where no watched nonterminal was begun; for vocabularies with tokens that begin one and break its rule.
+    Attributes:
+        always: Ask the guard everywhere, not only inside watched nonterminals. Needed for vocabularies with a token
+            that begins a watched nonterminal and breaks the condition too.
     """
 
     always: bool
@@ -28,7 +33,10 @@ class Guard(Protocol):
         """The state before the first byte."""
 
     def step(self, state: Hashable, text: bytes) -> Hashable | None:
-        """The state after more text, which the grammar allows; None: vetoed."""
+        """The state after more text, which the grammar allows; None: the guard vetoes the text."""
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """Clear the bits of the tokens that `step` would veto. row: uint32[>= ceil(V / 32)], allowed by the grammar."""
+        """Clear the bits of the tokens that `step` would veto.
+
+        row: uint32[>= ceil(V / 32)], the tokens that the grammar allows; changed in place.
+        """

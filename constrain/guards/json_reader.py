@@ -1,16 +1,16 @@
-"""A JSON text read byte by byte, with what its containers have held so far.
+"""An incremental JSON reader that remembers the names and values of open containers.
 
-The idea: the grammar has already seen to it that the text is JSON; this reader only follows strings, brackets and
-commas, and collects names and values where somebody asks for them. Its states are immutable. It reads one value, and
-nothing after it.
+The idea: the grammar guarantees that the text is JSON. So the reader only follows strings, brackets and commas, and
+collects names and values where a condition needs them. Its states are immutable. It reads one value, and nothing after
+it.
 
-    mode     VALUE   a value comes, or whitespace, or `]`        AFTER   a value is complete
-             NAME    a name comes, or whitespace, or `}`         COLON   a name is complete
+    mode     VALUE   next: a value, whitespace, or `]`           AFTER   a value is complete
+             NAME    next: a name, whitespace, or `}`            COLON   a name is complete
              TEXT    inside a string                             SCALAR  inside a number, `true`, `false` or `null`
-    raw      the bytes of the string (without quotes) or scalar in progress
+    raw      the bytes of the current string (without quotes) or scalar
 
-Values are compared as JSON values (Core 2020-12 section 4.2.2): `key_of_scalar` and the keys of containers are equal
-exactly if the values are. Cost: about 0.3 µs a structural byte; a run inside a string is one search.
+Values are compared as JSON values (JSON Schema Core 2020-12, section 4.2.2): the keys of two values are equal exactly
+if the values are equal. Cost: about 0.3 µs a structural byte; a run inside a string is one search.
 """
 
 from __future__ import annotations
@@ -25,26 +25,29 @@ from constrain.guards.seen import Seen
 
 VALUE, NAME, TEXT, SCALAR, COLON, AFTER = range(6)
 SPACE = frozenset(b" \t\n\r")
+QUOTE, COMMA, COLON_SIGN, OPEN_OBJECT = b'",:{'
+OPENING = frozenset(b"[{")
+PUNCTUATION = frozenset(b'",:[]{}')
 WORDS = {word[0]: word for word in (b"true", b"false", b"null")}
 _RUN = re.compile(rb'[^"\\]*')
 _SCALAR = re.compile(rb"[^\s,\]}]*")
 
 
 class WatchedPlace(Protocol):
-    """What a schema says about the values at one place of a text."""
+    """The conditions of a schema on the value at one place of a text."""
 
     @property
-    def unique(self) -> bool: ...  # equal items are forbidden, whatever the array
+    def unique(self) -> bool: ...  # the items of an array must differ
 
     @property
-    def repeats(self) -> bool: ...  # equal items are asked for
+    def repeats(self) -> bool: ...  # two items of an array must be equal
 
     def item(self, i: int) -> WatchedPlace | None: ...
     def member(self, name: str) -> WatchedPlace | None: ...
 
 
 class Parts:
-    """A list that shares its beginning with others: the latest part, and those before it. Equal to itself only."""
+    """A persistent list: its last part and the list before it. Equal to itself only."""
 
     __slots__ = ("before", "part")
 
@@ -56,9 +59,15 @@ class Parts:
 class OpenContainer(NamedTuple):
     """An open container.
 
-    is_object; place: what is known of it (None: nothing that matters). seen: the names of an object; the keys of the
-    items of an array, if they are compared. name: the latest name. size: items so far. repeated: two were equal.
-    parts: its members (name, key) or items' keys so far, if the container's own key will be asked for (`keyed`).
+    Attributes:
+        is_object: An object; else an array.
+        place: The conditions on it; None: none.
+        seen: The names of an object; the keys of the items of an array, if they are compared.
+        keyed: The container's own key will be needed.
+        name: The latest name.
+        size: The number of items so far.
+        parts: The members (name, key), or the keys of the items, so far; only if `keyed`.
+        repeated: Two items were equal.
     """
 
     is_object: bool
@@ -72,18 +81,26 @@ class OpenContainer(NamedTuple):
 
     @property
     def unique(self) -> bool:
+        """An array whose items must differ."""
         return not self.is_object and self.place is not None and self.place.unique
 
     @property
     def compares(self) -> bool:
+        """An array whose items are compared."""
         return not self.is_object and self.seen is not None
 
 
-Stack = tuple[Any, ...] | None  # (frame, stack below)
+Stack = tuple[Any, ...] | None  # (innermost container, stack below)
 
 
 class JsonState(NamedTuple):
-    """Where a text is; see above. root: what is known of the whole value."""
+    """The state of the reader.
+
+    Attributes:
+        mode, raw: See the module.
+        stack: The open containers.
+        root: The conditions on the whole value.
+    """
 
     mode: int
     stack: Stack
@@ -92,7 +109,7 @@ class JsonState(NamedTuple):
 
 
 class Repeated(Exception):
-    """A name or an item occurs twice, or, where some item has to, none does."""
+    """A name or an item occurs twice; or no item does in an array that must repeat one."""
 
 
 def read(state: JsonState, text: bytes) -> JsonState:
@@ -100,76 +117,85 @@ def read(state: JsonState, text: bytes) -> JsonState:
     mode, stack, raw, root = state
     i, n = 0, len(text)
     while i < n:
-        byte = text[i]
         if mode == TEXT:
-            end = _end(_RUN, text, i)
-            if end < n and text[end] == 0x22 and not _is_escaped(raw + text[i:end]):
-                raw += text[i:end]
-                i = end + 1
-                if stack is not None and stack[0].is_object and stack[0].name is None:
-                    mode, stack = COLON, _named(stack, decode(raw))
-                else:
-                    mode, stack = AFTER, _completed(stack, lambda raw=raw: ("string", decode(raw)))
-                raw = b""
-            else:
-                end = min(n, end + 1)  # a backslash, or a quote after one
-                raw = _kept(stack, raw + text[i:end])
-                i = end
+            mode, stack, raw, i = _read_string(stack, raw, text, i)
         elif mode == SCALAR:
-            if not raw and text[i] in WORDS:
-                _refuse_repeated(stack, WORDS[text[i]])
-            end = _end(_SCALAR, text, i)
-            raw += text[i:end]
-            i = end
-            if i < n:
-                mode, stack, raw = AFTER, _completed(stack, lambda raw=raw: key_of_scalar(raw)), b""
-        elif byte in SPACE:
+            mode, stack, raw, i = _read_scalar(stack, raw, text, i)
+        elif text[i] in SPACE:
             i += 1
-        elif mode == AFTER and stack is None:  # the value is complete: what follows is no JSON of ours
+        elif mode == AFTER and stack is None:  # the value is complete; the text after it is not part of it
             break
-        elif byte == 0x22:
-            mode = TEXT
-            i += 1
-        elif byte == 0x7B or byte == 0x5B:
-            stack = (_opened(stack, root, byte == 0x7B), stack)
-            mode = NAME if byte == 0x7B else VALUE
-            i += 1
-        elif byte == 0x7D or byte == 0x5D:
-            frame, below = stack  # type: ignore[misc]
-            if not frame.is_object and not frame.repeated and frame.place is not None and frame.place.repeats:
-                raise Repeated("no item")
-            mode, stack = AFTER, _completed(below, lambda frame=frame: key_of_container(frame))
-            i += 1
-        elif byte == 0x2C:
-            mode = NAME if stack[0].is_object else VALUE  # type: ignore[index]
-            i += 1
-        elif byte == 0x3A:
-            mode = VALUE
+        elif text[i] in PUNCTUATION:
+            mode, stack = _read_punctuation(stack, root, text[i])
             i += 1
         else:
             mode = SCALAR
     return JsonState(mode, stack, raw, root)
 
 
+Progress = tuple[int, Any, bytes, int]  # mode, stack, raw, index of the next byte
+
+
+def _read_string(stack: Stack, raw: bytes, text: bytes, start: int) -> Progress:
+    """Read on inside a string, at most to its closing quote. Raises Repeated."""
+    end = _end(_RUN, text, start)
+    if end == len(text) or text[end] != QUOTE or _is_escaped(raw + text[start:end]):
+        end = min(len(text), end + 1)  # behind a backslash, or behind an escaped quote
+        return TEXT, stack, _kept(stack, raw + text[start:end]), end
+    raw += text[start:end]
+    if stack is not None and stack[0].is_object and stack[0].name is None:
+        return COLON, _named(stack, decode(raw)), b"", end + 1
+    return AFTER, _completed(stack, lambda: ("string", decode(raw))), b"", end + 1
+
+
+def _read_scalar(stack: Stack, raw: bytes, text: bytes, start: int) -> Progress:
+    """Read on inside a number, `true`, `false` or `null`. Raises Repeated."""
+    if not raw and text[start] in WORDS:
+        _refuse_repeated(stack, WORDS[text[start]])
+    end = _end(_SCALAR, text, start)
+    raw += text[start:end]
+    if end == len(text):
+        return SCALAR, stack, raw, end
+    return AFTER, _completed(stack, lambda: key_of_scalar(raw)), b"", end
+
+
+def _read_punctuation(stack: Any, root: WatchedPlace | None, byte: int) -> tuple[int, Stack]:
+    """(mode, stack) after a bracket, a comma, a colon, or the opening quote of a string. Raises Repeated."""
+    if byte == QUOTE:
+        return TEXT, stack
+    if byte == COLON_SIGN:
+        return VALUE, stack
+    if byte == COMMA:
+        return (NAME if stack[0].is_object else VALUE), stack
+    if byte in OPENING:
+        is_object = byte == OPEN_OBJECT
+        return (NAME if is_object else VALUE), (_opened(stack, root, is_object), stack)
+    container, below = stack
+    if not container.is_object and not container.repeated and container.place is not None and container.place.repeats:
+        raise Repeated("no item")
+    return AFTER, _completed(below, lambda: key_of_container(container))
+
+
 def _end(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
+    """The end of a match at an index; the index itself if there is none."""
     match = pattern.match(text, start)
     return start if match is None else match.end()
 
 
 def _kept(stack: Stack, raw: bytes) -> bytes:
-    """What has to be remembered of a string: all of it if somebody will ask for it, else whether an escape began."""
+    """The part of an open string to remember: all of it if its key is needed, else whether an escape was begun."""
     if stack is not None and (stack[0].keyed or stack[0].compares or (stack[0].is_object and stack[0].name is None)):
         return raw
     return b"\\" if _is_escaped(raw) else b""
 
 
 def _is_escaped(raw: bytes) -> bool:
-    """Does the text end in an odd number of backslashes?"""
+    """Whether the text ends in an odd number of backslashes."""
     return (len(raw) - len(raw.rstrip(b"\\"))) % 2 == 1
 
 
 def _opened(stack: Stack, root: WatchedPlace | None, is_object: bool) -> OpenContainer:
-    """The frame of a container that begins."""
+    """The container that begins here."""
     if stack is None:
         place, keyed = root, False
     else:
@@ -184,7 +210,7 @@ def _opened(stack: Stack, root: WatchedPlace | None, is_object: bool) -> OpenCon
 
 
 def _refuse_repeated(stack: Stack, word: bytes) -> None:
-    """Raises Repeated when a word begins that must not come again: it could only be completed."""
+    """Raise Repeated if a word begins that must not come again: its first letter determines the rest."""
     if stack is not None and stack[0].unique and word in stack[0].seen:
         raise Repeated(word)
 
@@ -200,22 +226,22 @@ def _named(stack: Any, name: str) -> Stack:
 
 
 def _completed(stack: Stack, key: Any) -> Stack:
-    """The stack after a value of the innermost container; key(): its key. Raises Repeated."""
+    """The stack after a value of the innermost container. key: makes the value's key. Raises Repeated."""
     if stack is None:
         return None
     frame, below = stack
     if frame.is_object:
         parts = Parts((frame.name, key()), frame.parts) if frame.keyed else None
         return OpenContainer(True, frame.place, frame.seen, frame.keyed, None, frame.size, parts, frame.repeated), below
-    made = key() if frame.keyed or frame.compares else None
+    item = key() if frame.keyed or frame.compares else None
     seen, repeated = frame.seen, frame.repeated
-    if seen is not None and made in seen:
+    if seen is not None and item in seen:
         if frame.unique:
-            raise Repeated(made)
+            raise Repeated(item)
         repeated = True
     elif seen is not None:
-        seen = seen.add(made)
-    parts = Parts(made, frame.parts) if frame.keyed else None
+        seen = seen.add(item)
+    parts = Parts(item, frame.parts) if frame.keyed else None
     return OpenContainer(False, frame.place, seen, frame.keyed, frame.name, frame.size + 1, parts, repeated), below
 
 
@@ -223,7 +249,7 @@ def _completed(stack: Stack, key: Any) -> Stack:
 
 
 def decode(raw: bytes) -> str:
-    """The characters of a string's bytes (without quotes). Raises ValueError if an escape or a character is cut."""
+    """The value of a string from its bytes (without quotes). Raises ValueError if an escape or character is cut."""
     text = raw.decode("utf-8") if b"\\" not in raw else json.loads(b'"' + raw + b'"')
     return str(text)
 
@@ -234,17 +260,17 @@ def key_of_scalar(raw: bytes) -> Hashable:
         return raw
     try:
         return "number", Decimal(raw.decode())  # equal decimals hash alike: 1, 1.0 and 1e0
-    except InvalidOperation:  # an exponent beyond all measure
+    except InvalidOperation:  # the exponent is too large for Decimal
         return "number", raw
 
 
 def key_of_container(frame: OpenContainer) -> Hashable:
-    """The key of a container that is complete: the order of members does not count."""
+    """The key of a complete container, in which the order of members does not matter; None if it is not needed."""
     if not frame.keyed:
         return None
     parts = []
-    rest = frame.parts
-    while rest is not None:
-        parts.append(rest.part)
-        rest = rest.before
+    last = frame.parts
+    while last is not None:
+        parts.append(last.part)
+        last = last.before
     return ("object", frozenset(parts)) if frame.is_object else ("array", tuple(parts))

@@ -1,11 +1,11 @@
-"""A guard for free text with pieces that have guards: each piece is read by its own.
+"""The guard of free text with constrained pieces (`constrain.triggered`): each piece has a guard of its own.
 
-The idea: free text ends at the first trigger, a JSON value where its brackets or quotes close, and then the stop comes;
-so what was read tells where it stands, though the grammar allows a stop inside a piece. Where it does not tell (a
-number as a whole piece, a piece without a guard, a stop of white space), nothing is vetoed from there on, and the check
-of the finished text decides.
+The idea: free text ends at the first trigger, and a JSON value ends where its brackets or quotes close. So the text
+determines where each piece begins and ends, although the grammar allows a stop inside a piece. Exceptions are a piece
+that is a number, a piece without a guard, and a stop that is white space: behind them nothing is vetoed any more, and
+the check of the finished text decides.
 
-Cost: a search for the triggers in free text; in a piece what its guard costs.
+Cost: a search for the triggers in free text; inside a piece the cost of its guard.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from constrain.guards import Guard
 from constrain.guards.json_reader import AFTER, SCALAR
 from constrain.guards.json_reader import JsonState as Read
-from constrain.guards.repeats import Repeats, TokenTables
+from constrain.guards.repeats import Repeats
+from constrain.guards.token_tables import TokenTables
 from constrain.vocab.vocabulary import Vocabulary
 
 FREE, INSIDE, BEHIND, LOST = range(4)
@@ -27,7 +28,13 @@ SPACE = b" \t\n\r"
 
 
 class GuardedPiece(NamedTuple):
-    """What a trigger begins. guard: None if it has none."""
+    """A piece that follows a trigger.
+
+    Attributes:
+        start: The trigger.
+        guard: The piece's guard; None if it has none.
+        stop: The text after the piece.
+    """
 
     start: bytes
     guard: Guard | None
@@ -35,10 +42,13 @@ class GuardedPiece(NamedTuple):
 
 
 class PiecesState(NamedTuple):
-    """Where a text is.
+    """The state of the guard.
 
-    mode: FREE: in free text, `tail` is its end. INSIDE: in a piece, whose guard is in the state `inner`. BEHIND: a
-    piece's value is complete, `tail` is what came after it. LOST: nobody knows. piece: the latest one.
+    Attributes:
+        mode: FREE: in free text. INSIDE: in a piece. BEHIND: after the value of a piece. LOST: unknown.
+        tail: In mode FREE the last bytes of the free text; in mode BEHIND the bytes after the value.
+        piece: The index of the latest piece.
+        inner: In mode INSIDE the state of the piece's guard.
     """
 
     mode: int
@@ -48,7 +58,7 @@ class PiecesState(NamedTuple):
 
 
 class Pieces:
-    """The guard (see `guards.Guard`). No start holds another one."""
+    """A `Guard`. No trigger may contain another one."""
 
     def __init__(self, pieces: Sequence[GuardedPiece], vocabulary: Vocabulary) -> None:
         self.pieces = pieces
@@ -57,7 +67,7 @@ class Pieces:
         self.always = self.tables.doubles.ids.size > 0
 
     def start(self) -> PiecesState:
-        """Nothing was read."""
+        """The state before the first byte."""
         return PiecesState(FREE)
 
     def step(self, state: Hashable, text: bytes) -> PiecesState | None:
@@ -75,9 +85,9 @@ class Pieces:
         return here
 
     def _free(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
-        """The state at the end of the free text, and what is still to be read."""
+        """(state, remaining text) after free text."""
         text = here.tail + text
-        ends = [(at + len(each.start), i) for i, each in enumerate(self.pieces) if (at := text.find(each.start)) >= 0]
+        ends = [(at + len(p.start), i) for i, p in enumerate(self.pieces) if (at := text.find(p.start)) >= 0]
         if not ends:
             return PiecesState(FREE, text[len(text) - self.longest + 1 :] if len(text) >= self.longest else text), b""
         end, i = min(ends)
@@ -87,7 +97,7 @@ class Pieces:
         return PiecesState(INSIDE, b"", i, guard.start()), text[end:]
 
     def _inside(self, here: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
-        """The same of a piece; None: its guard vetoes the text."""
+        """(state, remaining text) after text of a piece; the state is None if the piece's guard vetoes it."""
         guard = cast(Repeats, self.pieces[here.piece].guard)
         after = guard.step(here.inner, text)
         if after is None:
@@ -95,7 +105,7 @@ class Pieces:
         if after.stack is not None or after.mode not in (AFTER, SCALAR):
             return here._replace(inner=after), b""
         read = cast(Read, here.inner)
-        for i in range(len(text)):  # find out where the value is complete
+        for i in range(len(text)):  # find the end of the value
             read = cast(Read, guard.step(read, text[i : i + 1]))
             if read.stack is None and read.mode == SCALAR:
                 break
@@ -104,7 +114,7 @@ class Pieces:
         return PiecesState(LOST), b""
 
     def _behind(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
-        """The same of the stop, before which white space may stand."""
+        """(state, remaining text) after text behind a value: white space and the stop."""
         stop = self.pieces[here.piece].stop.lstrip(SPACE)
         if not stop:
             return PiecesState(LOST), b""
@@ -118,7 +128,7 @@ class Pieces:
         here = cast(PiecesState, state)
         if here.mode == INSIDE:
             cast(Repeats, self.pieces[here.piece].guard).veto(here.inner, row)
-        if here.mode != LOST:  # tokens that begin a piece, and repeat something in it
+        if here.mode != LOST:  # tokens that begin a piece and contain a repetition
             for token in self.tables.doubles.within(row):
                 if self.step(here, self.tables.tokens[token] or b"") is None:
                     row[token >> 5] &= ~np.uint32(1 << (token & 31))

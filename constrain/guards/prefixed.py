@@ -1,9 +1,9 @@
-"""A guard for a text that begins with one of some fixed texts, after which another guard takes over.
+"""Guards of texts with a fixed prefix: another guard reads the text after it.
 
-The idea: none of the fixed texts is the beginning of another, so the text itself tells which of them it is; what comes
-after it is read by that one's guard. That guard stops reading where its value is complete.
+The idea: no fixed prefix is a prefix of another, so the text determines which of them it has. The guard of that prefix
+reads the text after it, until its value is complete.
 
-Cost: a comparison with each fixed text until one is there; then what the other guard costs.
+Cost: a comparison with each prefix until one is read; then the cost of the other guard.
 """
 
 from __future__ import annotations
@@ -16,13 +16,19 @@ from numpy.typing import NDArray
 
 from constrain.errors import UnsatisfiableError
 from constrain.guards import Guard
-from constrain.guards.repeats import TokenTables
+from constrain.guards.token_tables import TokenTables
 from constrain.vocab.vocabulary import Vocabulary
 
 
 class PrefixState(NamedTuple):
-    """text: what was read, until it is known which of the texts it begins with. guard: then whose turn it is, with its
-    state; None: nobody's."""
+    """The state of `Prefixed`.
+
+    Attributes:
+        text: The text so far, until its prefix is known.
+        known: Whether the prefix is known.
+        guard: The guard of the text after the prefix; None if it has none.
+        inner: The state of that guard.
+    """
 
     text: bytes
     known: bool = False
@@ -31,7 +37,12 @@ class PrefixState(NamedTuple):
 
 
 class Prefixed:
-    """The guard (see `guards.Guard`). texts: (fixed text, the guard that follows it, or None)."""
+    """A `Guard` of texts with one of several prefixes.
+
+    Attributes:
+        texts: Pairs (prefix, guard of the text after it or None).
+        always: See `Guard`.
+    """
 
     def __init__(self, texts: Sequence[tuple[bytes, Guard | None]], vocabulary: Vocabulary) -> None:
         self.texts = texts
@@ -39,7 +50,7 @@ class Prefixed:
         self.tables = TokenTables.of(vocabulary)
 
     def start(self) -> PrefixState:
-        """Nothing was read."""
+        """The state before the first byte."""
         return self._begun(b"") or PrefixState(b"")
 
     def step(self, state: Hashable, text: bytes) -> PrefixState | None:
@@ -53,7 +64,7 @@ class Prefixed:
         return self._begun(here.text + text)
 
     def _begun(self, text: bytes) -> PrefixState | None:
-        """The state after a text from the start; None: vetoed."""
+        """The state after a text from the beginning; None: it is vetoed."""
         for fixed, guard in self.texts:
             if text.startswith(fixed):
                 if guard is None:
@@ -67,14 +78,14 @@ class Prefixed:
         here = cast(PrefixState, state)
         if here.guard is not None:
             here.guard.veto(here.inner, row)
-        elif not here.known and self.always:  # tokens that begin a value and repeat something in it
+        elif not here.known and self.always:  # tokens that begin a value and contain a repetition
             for token in self.tables.doubles.within(row):
                 if self.step(here, self.tables.tokens[token] or b"") is None:
                     row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
 class AfterPrefix:
-    """A guard that has read the beginning of the text. Raises UnsatisfiableError if it vetoes that."""
+    """A guard that has already read a prefix. Raises UnsatisfiableError if it vetoes the prefix."""
 
     def __init__(self, guard: Guard, text: bytes) -> None:
         self.guard = guard
@@ -85,7 +96,7 @@ class AfterPrefix:
         self.state = state
 
     def start(self) -> Hashable:
-        """The state after the beginning."""
+        """The state after the prefix."""
         return self.state
 
     def step(self, state: Hashable, text: bytes) -> Hashable | None:

@@ -1,26 +1,22 @@
-"""No key and no item twice: vetoes the tokens that would complete a repetition.
+"""The guard against repeated keys and items: vetoes the tokens that would complete a repetition in a JSON text.
 
-The idea: the text is read beside the automaton (`json_reader.py`). Inside a string, what would repeat is known before
-it is complete: of the values seen, those that begin with what is there, and for each the tokens that spell its rest
-and the closing quote. A table of the vocabulary gives these at once. Tokens that complete more than one value are few,
-and are tried one by one.
+The idea: the guard reads the text in parallel to the automaton (json_reader.py). Inside a string, a repetition is known
+before it is complete: the seen values that begin with the string so far, and for each the tokens that spell its
+remainder and the closing quote. A table of the vocabulary has these tokens (token_tables.py). Tokens that complete more
+than one value are few, and are tried one by one.
 
-Exact for keys, and for arrays that no item may repeat in whatever the rest of the text (`WatchedPlace.unique`); arrays
-where that depends on a choice between branches are left to the check of the finished text.
-Cost: only inside objects with undeclared keys and arrays with `uniqueItems`: some µs a mask, 2 µs a token
-tried. Tokens that close the same brackets are tried together.
+Exact for keys, and for arrays whose items must differ whatever follows (`WatchedPlace.unique`). Arrays where that
+depends on a choice between branches are left to the check of the finished text.
+Cost: only inside objects with undeclared keys and arrays with `uniqueItems`: a few µs a mask, 2 µs for each token that
+is tried. Tokens that close the same brackets are tried together.
 """
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterator
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constrain.guards.json_reader import (
     SCALAR,
@@ -34,16 +30,16 @@ from constrain.guards.json_reader import (
     decode,
     read,
 )
-from constrain.vocab.tables import PerVocabulary
+from constrain.guards.token_tables import BracketTokens, Row, Tokens, TokenTables
 from constrain.vocab.vocabulary import Vocabulary
-
-Row = NDArray[np.uint32]
 
 
 class Repeats:
-    """The guard (see `guards.Guard`) of texts that are JSON.
+    """A `Guard` of JSON texts.
 
-    root: what is known of the whole value; None: only keys must not repeat.
+    Attributes:
+        root: The conditions on the whole value; None: only keys must not repeat.
+        always: See `Guard`.
     """
 
     def __init__(self, root: WatchedPlace | None, vocabulary: Vocabulary) -> None:
@@ -52,7 +48,7 @@ class Repeats:
         self.always = self.tables.doubles.ids.size > 0
 
     def start(self) -> JsonState:
-        """Nothing was read."""
+        """The state before the first byte."""
         return JsonState(VALUE, None, b"", self.root)
 
     def step(self, state: Hashable, text: bytes) -> JsonState | None:
@@ -67,59 +63,63 @@ class Repeats:
         here = cast(JsonState, state)
         tables = self.tables
         if here.mode == TEXT:
-            self._veto_rests(here, row)
+            self._veto_string_ends(here, row)
         if self.always:
             self._try(here, tables.doubles, row)
         if self.root is None:
             for tokens in self._whole_names(here):
                 self._try(here, tokens, row)
         elif here.mode == TEXT:
-            self._try(here, tables.after_quote, row)
-            if _asks_when_closed(here):
-                self._try_alike(here, tables.closing_after_quote, row)
+            self._try(here, tables.after_string, row)
+            if _may_veto_closing(here):
+                self._try_brackets(here, tables.after_string_brackets, row)
         else:
-            if here.mode == SCALAR and self.step(here, b" ") is None:
-                tables.ending.clear(row)
-            self._try(here, tables.structural, row)
-            self._try_alike(here, tables.empty, row)
-            if _asks_when_closed(here):
-                self._try_alike(here, tables.closing, row)
-            for text in _texts_seen(here):
-                if text in tables.whole:
-                    self._try(here, tables.whole[text], row)
-            if here.mode == VALUE and _words_seen(here):
-                self._try(here, tables.words, row)
+            self._veto_outside_strings(here, row)
 
-    def _veto_rests(self, here: JsonState, row: Row) -> None:
-        """Inside a string: the tokens that end it as a text that was seen."""
+    def _veto_outside_strings(self, here: JsonState, row: Row) -> None:
+        tables = self.tables
+        if here.mode == SCALAR and self.step(here, b" ") is None:
+            tables.ending_number.clear(row)
+        self._try(here, tables.structural, row)
+        self._try_brackets(here, tables.empty_containers, row)
+        if _may_veto_closing(here):
+            self._try_brackets(here, tables.brackets, row)
+        for text in _texts_seen(here):
+            if text in tables.one_string:
+                self._try(here, tables.one_string[text], row)
+        if here.mode == VALUE and _words_seen(here):
+            self._try(here, tables.words, row)
+
+    def _veto_string_ends(self, here: JsonState, row: Row) -> None:
+        """Inside a string, veto the tokens that complete it to a text that was seen."""
         try:
             begun = decode(here.raw)
-        except ValueError:  # in the middle of an escape or a character
+        except ValueError:  # inside an escape or a character
             self._try(here, self.tables.quoted, row)
             return
         for text in _texts_seen(here):
             if text.startswith(begun):
-                rest = self.tables.heads.get(text[len(begun) :])
-                if rest is not None:
-                    rest.clear(row)
+                tokens = self.tables.strings_ended_by.get(text[len(begun) :])
+                if tokens is not None:
+                    tokens.clear(row)
 
     def _whole_names(self, here: JsonState) -> Iterator[Tokens]:
-        """The tokens that hold a name, with both of its quotes, that some open object has."""
-        between = self.tables.between
+        """The tokens that contain a name of some open object with both of its quotes."""
+        between = self.tables.texts_between
         stack = here.stack
         while stack is not None:
-            frame, stack = stack
-            if frame.is_object:
-                yield from (between[name] for name in frame.seen if name in between)
+            container, stack = stack
+            if container.is_object:
+                yield from (between[name] for name in container.seen if name in between)
 
     def _try(self, here: JsonState, tokens: Tokens, row: Row) -> None:
-        """Clear those of some tokens that `step` vetoes."""
+        """Clear the tokens that `step` vetoes, trying them one by one."""
         for token in tokens.within(row):
             if self.step(here, self.tables.tokens[token] or b"") is None:
                 row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
-    def _try_alike(self, here: JsonState, tokens: ClosingTokens, row: Row) -> None:
-        """`_try`, once for all tokens that open and close the same brackets after the same text."""
+    def _try_brackets(self, here: JsonState, tokens: BracketTokens, row: Row) -> None:
+        """Clear the tokens that `step` vetoes, trying those with the same brackets once."""
         vetoed: dict[bytes, bool] = {}
         for token in tokens.within(row):
             text = tokens.short[token]
@@ -129,150 +129,36 @@ class Repeats:
                 row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
-def _asks_when_closed(here: JsonState) -> bool:
-    """Whether a bracket that closes may be vetoed: some array must hold a repetition, or its container must not be
-    equal to another in an array around it."""
+def _may_veto_closing(here: JsonState) -> bool:
+    """Whether a closing bracket may be vetoed: an array must contain a repetition, or a container must not equal
+    another item of an array around it."""
     stack, within = here.stack, False
     while stack is not None:
-        frame, stack = stack
-        if not frame.is_object and frame.place is not None and (frame.place.repeats or (within and frame.unique)):
+        container, stack = stack
+        place = container.place
+        if not container.is_object and place is not None and (place.repeats or (within and container.unique)):
             return True
         within = True
     return False
 
 
 def _words_seen(here: JsonState) -> bool:
-    """Whether `true`, `false` or `null` is no item that may come."""
-    frame: OpenContainer | None = here.stack[0] if here.stack is not None else None
-    return frame is not None and frame.unique and any(word in frame.seen for word in WORDS.values())  # type: ignore[operator]
+    """Whether `true`, `false` or `null` must not come as the next item."""
+    container: OpenContainer | None = here.stack[0] if here.stack is not None else None
+    if container is None or not container.unique or container.seen is None:
+        return False
+    return any(word in container.seen for word in WORDS.values())
 
 
 def _texts_seen(here: JsonState) -> Iterator[str]:
-    """The texts that the string in progress must not become."""
-    frame: OpenContainer | None = here.stack[0] if here.stack is not None else None
-    if frame is None or frame.seen is None:
+    """The texts that the current string must not equal."""
+    container: OpenContainer | None = here.stack[0] if here.stack is not None else None
+    if container is None or container.seen is None:
         return
-    if frame.is_object:
-        if frame.name is None:
-            yield from cast(Iterator[str], iter(frame.seen))
+    if container.is_object:
+        if container.name is None:
+            yield from cast(Iterator[str], iter(container.seen))
         return
-    for key in frame.seen if frame.unique else ():
+    for key in container.seen if container.unique else ():
         if isinstance(key, tuple) and key[0] == "string":
             yield key[1]
-
-
-# --------------------------------------------------------------------------------------------------------- tables
-
-
-class Tokens:
-    """Some token ids, ready to be looked up in masks."""
-
-    def __init__(self, ids: Iterable[int]) -> None:
-        self.ids = np.fromiter(ids, np.int64)
-        self._words = self.ids >> 5
-        self._bits = np.uint32(1) << (self.ids & 31).astype(np.uint32)
-
-    def within(self, row: Row) -> list[int]:
-        """Those that a mask allows."""
-        hits = row[self._words] & self._bits
-        return self.ids[hits != 0].tolist() if hits.any() else []
-
-    def clear(self, row: Row) -> None:
-        """Take them out of a mask."""
-        np.bitwise_and.at(row, self._words, ~self._bits)
-
-
-class ClosingTokens(Tokens):
-    """Tokens of which only the brackets count, and the text before these. short: what does the same as each."""
-
-    def __init__(self, short: dict[int, bytes]) -> None:
-        super().__init__(short)
-        self.short = short
-
-
-_QUOTE = re.compile(rb'(?:[^"\\]|\\.)*"', re.DOTALL)  # up to the first quote that no backslash escapes
-_AFTER_QUOTE = re.compile(rb'".*["\],}]', re.DOTALL)
-_STRUCTURAL = re.compile(rb'".*"|[\],}]', re.DOTALL)
-_TEXT = rb'(?:[^"\\]|\\.)*'  # of a string
-_CLOSE = rb"([\s,:\]}]*)"
-_OPEN = rb'[\s,:\[{]*(?:"' + _TEXT + rb"\\?)?"  # brackets open, and at most a string begins
-_CLOSING = re.compile(_CLOSE + _OPEN, re.DOTALL)
-_CLOSING_AFTER_QUOTE = re.compile(  # after the end of a string, and the whole value after a name
-    _TEXT + rb'"(?:\s*:\s*"' + _TEXT + rb'")?' + _CLOSE + _OPEN, re.DOTALL
-)
-_WHOLE = re.compile(rb'[\s,:]*"(' + _TEXT + rb')"' + _CLOSE + _OPEN, re.DOTALL)
-_EMPTY = re.compile(rb"([\s,:\]}]*[\[{][\s,:\[\]{}]*[\]}])" + _OPEN, re.DOTALL)  # containers without anything in them
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_WORD = re.compile(rb"\s*[tfn]")
-_DOUBLE = re.compile(rb'"\s*:.*,\s*".*"|\[\s*["\d\-tfn\[{].*,.*[,\]]', re.DOTALL)
-_ENDING = re.compile(rb"[\s,\]}]")
-
-
-class TokenTables(PerVocabulary):
-    """What guards ask about the tokens of a vocabulary.
-
-    heads: for each text, the tokens that spell it and then a closing quote. between: for each text, those that have it
-    between two quotes. quoted: with a quote. after_quote: with a quote and something after it that may complete another
-    value. structural: with two quotes, a comma or a closing bracket. closing_after_quote, closing: those of the two
-    that complete nothing but by closing brackets; they are not in the others. whole: for each text, the tokens that
-    hold it as a string and complete nothing else, but by closing brackets. empty: that complete empty containers, and
-    those around them. ending: that begin with what ends a number. words: that begin `true`, `false` or `null`. doubles:
-    that may hold a repetition of their own.
-    """
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.tokens: Sequence[bytes | None] = vocabulary.tokens
-        spelled = [(i, token) for i, token in enumerate(vocabulary.tokens) if token]
-        quoted = [(i, token) for i, token in spelled if b'"' in token]
-        self.quoted = Tokens(i for i, _ in quoted)
-        after_quote = [(i, token) for i, token in quoted if _AFTER_QUOTE.search(token) and _QUOTE.match(token)]
-        self.after_quote, self.closing_after_quote = _sorted_out(after_quote, _CLOSING_AFTER_QUOTE)
-        structural = [(i, token) for i, token in spelled if _STRUCTURAL.search(token)]
-        whole = _whole_texts(structural)
-        self.whole = {text: Tokens(ids) for text, ids in whole.items()}
-        held = {i for ids in whole.values() for i in ids}
-        _, closing = _sorted_out([each for each in structural if each[0] in held], _WHOLE)
-        others, self.empty = _sorted_out([each for each in structural if each[0] not in held], _EMPTY)
-        others, rest = _sorted_out([(i, vocabulary.tokens[i] or b"") for i in others.ids.tolist()], _CLOSING)
-        self.structural, self.closing = others, ClosingTokens(rest.short | closing.short)
-        self.ending = Tokens(i for i, token in spelled if _ENDING.match(token))
-        self.words = Tokens(i for i, token in spelled if _WORD.match(token))
-        self.doubles = Tokens(i for i, token in spelled if _DOUBLE.search(token))
-        heads: defaultdict[str, list[int]] = defaultdict(list)
-        between: defaultdict[str, list[int]] = defaultdict(list)
-        for i, token in quoted:
-            match = _QUOTE.match(token)
-            if match is not None:
-                with suppress(ValueError):  # begins in the middle of a character: never follows a text that is whole
-                    heads[decode(match.group()[:-1])].append(i)
-            for text in set(token.split(b'"')[1:-1]):
-                with suppress(ValueError):
-                    between[decode(text)].append(i)
-        self.heads = {text: Tokens(ids) for text, ids in heads.items()}
-        self.between = {text: Tokens(ids) for text, ids in between.items()}
-
-
-def _sorted_out(tokens: list[tuple[int, bytes]], pattern: re.Pattern[bytes]) -> tuple[Tokens, ClosingTokens]:
-    """(the tokens that have to be tried one by one, those that only close brackets); what closes none is in neither.
-
-    pattern: its last group is what holds the brackets, and what stands before it counts too.
-    """
-    others, short = [], {}
-    for i, token in tokens:
-        match = pattern.fullmatch(token)
-        if match is None:
-            others.append(i)
-        elif brackets := match[pattern.groups].translate(None, _NO_BRACKETS):
-            short[i] = token[: match.start(pattern.groups)] + brackets
-    return Tokens(others), ClosingTokens(short)
-
-
-def _whole_texts(tokens: list[tuple[int, bytes]]) -> dict[str, list[int]]:
-    """For each text, the tokens that hold it as a string and complete nothing else but by closing brackets."""
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for i, token in tokens:
-        match = _WHOLE.fullmatch(token)
-        if match is not None:
-            with suppress(ValueError):
-                found[decode(match[1])].append(i)
-    return found

@@ -1,9 +1,9 @@
-"""A set that grows, shared between its versions: what was seen so far in one container.
+"""A persistent set of the values seen so far in one container.
 
-The idea: a version is (log, length). Adding to the newest version appends to the shared log, so a sequence of n values
-costs n; adding to an older one (after a rollback, or in a fork) copies what that version holds, unless the log goes on
-in the same way. Versions that share a log may belong to matchers of several threads: one lock guards all logs, for the
-moment of adding; what a version holds never changes, so reading needs none.
+The idea: a version is (log, length). Adding to the newest version appends to the shared log, so n values cost O(n).
+Adding to an older version (after a rollback, or in a fork) copies its values, unless the log continues with the same
+value. Versions that share a log may belong to matchers of several threads, so one lock guards all additions. The
+content of a version never changes, so reading needs no lock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _adding = threading.Lock()
 
 
 class Seen:
-    """An immutable set with its order of insertion; equal to itself only."""
+    """An immutable set that keeps the order of insertion. Equal to itself only."""
 
     __slots__ = ("_index", "_log", "_size")
 
@@ -35,7 +35,7 @@ class Seen:
         return iter(self._log[: self._size])
 
     def add(self, value: Hashable) -> Seen:
-        """The set with one more value, which it does not hold yet."""
+        """The set with one more value, which it does not contain yet."""
         with _adding:
             return self._added(value)
 
@@ -45,9 +45,9 @@ class Seen:
         if len(self._log) == self._size:
             self._log.append(value)
             self._index[value] = self._size
-        elif self._log[self._size] != value:  # another fork went another way
+        elif self._log[self._size] != value:  # another fork has added another value
             more._log = [*self._log[: self._size], value]
-            more._index = {each: i for i, each in enumerate(more._log)}
+            more._index = {item: i for i, item in enumerate(more._log)}
             return more
         more._log, more._index = self._log, self._index
         return more

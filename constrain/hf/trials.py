@@ -161,8 +161,7 @@ class _Trials:
             keep = [min(2, n) for n in by]
             logits = session.feed(chunks, keep)
             return all(
-                alike(found, self._alone(text)[-kept:])
-                for found, text, kept in zip(logits, rows, keep, strict=True)
+                alike(found, self._alone(text)[-kept:]) for found, text, kept in zip(logits, rows, keep, strict=True)
             )
 
         if not all(grow(each) for each in lengths):

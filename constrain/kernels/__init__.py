@@ -1,4 +1,4 @@
-"""All numba code: arrays in, arrays out. Imports numpy and numba only.
+"""All compiled code: arrays in, arrays out. Imports numpy and, where it compiles, numba only.
 
 takes: three int32 arrays — A the arena (every record), H its hash table, S scratch — and integers
 gives: integers, and rows of token masks
@@ -16,7 +16,6 @@ holds the rules of this folder.
 
 from __future__ import annotations
 
-from constrain.kernels.compiler.declare import is_cached, kernel, load
-from constrain.kernels.compiler.linking import recursion
+from constrain.kernels.compiler.declare import MODE, atomic_add, is_ready, kernel, load, recursion
 
-__all__ = ["is_cached", "kernel", "load", "recursion"]
+__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion"]

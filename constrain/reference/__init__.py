@@ -34,7 +34,15 @@ _DATA = Path(__file__).resolve().parent / "data"
 class Reference:
     """The loaded models, in evaluation mode on the CPU.
 
-    `model` and `draft` share `tokenizer`: equal ids mean equal bytes, so drafts need no translation.
+    Attributes:
+        model: the target model.
+        tokenizer: of both models: equal ids mean equal bytes, so drafts need no translation.
+        draft: the smaller model.
+
+    Example:
+        >>> from constrain import reference
+        >>> isinstance(reference.load(), reference.Reference)
+        True
     """
 
     model: LlamaForCausalLM
@@ -43,21 +51,51 @@ class Reference:
 
 
 def path() -> Path:
-    """Local folder of the target model and its tokenizer, in Hugging Face format."""
+    """The folder of the target model and its tokenizer.
+
+    Returns:
+        A local folder in Hugging Face format.
+
+    Example:
+        >>> from constrain import reference
+        >>> (reference.path() / "config.json").exists()
+        True
+    """
     return _DATA / "target"
 
 
 def draft_path() -> Path:
-    """Local folder of the draft model, with the same tokenizer."""
+    """The folder of the draft model, with the same tokenizer.
+
+    Returns:
+        A local folder in Hugging Face format.
+
+    Example:
+        >>> from constrain import reference
+        >>> (reference.draft_path() / "config.json").exists()
+        True
+    """
     return _DATA / "draft"
 
 
 def load(dtype: torch.dtype | None = None) -> Reference:
-    """The reference models, from the package's own files and never from a network.
+    """Load the reference models from the package's own files, never from a network.
 
-    dtype: of the weights; float32 when None (they are stored as float16). One `Reference` per dtype is kept, so callers
-    share the models: copy one (`copy.deepcopy`) before changing it.
-    Raises ImportError, with the way out, when torch or transformers are missing.
+    One `Reference` for each dtype is kept, so callers share the models: copy one (`copy.deepcopy`) before changing it.
+
+    Args:
+        dtype: of the weights; None: float32 (they are stored as float16).
+
+    Returns:
+        The models and their tokenizer.
+
+    Raises:
+        ImportError: torch or transformers are missing; the message has the pip line.
+
+    Example:
+        >>> from constrain import reference
+        >>> reference.load().model.config.vocab_size
+        3072
     """
     try:
         import torch

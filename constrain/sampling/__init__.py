@@ -3,8 +3,8 @@
 takes: a `LanguageModel` (prefix → logits), matchers, a `draw` (the only source of randomness)
 gives: `Sample`s: tokens, log p of the raw model, log weight, why it ended
 used by: generation, speculative
-start reading at: step.py (one token), then lcd.py (one method), draw.py (randomness), methods/table.py (the table of
-  methods)
+start reading at: core/step.py (one token), then methods/lcd.py (one method), core/draw.py (randomness),
+  methods/table.py (the names of methods)
 """
 
 from constrain.extras import require

@@ -1,8 +1,8 @@
-"""`constrain.json_schema`: a JSON Schema as a constraint — read, checked, ready to be written as a grammar.
+"""`constrain.json_schema`: a JSON Schema as a constraint.
 
-The idea: reading finds every fault of the schema and decides that something fulfils it; the grammar is lazy, so the
-rest of the cost is paid for what a generation visits. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...)
-are computed at once for the whole schema, so that no error waits until the middle of a text.
+The idea: reading finds every error in the schema and decides that some value fulfils it. The grammar is lazy, so all
+other costs depend on what texts visit. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...) are computed at
+once for the whole schema, so that no error appears in the middle of a text.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from constrain.schema.write.lower import Lowering
 from constrain.schema.write.whitespace import POLICIES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from referencing import Registry
 
     from constrain.guards import Guard
@@ -51,22 +53,27 @@ SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JsonSchema(Constraint):
-    """A JSON Schema; make one with `json_schema`.
+    """A JSON Schema; make one with `json_schema`. Two of them are equal if schema, options and registry are.
 
-    schema: the schema as JSON (a dict or a boolean), given: what it was made from, parse_with: turns a JSON value into
-      an instance of it.
+    Attributes:
+        schema: The schema as JSON (a dict or a boolean).
+        options: How it is read and written.
+        registry: The `referencing.Registry` for references into other documents, or None.
+        given: The argument of `json_schema` that it was made from.
+        parse_with: The function that turns a member text into an instance of a Python type; None: JSON values.
+        limits: The limits on reading it.
     """
 
     schema: Any
     options: Options
     registry: Any = None
     given: Any = None
-    parse_with: Any = field(default=None)
+    parse_with: Callable[[str], Any] | None = None
     limits: Limits = field(default_factory=Limits)
 
     @lazily
     def normalizer(self) -> Normalizer:
-        """The schema, read and computed as far as was needed. Raises SchemaError, UnsatisfiableError, LimitError."""
+        """The schema, read, with what has been computed so far. Raises SchemaError, UnsatisfiableError, LimitError."""
         limits = self.limits.start()
         try:
             document = self._read(limits).document
@@ -85,21 +92,21 @@ class JsonSchema(Constraint):
         return read(self.schema, self.options, self.registry, limits, note_duplicates)
 
     def _unsatisfiable(self) -> ConstrainError:
-        """Why nothing fulfils the schema: asked of a reader that is kept."""
+        """The error for a schema that nothing fulfils. It needs a reader, so the schema is read again."""
         reader = self._read(self.limits)
         return unsatisfiable(Normalizer(reader.document, self.limits), reader, self._probe)
 
     def _probe(self, raw: Any) -> bool:
-        """Does anything fulfil this schema in the place of the root?"""
+        """Whether some value fulfils another schema that is put in the place of the root."""
         reader = read(self._with_definitions(raw), self.options, self.registry, self.limits)
         return Normalizer(reader.document, self.limits).root_inhabited()
 
     def beside_definitions(self, raw: Any) -> JsonSchema:
-        """Another schema in the place of the root, whose definitions it may refer to."""
+        """Another schema in the place of the root; it may refer to the definitions of the root."""
         return JsonSchema(self._with_definitions(raw), self.options, self.registry)
 
     def _with_definitions(self, raw: Any) -> Any:
-        """A schema with the definitions of the root, so that its references still lead somewhere."""
+        """A schema with the definitions of the root added, so that its references can be resolved."""
         extra = {key: self.schema[key] for key in ("$schema", "$defs", "definitions") if key in self.schema}
         return {**extra, **raw}
 
@@ -121,11 +128,11 @@ class JsonSchema(Constraint):
 
     @property
     def guarded(self) -> bool:
-        """Undeclared keys may occur, or items that must differ."""
+        """Always True: repeated open keys and equal items under `uniqueItems` need a guard."""
         return True
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
-        """No key occurs twice in an object, and no item in an array with `uniqueItems`."""
+        """The guard that prevents repeated keys in objects and equal items under `uniqueItems`."""
         return Repeats(self._watched, vocabulary)
 
     @lazily
@@ -134,19 +141,53 @@ class JsonSchema(Constraint):
 
     @lazily
     def report(self) -> list[Entry]:
-        """What becomes of every keyword: the schema is read once more."""
+        """How each keyword is enforced. Reads the schema again.
+
+        Example:
+            >>> import constrain
+            >>> [entry] = constrain.json_schema({"enum": [1, 2]}).report[:1]
+            >>> entry.keyword, entry.pointer, entry.status
+            ('enum', '$', 'enforced')
+        """
         return make_report(self._read(Limits().start(), note_duplicates=True))
 
     def parse(self, text: str) -> Any:
-        """The value of a member text: JSON, or an instance of the type that was given. Raises ValueError."""
+        """Return the value of a member text.
+
+        Args:
+            text: A member of the language.
+
+        Returns:
+            A JSON value, or an instance of the Python type that the schema was made from.
+
+        Raises:
+            ValueError: The text is not JSON, or is not an instance of the type.
+
+        Example:
+            >>> import constrain
+            >>> constrain.json_schema({"type": "array"}).parse("[1, 2]")
+            [1, 2]
+        """
         return json.loads(text) if self.parse_with is None else self.parse_with(text)
 
     def check(self, text: str) -> str | None:
-        """What the grammar could not enforce about a finished text: None if all is well, else one sentence."""
+        """Check a finished text of the grammar for residual conditions.
+
+        Args:
+            text: A text that the grammar allows.
+
+        Returns:
+            None if the text passes, else one sentence.
+
+        Example:
+            >>> import constrain
+            >>> constrain.json_schema({"type": "object"}).check('{"a": 1, "a": 2}')
+            "the key 'a' occurs twice in one object"
+        """
         return check_text(text, self.normalizer)
 
     def _intersect(self, other: Constraint) -> Constraint:
-        """Both schemas at once; anything else is left to the caller."""
+        """The intersection of two schemas with the same options and no references."""
         if not isinstance(other, JsonSchema) or other.options != self.options:
             return NotImplemented
         if "$ref" in json.dumps([self.schema, other.schema], default=str):
@@ -159,7 +200,7 @@ class JsonSchema(Constraint):
         return JsonSchema(combined, self.options, self.registry or other.registry)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By schema and options; a Python type by its name, as pickle does."""
+        """Pickle the schema and the options; a Python type by its name, as pickle does."""
         given = None if self.parse_with is None else self.given
         return _restored, (self.schema, self.options, self.registry, given, self.limits)
 
@@ -187,7 +228,7 @@ class JsonSchema(Constraint):
 
 
 def _restored(schema: Any, options: Options, registry: Any, given: Any, limits: Limits) -> JsonSchema:
-    """The schema of a pickle."""
+    """The constraint of a pickle."""
     parse_with = None if given is None else schema_of_type(given)[1]
     return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
 
@@ -240,24 +281,41 @@ def json_schema(
 ) -> JsonSchema:
     """The texts that are JSON and fulfil a schema.
 
-    schema: dict | bool | JSON text | pydantic model | dataclass | TypedDict | Enum | Literal | Union | callable (its
-      arguments).
-    spelling: "plain" — every value as serializers write it: escapes only where JSON needs them and for what is not
-      ASCII, integers as digits, other numbers with the digits of a double; "any" — all that JSON allows. It says which
-      texts of a value count, not which values (docs/notes/0012).
-    whitespace: "indented" (the default of "plain") — none, a space, or a line end with the indentation of the depth;
-      "bounded" (the default of "any") — what a person would write, never an endless run; "compact" — none; "any" — all,
-      also after the value.
-    property_order: "schema" — declared order, then the rest; "any" — every order.
-    formats: "assert" — the known formats are enforced; "annotate" — none is.
-    registry: a `referencing.Registry` for references into other documents.
-    dialect: the draft, whatever `$schema` says: "draft4", "draft6", "draft7", "draft2019-09", "draft2020-12",
-      "openapi-3.0" (with `nullable`); or "openai-strict": refuse what is outside the subset that OpenAI's strict mode
-      takes.
-    limits: seconds and memory that reading may take, and a way to cancel it; by default 20 s and 2 GB.
+    Args:
+        schema: A schema: dict, bool or JSON text; or a Python type: pydantic model, dataclass, TypedDict, Enum, Literal
+            or Union; or a function, which stands for the object of its arguments.
+        spelling: "plain": every value as serializers write it, with escapes only where JSON needs them and for what is
+            not ASCII, integers as digits, other numbers with the digits of a double; "any": all that JSON allows. It
+            says which texts of a value count, not which values (docs/notes/0012).
+        whitespace: "indented" (the default of "plain"): none, a space, or a line end with the indentation of the depth;
+            "bounded" (the default of "any"): what a person or a printer would write, never an endless run; "compact":
+            none; "any": all JSON whitespace, also after the value.
+        property_order: "schema": declared properties in the order of the schema, then all others; "any": every order.
+        formats: "assert": known formats are enforced; "annotate": none is.
+        registry: A `referencing.Registry` for references into other documents; None: nothing but this schema.
+        dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
+            "draft2019-09", "draft2020-12" or "openapi-3.0" (with `nullable`); or "openai-strict", which refuses schemas
+            outside the subset of OpenAI's strict mode. None: the draft that `$schema` names, by default 2020-12.
+        limits: Time and memory that reading may take, and a way to cancel it; by default 20 s and 2 GB.
 
-    Raises SchemaError (malformed or not supported, with its place), UnsatisfiableError (nothing fulfils it),
-    LimitError.
+    Returns:
+        A constraint. Its `report` says how each keyword is enforced.
+
+    Raises:
+        SchemaError: The schema is malformed, or has a reference that cannot be resolved; with its place.
+        UnsatisfiableError: No value fulfils the schema; with the keywords that conflict.
+        LimitError: Reading takes too much time or memory, or the schema is nested too deeply.
+        ConstrainError: An option has an unknown value.
+
+    Source:
+        JSON Schema 2020-12, Core and Validation, https://json-schema.org/specification, and the older drafts; JSON by
+        RFC 8259.
+
+    Example:
+        >>> import constrain
+        >>> constraint = constrain.json_schema({"type": "object", "properties": {"age": {"type": "integer"}}})
+        >>> constraint.parse('{"age": 7}')
+        {'age': 7}
     """
     whitespace = whitespace or ("indented" if spelling == "plain" else "bounded")
     for value, allowed, name in (

@@ -31,7 +31,18 @@ from constrain.speculative.tree import NONE, ROOT, BuiltTree, DraftTree
 
 
 class TreeBuilder:
-    """Builds the tree of one sequence; see the module."""
+    """Builds one tree from the drafts of several drafters; see the module `constrain.speculative.build`.
+
+    Example:
+        >>> from constrain.sampling import Settings, TorchDraw
+        >>> from constrain.speculative import Context, DraftBudget, Setting, TreeBuilder, given_chain
+        >>> setting = Setting(size=10, eos_ids=[0], settings=Settings(), draw=TorchDraw(1))
+        >>> context = Context(setting, row=0, tokens=[1], prompt=1, matcher=None, state=0, left=9, stream=0)
+        >>> drafts = [given_chain([5, 6]), given_chain([5, 7])]
+        >>> tree = TreeBuilder().build(context, drafts, DraftBudget(nodes=8, depth=4))
+        >>> sorted(tree.tokens.tolist())
+        [5, 6, 7]
+    """
 
     def build(
         self,
@@ -42,11 +53,11 @@ class TreeBuilder:
         draws: str = "any",
         chain: bool = False,
     ) -> BuiltTree:
-        """One tree from the drafts of all drafters; drafts[i] is that of drafter i.
+        """Build one tree from the drafts of all drafters; drafts[i] is that of drafter i.
 
-        draws: see `Verifier`. chain: keep one path only; for targets that read no trees
-        At most `budget.nodes` nodes of the tree are read, on paths of at most `budget.depth`, and none that would leave
-        no room for the token that follows it; given nodes that are less likely than `budget.least` are left out.
+        At most `budget.nodes` nodes are read, on paths of at most `budget.depth`, and none that leaves no room for the
+        token that follows it. Given nodes that are less likely than `budget.least` are left out. draws: see `Verifier`;
+        chain: keep one path only, for targets that read no trees.
         """
         growth = _Growth(context, budget, chain)
         first = next((i for i, draft in enumerate(drafts) if draft.drawn and _suits(draft, draws)), NONE)

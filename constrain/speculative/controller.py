@@ -9,7 +9,13 @@ from constrain.speculative.drafter import Context, DraftBudget, Outcome
 
 
 class Controller:
-    """Base of all controllers."""
+    """Base of all controllers, which say how large drafts are.
+
+    Example:
+        >>> from constrain.speculative import Controller, Fixed
+        >>> isinstance(Fixed(nodes=4), Controller)
+        True
+    """
 
     name: str = ""
 
@@ -22,12 +28,25 @@ class Controller:
 
 
 class Fixed(Controller):
-    """The same budget always."""
+    """The same budget always; see `DraftBudget`.
+
+    Args:
+        nodes: nodes that a forward reads, at most.
+        depth: tokens on a path, at most.
+        least: the chance below which a given node is left out, in [0, 1].
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> from constrain.speculative import Fixed
+        >>> Fixed(nodes=4, depth=3).budget([None])
+        [DraftBudget(nodes=4, depth=3, least=0.05)]
+    """
 
     name = "fixed"
 
     def __init__(self, nodes: int = 16, depth: int = 10, least: float = 0.05) -> None:
-        """Raises ConstrainError naming the option that is wrong. nodes, depth, least: see `DraftBudget`"""
         self.nodes, self.depth = check_count("nodes", nodes, 0), check_count("depth", depth, 0)
         self.least = check_share("least", least)
 

@@ -44,7 +44,28 @@ CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
 
 
 class Speculation:
-    """Masked decoding with drafts, as a method (`constrain.sampling.methods.table`); see the module."""
+    """Masked decoding with drafts, as a method of `generate`; see the module `constrain.speculative.decode`.
+
+    Args:
+        drafters: objects or names, asked in this order.
+        verifier: the rule that accepts drafted tokens, by name or as an object.
+        controller: says how large drafts are; None: the default of the module.
+        builder: merges drafts into one tree; None: `TreeBuilder()`.
+        lossy: a verifier that changes the law of the output is wanted; `Sample.method` then names it.
+        **setting: `encode` and `hints` of `Setting`, which `generate` fills in.
+
+    Raises:
+        ConstrainError: an unknown name, or a lossy verifier without `lossy=True`.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.speculative import Fixed, Speculation
+        >>> speculation = Speculation(["forced", "lookup"], controller=Fixed(nodes=8))
+        >>> model = constrain.reference.load()
+        >>> drafted = constrain.generate(model, "A date: ", regex="2[0-9]{3}", draft=speculation, seed=1)
+        >>> drafted.text == constrain.generate(model, "A date: ", regex="2[0-9]{3}", seed=1).text
+        True
+    """
 
     name = "lcd"
     random = True
@@ -59,11 +80,6 @@ class Speculation:
         lossy: bool = False,
         **setting: Any,
     ) -> None:
-        """drafters: asked in this order. setting: `encode`, `hints` of `Setting`. Drafters and verifier may be names.
-
-        lossy: a verifier that changes the law of the output is wanted; `Sample.method` then says which
-        Raises ConstrainError: there is nothing of that name, or the verifier is lossy and that was not asked for.
-        """
         self.drafters = [drafter_named(each) if isinstance(each, str) else each for each in drafters]
         self.verifier = verifier_named(verifier) if isinstance(verifier, str) else verifier
         self.lossy = not self.verifier.lossless

@@ -22,9 +22,17 @@ from constrain.speculative.tree import EMPTY, BuiltTree, DraftTree
 
 
 class DraftBudget(NamedTuple):
-    """What a tree may have: nodes that are read by the forward, and tokens on a path. Certain tokens are free.
+    """The size of a tree. Forced tokens are free.
 
-    least: a given node is not worth reading if the chance to get there is estimated to be lower
+    Attributes:
+        nodes: nodes that the forward reads, at most.
+        depth: tokens on a path, at most.
+        least: the estimated chance of being reached below which a given node is not worth reading, in [0, 1].
+
+    Example:
+        >>> from constrain.speculative import DraftBudget
+        >>> DraftBudget(nodes=16, depth=4).least
+        0.0
     """
 
     nodes: int
@@ -36,13 +44,23 @@ class DraftBudget(NamedTuple):
 class Setting:
     """What all sequences of a run share.
 
-    size: tokens of the vocabulary. eos_ids: those that end an output. settings: how the target is shaped
-    token_bytes: bytes by id, None for what is no text; may be empty where nobody knows
-    encode: bytes of text → token ids, as a prompt would be tokenised; None where there is no tokenizer
-    hints: token ids of texts worth copying from, beside the prompt: the schema, its keys, its examples
-    draw: the one source of randomness
-    draws: what the verifier makes of drawn nodes, see `Verifier`; "any": nothing, so name the likeliest tokens instead
-    fill_masks: fills uint32[B, words] for B matchers
+    Attributes:
+        size: tokens of the vocabulary.
+        eos_ids: the ids that end an output.
+        settings: how the target is shaped.
+        draw: the source of randomness.
+        draws: how the verifier uses drawn nodes, see `Verifier`; "any": not at all, so name the likeliest tokens
+            instead.
+        token_bytes: bytes by id, None for what is no text; empty where they are unknown.
+        encode: bytes of text → token ids, as a prompt would be tokenised; None where there is no tokenizer.
+        hints: token ids of texts worth copying from, beside the prompt: the schema, its keys, its examples.
+        fill_masks: fills uint32[B, words] for B matchers.
+
+    Example:
+        >>> from constrain.sampling import Settings, TorchDraw
+        >>> from constrain.speculative import Setting
+        >>> Setting(size=3072, eos_ids=[0], settings=Settings(), draw=TorchDraw(1)).draws
+        'any'
     """
 
     size: int
@@ -58,13 +76,26 @@ class Setting:
 
 @dataclass
 class Context:
-    """One sequence, where a draft is wanted. Not to be changed, but for `memo`.
+    """One sequence, where a draft is wanted. Only `memo` may be changed.
 
-    row: of the job. tokens: ids of prompt and output so far, at least one. prompt: how many of them are the prompt
-    matcher: at the end of `tokens`; fork it before advancing. None without a constraint
-    state: the matcher's state, see `BuiltTree.states`. left: tokens that the output may still have, EOS counted
-    stream: for `setting.draw`; distinct from the stream that the verifier draws from
-    memo: what drafters keep for this sequence from call to call, each under its own key
+    Attributes:
+        setting: of the run.
+        row: of the job.
+        tokens: ids of prompt and output so far, at least one.
+        prompt: how many of them are the prompt.
+        matcher: at the end of `tokens`; fork it before advancing. None without a constraint.
+        state: the matcher's state, see `BuiltTree.states`.
+        left: tokens that the output may still have, EOS counted.
+        stream: for `setting.draw`; distinct from the stream that the verifier draws from.
+        memo: what drafters keep for this sequence from call to call, each under its own key.
+
+    Example:
+        >>> from constrain.sampling import Settings, TorchDraw
+        >>> from constrain.speculative import Context, DraftBudget, Lookup, Setting
+        >>> setting = Setting(size=10, eos_ids=[0], settings=Settings(), draw=TorchDraw(1))
+        >>> context = Context(setting, row=0, tokens=[1, 2, 3, 1, 2], prompt=5, matcher=None, state=0, left=9, stream=0)
+        >>> Lookup().draft(context, DraftBudget(nodes=4, depth=2)).tokens.tolist()
+        [3, 1]
     """
 
     setting: Setting
@@ -82,13 +113,23 @@ class Context:
 class Outcome:
     """What became of a draft.
 
-    context: of the sequence, with `tokens` as they are now, the new ones included; `state` is the one before
-    tree: what was verified. path: the nodes that were taken, from the root. tokens: the new tokens: the path's, and the
-      one after it unless the text came to a dead end
-    logits: float[1 + r, W], the target's own, before mask and temperature: row `tree.logits_rows[place]` for each place
-    ended: the sequence is complete, or cut
-    hidden: float[1 + r, H], what the target's head read for these logits; None where no drafter asked for it
-      (`Drafter.wants_hidden`), or the target does not tell
+    Attributes:
+        context: the sequence, whose `tokens` have the new ones already; `state` is the one before.
+        tree: what was verified.
+        path: the nodes that were taken, from the root.
+        tokens: the new tokens: those of the path, and the one after it unless the text came to a dead end.
+        logits: float[1 + r, W], the target's own, before mask and temperature: row `tree.logits_rows[place]` is for a
+            place.
+        ended: the sequence is complete, or cut.
+        hidden: float[1 + r, H], what the target's head read for these logits; None where no drafter asked for it
+            (`Drafter.wants_hidden`), or the target does not offer it.
+
+    Example:
+        >>> from constrain.speculative import Drafter, Outcome
+        >>> class Counting(Drafter):
+        ...     taken = 0
+        ...     def observe(self, outcomes: list[Outcome]) -> None:
+        ...         self.taken += sum(len(outcome.path) for outcome in outcomes)
     """
 
     context: Context
@@ -101,17 +142,33 @@ class Outcome:
 
 
 class Drafter:
-    """Base of all drafters.
+    """Base of all drafters; a subclass overrides `draft` (one sequence) or `propose` (a batch), and `observe` to learn.
 
-    name: what `generate(draft=...)` and the stats call it. wants_hidden: it learns from `Outcome.hidden`
+    Attributes:
+        name: as in `generate(draft=...)` and the stats.
+        wants_hidden: it learns from `Outcome.hidden`.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.speculative import Drafter, given_chain
+        >>> class Again(Drafter):
+        ...     name = "again"
+        ...     def draft(self, context, budget):
+        ...         return given_chain(list(context.tokens[-2:])[: budget.depth])
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, "A list: ", regex="(ha)+!", draft=Again(), max_tokens=9, seed=1)
+        >>> g.stats.drafts["again"].drafted + g.stats.drafts["again"].refused > 0
+        True
     """
 
     name: str = ""
     wants_hidden: bool = False
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
-        """A tree for each sequence; `EMPTY` where it has nothing to say. Illegal tokens are pruned by the builder,
-        which also cuts at the budget; a drafter need not spend all of it."""
+        """A tree for each sequence; `EMPTY` where it has nothing to say.
+
+        The builder prunes illegal tokens and cuts at the budget; a drafter need not spend all of it.
+        """
         return [self.draft(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:

@@ -26,12 +26,24 @@ SLOWEST = 20.0  # a step that took so many times the estimate was interrupted: n
 
 
 class Goodput(Controller):
-    """Nodes from measured costs and worths; see the module."""
+    """The number of nodes from measured costs and acceptance; see the module `constrain.speculative.goodput`.
+
+    Args:
+        nodes: nodes that a forward reads, at most.
+        depth: tokens on a path, at most.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> from constrain.speculative import Goodput, Speculation
+        >>> Speculation(["lookup"], controller=Goodput(nodes=8)).controller.nodes
+        8
+    """
 
     name = "goodput"
 
     def __init__(self, nodes: int = 32, depth: int = 10) -> None:
-        """Raises ConstrainError naming the option that is wrong. nodes, depth: never more than that"""
         self.nodes, self.depth = check_count("nodes", nodes, 0), check_count("depth", depth, 0)
         self._there = np.zeros(nodes)  # by rank: how often the node was in the tree, and taken, of `_tries`
         self._taken = np.zeros(nodes)

@@ -11,36 +11,70 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from constrain.sampling.bitmask.apply import masked_logits
 from constrain.sampling.core.draw import Draw
 from constrain.sampling.core.job import Settings
-from constrain.sampling.core.single import Chosen, row_of
-from constrain.sampling.core.step import log_total_of, scaled, score, step, truncated
+from constrain.sampling.core.logits import LogitRows
+from constrain.sampling.core.step import score, step, truncated
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.tree import NONE
 
 Numbers = tuple[float, float, float]  # log p_raw, log p_sampled, log Z; see step.py
 
 
+class Chosen(NamedTuple):
+    """One token and its numbers, as in `constrain.sampling.core.step`; token −1 at a dead end."""
+
+    token: int
+    log_prob_raw: float
+    log_prob_sampled: float
+    log_z: float
+
+
 @dataclass
 class _Place:
-    """probabilities: float[W] or None (dead end). raw: float[W] scaled logits. log_total, log_allowed: log Σ exp"""
+    """The target at one place.
+
+    Attributes:
+        probabilities: float[W] over all logits, masked and shaped; None at a dead end.
+        logits: the row of logits.
+        log_allowed: log Σ exp of the allowed logits.
+    """
 
     probabilities: torch.Tensor | None
-    raw: torch.Tensor
-    log_total: float
+    logits: LogitRows
     log_allowed: float
 
 
 class TargetRows:
-    """See `constrain.speculative.verifier.Rows`, which this is.
+    """The target at the places of one tree, after mask, temperature and truncation; the `Rows` of every verifier.
 
-    masks: of the tree. logits: float[1 + r, W], by `tree.logits_rows`
-    row, position: of the job, and in its output, of the root; for messages
+    Args:
+        masks: of the tree.
+        logits: float[1 + r, W], by `tree.logits_rows`.
+        settings: how the target is shaped.
+        draw: the source of randomness.
+        stream: where it draws from.
+        size: tokens of the vocabulary.
+        row: of the job, for messages.
+        position: of the root in the output, for messages.
+
+    Example:
+        >>> import numpy as np, torch
+        >>> from constrain.sampling import Settings, TorchDraw
+        >>> from constrain.speculative import EMPTY, BuiltTree, TargetRows
+        >>> class Everything:
+        ...     tree = BuiltTree(EMPTY.tokens, EMPTY.parents, EMPTY.log_probs)
+        ...     def words(self, place):
+        ...         return None
+        >>> logits = torch.zeros(1, 2)
+        >>> rows = TargetRows(Everything(), logits, settings=Settings(), draw=TorchDraw(1), stream=0, size=2)
+        >>> rows.probabilities(0)
+        tensor([0.5000, 0.5000])
     """
 
     def __init__(
@@ -91,25 +125,21 @@ class TargetRows:
         """What `lcd` would record, had it chosen this token here. Forced tokens: log p_raw, 0, log p_raw."""
         if self._forced[place] == token:
             logits, _ = self._given(place)
-            single = row_of(logits, self.settings.temperature)
-            if single is not None:
-                raw = single.raw(token)
-            else:
-                (raw,) = score(logits, [token], self.settings.temperature, [self._where(place)])
+            (raw,) = score(logits, [token], self.settings.temperature, [self._where(place)])
             return raw, 0.0, raw
         known = self._chosen.get(place)
         if known is not None and known.token == token:
             return known.log_prob_raw, known.log_prob_sampled, known.log_z
         found = self._place(place)
         assert found.probabilities is not None, "a token was taken at a dead end"
-        logit = float(found.raw[token])
+        logit, log_total = float(found.logits.values[0, token]), float(found.logits.log_total[0])
         if self.settings.temperature == 0:
             sampled = 0.0
         elif self.settings.truncates:
             sampled = math.log(float(found.probabilities[token]))
         else:
             sampled = logit - found.log_allowed
-        return logit - found.log_total, sampled, min(0.0, found.log_allowed - found.log_total)
+        return logit - log_total, sampled, min(0.0, found.log_allowed - log_total)
 
     def _given(self, place: int) -> tuple[torch.Tensor, np.ndarray | None]:
         row = self._rows[place]
@@ -125,29 +155,28 @@ class TargetRows:
 
     def _found(self, place: int) -> _Place:
         given, words = self._given(place)
-        logits = scaled(given, self.settings.temperature)
-        log_total = float(log_total_of(logits, [self._where(place)]))
+        rows = LogitRows(given, self.settings.temperature, [self._where(place)])
         forced = self._forced[place]
         if forced != NONE:
-            log_allowed = float(logits[0, forced])
-            return _Place(self._one_hot(logits, forced), logits[0], log_total, log_allowed)
-        masked, columns = (logits, None) if words is None else masked_logits(logits, words, self.size)
-        top = float(masked.max())
-        if top == -math.inf:
-            return _Place(None, logits[0], log_total, -math.inf)
-        weights = (masked - top).exp_()
-        mass = weights.sum(-1, keepdim=True)
-        log_allowed = top + math.log(float(mass))
+            return _Place(self._one_hot(rows, forced), rows, float(rows.values[0, forced]))
+        allowed = rows.allowed(words, self.size)
+        log_allowed = float(allowed.log_mass[0])
+        if log_allowed == -math.inf:
+            return _Place(None, rows, log_allowed)
         if self.settings.temperature == 0:
-            best = int(masked.argmax(-1))
-            chosen = self._one_hot(logits, best if columns is None else int(columns[best]))
-            return _Place(chosen, logits[0], log_total, log_allowed)
-        kept = truncated(weights.div_(mass), self.settings)[0]
-        if columns is not None:
-            kept = torch.zeros_like(logits[0]).index_copy_(0, columns, kept)
-        return _Place(kept, logits[0], log_total, log_allowed)
+            best = int(rows.likeliest(allowed)[0])
+            return _Place(
+                self._one_hot(rows, best if allowed.columns is None else int(allowed.columns[best])), rows, log_allowed
+            )
+        kept = truncated(rows.tensor(allowed.weights / allowed.mass[:, None]), self.settings)[0]
+        full = torch.zeros(rows.values.shape[1], dtype=kept.dtype, device=kept.device)
+        if allowed.columns is None:
+            full[: len(kept)] = kept
+        else:
+            full[rows.tensor(allowed.columns)] = kept
+        return _Place(full, rows, log_allowed)
 
-    def _one_hot(self, logits: torch.Tensor, token: int) -> torch.Tensor:
-        one_hot = torch.zeros_like(logits[0])
+    def _one_hot(self, rows: LogitRows, token: int) -> torch.Tensor:
+        one_hot = torch.zeros_like(rows.tensor(rows.values[0]))
         one_hot[token] = 1
         return one_hot

@@ -23,15 +23,25 @@ FIRST = 0.8  # the estimate before anything was seen
 
 
 class Stopping(Controller):
-    """Depth from running estimates of acceptance; see the module."""
+    """Depth from running estimates of acceptance; see the module `constrain.speculative.stopping`.
+
+    Args:
+        nodes: nodes that a forward reads, at most.
+        depth: tokens on a path, at most.
+        least: the chance of being taken below which a draft ends, in [0, 1].
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> from constrain.speculative import Speculation, Stopping
+        >>> Speculation(["lookup"], controller=Stopping(nodes=8)).controller.nodes
+        8
+    """
 
     name = "stopping"
 
     def __init__(self, nodes: int = 16, depth: int = 16, least: float = 0.3) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        nodes, depth: never more than that. least: the chance below which a draft ends
-        """
         self.nodes, self.depth = check_count("nodes", nodes, 0), check_count("depth", depth, 0)
         self.least = check_share("least", least)
         self._seen: dict[int, list[tuple[float, float]]] = {}  # by drafter and depth: tries, and those that were taken

@@ -23,8 +23,13 @@ from constrain.speculative.tree import Ints
 class TreeSession(Protocol):
     """B sequences with what the model remembers of them.
 
-    A session may have `keep_hidden`, to be set before a forward: then `hidden` has, for each row, what the model's head
-    read for the logits of that forward, float[keep + r, H].
+    A session may have an attribute `keep_hidden`, to be set before a forward: then `hidden` has, for each row, what the
+    model's head read for the logits of that forward, float[keep + r, H].
+
+    Example:
+        >>> from constrain.sampling import NGram
+        >>> from constrain.speculative import ForkTarget, TreeSession
+        >>> session: TreeSession = ForkTarget(NGram([[0.5, 0.5], [0.5, 0.5]])).open(rows=2)
     """
 
     @property
@@ -55,7 +60,15 @@ class TreeSession(Protocol):
 
 
 class Target(Protocol):
-    """A model that can be asked about trees."""
+    """A model that can be asked about trees; `ForkTarget` is one for any `LanguageModel`.
+
+    Example:
+        >>> from constrain.sampling import NGram
+        >>> from constrain.speculative import ForkTarget, Target
+        >>> target: Target = ForkTarget(NGram([[0.5, 0.5], [0.5, 0.5]]))
+        >>> target.width
+        2
+    """
 
     @property
     def width(self) -> int:
@@ -136,10 +149,19 @@ class ShapedTrees:
 
 
 class ForkTarget:
-    """Chains on any `LanguageModel`: the chain is read by a fork of the session, which is kept if all of it was taken.
+    """A target for chains, on any `LanguageModel`: a fork of the session reads the chain, and is kept if all was taken.
 
-    Cost: a fork of what the model remembers for every draft; the taken part of a chain that was not taken whole is read
+    Cost: a fork of what the model remembers for every draft. The taken part of a chain that was not taken whole is read
     again, by a forward of its own. Rows are sessions of their own, and read one by one.
+
+    Args:
+        model: the language model.
+
+    Example:
+        >>> from constrain.sampling import NGram
+        >>> from constrain.speculative import ForkTarget
+        >>> ForkTarget(NGram([[0.5, 0.5], [0.5, 0.5]])).branching
+        False
     """
 
     branching = False

@@ -38,20 +38,31 @@ def _none(count: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class DraftTree:
-    """n proposed tokens. Checked when made; raises ConstrainError for arrays that do not fit together.
+    """n proposed tokens; node i follows node `parents[i]`.
 
-    tokens: int32[n], token ids; any value is allowed here, the builder drops what is outside the vocabulary
-    parents: int32[n], the node before, or ROOT (-1); always less than the node's own index
-    log_probs: float64[n] ≤ 0, log of the chance that the target takes the node, given that it took the parent. For a
-      drawn node log q(token), for a given one an estimate (0: certain). Ranks nodes; no law depends on it.
-    draft_rows: int32[n], the row of `draft_probs` that the node was drawn from, or NONE (-1): a given node
-    draft_probs: float[m, size], rows sum to 1 (None: no node is drawn). Exactly what was drawn from, mask included.
-    replacement: how siblings with the same row were drawn: True — independently, so that equal tokens may be siblings;
-      False — each from the row without its earlier siblings, renormalised. A chain is both.
+    Drawn nodes stand in the order in which they were drawn. Whether a node was drawn at all may depend on earlier nodes
+    only, and, with replacement, the number of siblings not on the siblings. No two given siblings have the same token.
+    The laws of the verifiers rest on this.
 
-    Laws of the verifiers rest on this: drawn nodes are in the order in which they were drawn; whether a node was drawn
-    at all may depend on earlier nodes only, and, with replacement, how many siblings there are not on the siblings. No
-    two given siblings have the same token.
+    Attributes:
+        tokens: int32[n], token ids; any value is allowed here, the builder drops what is outside the vocabulary.
+        parents: int32[n], the node before, or ROOT (-1); always less than the node's own index.
+        log_probs: float64[n] ≤ 0, log of the chance that the target takes the node, given that it took the parent. For
+            a drawn node log q(token), for a given one an estimate (0: certain). It ranks nodes; no law depends on it.
+        draft_rows: int32[n], the row of `draft_probs` that the node was drawn from, or NONE (-1) for a given node.
+        draft_probs: float[m, size], rows sum to 1: exactly what was drawn from, mask included. None: no node is drawn.
+        replacement: how siblings with the same row were drawn. True: independently, so that equal tokens may be
+            siblings. False: each from the row without its earlier siblings, renormalised. A chain is both.
+
+    Raises:
+        ConstrainError: arrays that do not fit together.
+
+    Example:
+        >>> import numpy as np
+        >>> from constrain.speculative import DraftTree
+        >>> tree = DraftTree(np.array([5, 6, 7], np.int32), np.array([-1, 0, 0], np.int32), np.zeros(3))
+        >>> tree.depths.tolist(), tree.path(3)
+        ([1, 2, 2], [0, 2])
     """
 
     tokens: Ints
@@ -114,16 +125,40 @@ EMPTY = DraftTree(_none(0), _none(0), np.zeros(0))
 
 
 def given_chain(tokens: Sequence[int], log_probs: float | Sequence[float] = 0.0) -> DraftTree:
-    """One continuation, named and not drawn. log_probs: of each token, or the same for all."""
+    """One continuation, named and not drawn.
+
+    Args:
+        tokens: its token ids.
+        log_probs: log of the chance of each token given those before it, or the same for all.
+
+    Returns:
+        The tree, a single path.
+
+    Example:
+        >>> from constrain.speculative import given_chain
+        >>> given_chain([5, 6, 7]).parents.tolist()
+        [-1, 0, 1]
+    """
     n = len(tokens)
     estimates = np.broadcast_to(np.asarray(log_probs, np.float64), (n,)).copy()
     return DraftTree(np.asarray(tokens, np.int32), np.arange(-1, n - 1, dtype=np.int32), estimates)
 
 
 def given_paths(paths: Iterable[Sequence[int]], log_probs: float | Sequence[Sequence[float]] = 0.0) -> DraftTree:
-    """Several continuations, with common beginnings merged, where the first estimate stands.
+    """Several continuations as one tree: common beginnings are merged, and the first estimate stands.
 
-    log_probs: by path and depth, or the same for all
+    Args:
+        paths: the token ids of each continuation.
+        log_probs: estimates by path and depth, or the same for all.
+
+    Returns:
+        The tree.
+
+    Example:
+        >>> from constrain.speculative import given_paths
+        >>> tree = given_paths([[5, 6], [5, 7]])
+        >>> tree.tokens.tolist(), tree.parents.tolist()
+        ([5, 6, 7], [-1, 0, 0])
     """
     tokens: list[int] = []
     parents: list[int] = []
@@ -146,18 +181,27 @@ def given_paths(paths: Iterable[Sequence[int]], log_probs: float | Sequence[Sequ
 class BuiltTree(DraftTree):
     """A merged tree, ready for a forward: every node that can be taken is legal under the constraint.
 
-    sources: int32[n], index of the drafter among those of the run, or NONE for what the builder added (forced tokens)
-    read: bool[n], the forward reads this node, so its place has logits. Not read: drawn nodes that are illegal, repeat
-      a sibling, end the text (EOS), or have no room. They are kept because the rejection rules must see every draw, and
-      have no children. A legal one may be taken as the last token of a step
-    same: int32[n], the node that stands for this token at this place: itself, or an earlier sibling with the same token
-      (drawn with replacement); NONE: illegal, can never be taken
-    states: int64[n + 1], constraint state by place: equal states allow the same texts; 0 without a constraint or where
-      the place is not read. Good as a key, for as long as the engine does not forget.
-    forced: int32[n + 1], by place: the only token that the constraint allows there, NONE if there are several, or none.
-      EOS included, where there is one EOS id
-    matchers: by place, the matcher there; None without a constraint, or where the place is not read
-    refused: by source, how many proposed nodes were illegal or outside the vocabulary
+    Attributes:
+        sources: int32[n], index of the drafter among those of the run, or NONE for forced tokens that the builder
+            added.
+        read: bool[n], the forward reads this node, so its place has logits. Not read are drawn nodes that are illegal,
+            repeat a sibling, end the text (EOS) or have no room. They are kept because the rejection rules must see
+            every draw, and have no children. A legal one may be taken as the last token of a step.
+        same: int32[n], the node that stands for this token at this place: itself, or an earlier sibling with the same
+            token (drawn with replacement); NONE: illegal, can never be taken.
+        states: int64[n + 1], the constraint's state by place: equal states allow the same texts; 0 without a constraint
+            or where the place is not read. Valid until the engine flushes its states.
+        forced: int32[n + 1], by place: the only token that the constraint allows there, EOS included where there is one
+            EOS id; NONE if there are several, or none.
+        matchers: by place, the matcher there; None without a constraint, or where the place is not read.
+        refused: by source, the number of proposed nodes that were illegal or outside the vocabulary.
+
+    Example:
+        >>> from constrain.speculative import BuiltTree, given_chain
+        >>> import numpy as np
+        >>> chain = given_chain([5, 6])
+        >>> BuiltTree(chain.tokens, chain.parents, chain.log_probs, read=np.array([True, False])).logits_rows.tolist()
+        [0, 1, -1]
     """
 
     sources: Ints = field(default_factory=lambda: _none(0))

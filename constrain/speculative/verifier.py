@@ -21,7 +21,15 @@ from constrain.speculative.tree import BuiltTree
 
 
 class Rows(Protocol):
-    """The target at the places of one tree. What is not asked for is not computed."""
+    """The target at the places of one tree; `TargetRows` is one. Only places that are asked for are computed.
+
+    Example:
+        >>> from constrain.speculative import Rows, TargetRows
+        >>> def greedy(rows: Rows) -> int:
+        ...     return int(rows.probabilities(0).argmax())
+        >>> callable(TargetRows.probabilities)
+        True
+    """
 
     def forced(self, place: int) -> int:
         """The only allowed token, NONE (-1) if there are several or none; nothing need be drawn then."""
@@ -37,7 +45,18 @@ class Rows(Protocol):
 
 @dataclass
 class Case:
-    """One tree to verify. stream: what its decisions are drawn from."""
+    """One tree to verify.
+
+    Attributes:
+        tree: the draft.
+        rows: the target at its places.
+        stream: what the decisions are drawn from.
+
+    Example:
+        >>> from constrain.speculative import Case
+        >>> [field for field in Case.__annotations__]
+        ['tree', 'rows', 'stream']
+    """
 
     tree: BuiltTree
     rows: Rows
@@ -46,9 +65,17 @@ class Case:
 
 @dataclass
 class Verdict:
-    """path: nodes taken, from the root, all of them read.
-    token: what follows them: drawn from the target, or the token of a node that is not read (EOS, for example); NONE
-      (-1) where the last place is a dead end
+    """How far the target goes along with a tree, and what comes next.
+
+    Attributes:
+        path: the nodes taken, from the root, all of them read.
+        token: the token after them: drawn from the target, or that of a node that is not read (EOS, for example); NONE
+            (-1) where the last place is a dead end.
+
+    Example:
+        >>> from constrain.speculative import Verdict
+        >>> Verdict(path=[0, 2], token=17).token
+        17
     """
 
     path: list[int] = field(default_factory=list)
@@ -56,11 +83,18 @@ class Verdict:
 
 
 class Verifier:
-    """Base of all verifiers.
+    """Base of all verifiers; a subclass overrides `decide` (one tree) or `verify` (a batch).
 
-    name: what `generate` and the stats call it. lossless: its law is that of masked decoding.
-    draws: what it makes of drawn nodes: "any" — ignores that they were drawn; "chain", "with", "without" — wants
-      siblings so drawn (see `DraftTree.replacement`). Nodes in another form are taken as given, which is lossless too.
+    Attributes:
+        name: as in `generate` and its stats.
+        lossless: its law is that of masked decoding.
+        draws: how it uses that nodes were drawn: "any" ignores it; "chain", "with" and "without" want siblings drawn so
+            (see `DraftTree.replacement`). Nodes in another form are taken as given, which is lossless too.
+
+    Example:
+        >>> from constrain.speculative import Verifier, verifier_named
+        >>> isinstance(verifier_named("block"), Verifier)
+        True
     """
 
     name: str = ""

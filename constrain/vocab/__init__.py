@@ -1,8 +1,8 @@
-"""Vocabularies: the bytes behind every token id, arranged so that masks are cheap.
+"""Vocabularies: the bytes of every token id, with the trie and the slices that make masks cheap.
 
 takes: a tokenizer (Hugging Face, tiktoken, SentencePiece, Tekken), or the token bytes themselves
 gives: `Vocabulary` with its trie and its slices
-used by: engine
+used by: guards, engine, sampling, generation
 start reading at: vocabulary.py
 """
 

@@ -1,11 +1,11 @@
-"""The reader of Hugging Face tokenizers: which bytes their decoder makes of each token.
+"""Reader of Hugging Face tokenizers: the bytes that their decoder makes of each token.
 
-The idea: a fast tokenizer carries a decoder, a list of steps such as "`▁` becomes a space" or "`<0xAB>` becomes a
-byte". We apply these steps to each piece by itself and refuse a decoder with a step that cannot be applied so, since a
-token would then have no bytes of its own (WordPiece: the space before a word is not in the token).
+The idea: a fast tokenizer has a decoder, a list of steps such as "`▁` becomes a space" or "`<0xAB>` becomes a byte".
+The reader applies these steps to each piece by itself. It refuses a decoder with a step that needs the neighbours of a
+piece, since a token would then have no bytes of its own (WordPiece: the space before a word is not in the token).
 
-Two kinds of added tokens: special ones (None), and ordinary text that was added later, which counts as written. Of the
-latter, those that the model knows as pieces of its own (Gemma's runs of `▁`) are decoded like all pieces.
+There are two kinds of added tokens. Special ones have no bytes (None). Others are ordinary text, taken literally,
+unless the model has them as pieces of its own (Gemma's runs of `▁`): those are decoded like all pieces.
 
 Cost: about 0.2 s for 128,000 tokens. transformers is imported only to load a tokenizer by name or folder.
 """
@@ -85,10 +85,10 @@ def _eos_beside(folder: Path) -> list[int]:
 
 
 def read_huggingface(tokenizer: Any, text_tokens: Iterable[str] = ()) -> Read:
-    """A tokenizer of transformers (fast, SentencePiece-based or Mistral's), or a `tokenizers.Tokenizer`.
+    """Read a tokenizer of transformers (fast, SentencePiece-based or Mistral's), or a `tokenizers.Tokenizer`.
 
-    text_tokens: special tokens that count as text, as written.
-    Raises VocabularyError: a kind whose tokens have no bytes of their own, or an unknown kind.
+    text_tokens: special tokens that count as literal text.
+    Raises VocabularyError if the tokens have no bytes of their own, or the kind is unknown.
     """
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(backend, "get_added_tokens_decoder"):
@@ -123,7 +123,7 @@ def _overlay(
     text_tokens: set[str],
     is_piece: Callable[[int], Any],
 ) -> None:
-    """Put added tokens in their places, then take special ones out, unless they are named."""
+    """Insert the added tokens, then remove the special ones that are not in `text_tokens`."""
     tokens += [None] * (max(added, default=-1) + 1 - len(tokens))
     for token_id, token in added.items():
         if token.content in text_tokens:
@@ -142,21 +142,21 @@ def _overlay(
 
 
 def _known_eos(tokenizer: Any) -> list[int]:
-    """The tokenizer's own end-of-text id, and those of a generation config in the folder it was loaded from."""
-    found = ids_of(getattr(tokenizer, "eos_token_id", None))
+    """The end-of-text ids of the tokenizer, and of a generation config in the folder that it was loaded from."""
+    eos_ids = ids_of(getattr(tokenizer, "eos_token_id", None))
     origin = str(getattr(tokenizer, "name_or_path", ""))
     path = os.path.join(origin, "generation_config.json")
     if origin and os.path.isfile(path):
         with open(path, encoding="utf-8") as file:
-            found += ids_of(json.load(file).get("eos_token_id"))
-    return found
+            eos_ids += ids_of(json.load(file).get("eos_token_id"))
+    return eos_ids
 
 
 # --- fast tokenizers --------------------------------------------------------------------------------------------------
 
 
 def _fast_pieces(backend: Any) -> list[bytes | None]:
-    """The pieces of the model by id; ids that no piece has, and the unknown piece, are None."""
+    """The bytes of the model's pieces by id; None for ids without a piece, and for the unknown piece."""
     steps = _steps(backend)
     size = max([backend.get_vocab_size(), *(token_id + 1 for token_id in backend.get_vocab().values())])
     pieces = [backend.model.id_to_token(token_id) for token_id in range(size)]
@@ -168,12 +168,13 @@ def _fast_pieces(backend: Any) -> list[bytes | None]:
 
 
 def _unknown_id(model: Any) -> int | None:
-    if type(model).__name__ == "Unigram":  # it shows these settings only in its serialised form
+    if type(model).__name__ == "Unigram":  # it exposes these settings only in its serialised form
         return json.loads(model.__getstate__())["unk_id"]
     return None if model.unk_token is None else model.token_to_id(model.unk_token)
 
 
 def _falls_back(model: Any) -> bool:
+    """Whether the model spells characters without a piece as bytes, `<0xAB>`."""
     if type(model).__name__ == "Unigram":
         return json.loads(model.__getstate__()).get("byte_fallback", False)
     return model.byte_fallback
@@ -189,7 +190,7 @@ def _apply(steps: list[Step], piece: str) -> bytes:
 
 
 def _steps(backend: Any) -> list[Step]:
-    """What the decoder does to one piece. Without a decoder, the pre-tokenizer tells how pieces are spelled."""
+    """The decoder's steps on one piece. Without a decoder, they follow from the pre-tokenizer."""
     model = type(backend.model).__name__
     parts = _parts(backend.decoder, "decoders")
     if not parts:
@@ -214,14 +215,14 @@ def _steps(backend: Any) -> list[Step]:
             case {"type": "Fuse"}:
                 pass
             case {"type": "Strip", "stop": 0} if "Fuse" in kinds[:index]:
-                pass  # after Fuse, hence at the start of the whole text only
+                pass  # after Fuse it applies to the start of the whole text only
             case _:
                 raise _refused(model, kinds)
     return steps
 
 
 def _parts(component: Any, members: str) -> list[dict[str, Any]]:
-    """The steps of a decoder or pre-tokenizer as data, sequences flattened."""
+    """The steps of a decoder or pre-tokenizer as data, with sequences flattened."""
     if component is None:
         return []
     pending, flat = [json.loads(component.__getstate__())], []
@@ -255,7 +256,7 @@ def _byte_fallback(piece: str) -> str | bytes:
 
 
 def byte_level(piece: str) -> bytes:
-    """The bytes of a byte-level piece; one with a character that stands for no byte is plain text as written."""
+    """The bytes of a byte-level piece. A piece with a character that represents no byte is literal text."""
     table = byte_characters()
     try:
         return bytes([table[character] for character in piece])
@@ -265,7 +266,7 @@ def byte_level(piece: str) -> bytes:
 
 @functools.cache
 def byte_characters() -> dict[str, int]:
-    """The characters of byte-level BPE (GPT-2): printable bytes are themselves, the others U+0100 and up, in order."""
+    """Character -> byte in byte-level BPE (GPT-2): printable bytes are themselves, others U+0100 and up in order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + n): byte for n, byte in enumerate(others)}
@@ -275,7 +276,7 @@ def byte_characters() -> dict[str, int]:
 
 
 def _slow_pieces(tokenizer: Any) -> list[bytes | None]:
-    """Token ids need not be SentencePiece ids: some tokenizers shift them. So go from each id to its piece, by name."""
+    """The bytes by token id. Some tokenizers shift SentencePiece's ids, so each id is matched to its piece by name."""
     processor = tokenizer.sp_model
     by_name = {processor.id_to_piece(piece): piece for piece in range(processor.get_piece_size())}
     vocabulary = tokenizer.get_vocab()

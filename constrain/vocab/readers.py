@@ -1,11 +1,11 @@
-"""Readers: one function for each kind of tokenizer, giving the bytes of every token id and the ids that end a text.
+"""Readers of tiktoken, Tekken and SentencePiece vocabularies: the bytes of every token id, and the ids that end a text.
 
-The rule: a token's bytes are what it adds to a text *between other tokens*. What only concerns the start of a text is
-not part of a token: SentencePiece's `▁foo` is b" foo", although a leading space may be dropped when a whole text is
-decoded. Special tokens (control, unknown, padding) have no bytes: None.
+The rule: a token's bytes are the bytes that it adds to a text *between other tokens*. Treatment of the start of a text
+is not part of a token: SentencePiece's `▁foo` is b" foo", although decoding a whole text may drop a leading space.
+Special tokens (control, unknown, padding) have no bytes: None.
 
-Nothing is imported for a file that Python can read by itself; `huggingface.py` has the reader of Hugging Face
-tokenizers.
+The libraries of the tokenizers are imported only if Python cannot read a file by itself. huggingface.py reads Hugging
+Face tokenizers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,16 @@ from typing import Any, NamedTuple
 
 from constrain.errors import VocabularyError
 
-SPACE = "▁"  # U+2581, how SentencePiece spells a space inside a piece
+SPACE = "▁"  # U+2581, SentencePiece's spelling of a space inside a piece
 
 
 class Read(NamedTuple):
-    """tokens[id]: the bytes of a token, None if it is never text. eos_ids: the ids that end a text, as far as known."""
+    """The content of a tokenizer.
+
+    Attributes:
+        tokens: The bytes of each token id; None if it is never text.
+        eos_ids: The ids that end a text, as far as the tokenizer knows them.
+    """
 
     tokens: list[bytes | None]
     eos_ids: list[int]
@@ -32,9 +37,9 @@ class Read(NamedTuple):
 
 
 def read_tiktoken(source: Any, special_tokens: Mapping[str, int] | None = None) -> Read:
-    """A `tiktoken.Encoding`, or a file of lines `base64 rank`, whose special tokens are given apart.
+    """Read a `tiktoken.Encoding`, or a file of lines `base64 rank` (its special tokens are passed separately).
 
-    Raises VocabularyError: the file cannot be read, a line is malformed, two tokens have one id.
+    Raises VocabularyError if the file cannot be read, a line is malformed, or two tokens have one id.
     """
     if isinstance(source, (str, os.PathLike)):
         return _placed(_tiktoken_file(source), special_tokens or {})
@@ -48,10 +53,10 @@ def read_tiktoken(source: Any, special_tokens: Mapping[str, int] | None = None) 
     for token_id in sorted(set(range(source.n_vocab)) - set(special.values())):
         try:
             ranks[token_id] = source.decode_single_token_bytes(token_id)
-        except KeyError:  # encodings leave gaps between ordinary and special ids
+        except KeyError:  # there are gaps between ordinary and special ids
             continue
     read = _placed(ranks, {**special, **(special_tokens or {})})
-    end = special.get("<|endoftext|>")  # what tiktoken's own `eot_token` looks up
+    end = special.get("<|endoftext|>")  # tiktoken's own `eot_token` is the same
     return Read(read.tokens, [] if end is None else [end])
 
 
@@ -72,7 +77,7 @@ def _tiktoken_file(path: str | os.PathLike[str]) -> dict[int, bytes]:
 
 
 def _placed(ranks: Mapping[int, bytes], special: Mapping[str, int]) -> Read:
-    """Tokens in a list by id; ids that nobody uses, and special ones, are None."""
+    """The tokens as a list by id; None for special tokens and for unused ids."""
     for name, token_id in special.items():
         if token_id in ranks:
             raise VocabularyError(
@@ -89,9 +94,9 @@ def _placed(ranks: Mapping[int, bytes], special: Mapping[str, int]) -> Read:
 
 
 def read_tekken(path: str | os.PathLike[str]) -> Read:
-    """Mistral's Tekken JSON: special tokens come first, then as many ordinary ones as the stated size has room for.
+    """Read Mistral's Tekken JSON: special tokens first, then ordinary ones up to the stated size.
 
-    Raises VocabularyError: the file is not such JSON, or lists fewer tokens than it states.
+    Raises VocabularyError if the file is not such JSON, or has fewer tokens than it states.
     """
     content = _contents(path)
     try:
@@ -105,7 +110,7 @@ def read_tekken(path: str | os.PathLike[str]) -> Read:
         raise _not_a_file(path, "Tekken", f"{type(error).__name__}: {error}") from error
     if ranks != list(range(size - specials)):
         raise _not_a_file(path, "Tekken", f"ranks 0 to {size - specials - 1} are not all there, once each")
-    # files before version 7 do not list their special tokens; in all of those </s> is 2
+    # Files before version 7 do not list their special tokens; their </s> is always 2.
     return Read([None] * specials + ordinary, [named.get("</s>", 2)])
 
 
@@ -113,7 +118,7 @@ def read_tekken(path: str | os.PathLike[str]) -> Read:
 
 
 def read_sentencepiece(source: Any) -> Read:
-    """A `sentencepiece.SentencePieceProcessor`, or the path of a model file."""
+    """Read a `sentencepiece.SentencePieceProcessor`, or a model file by its path. Raises VocabularyError."""
     processor = _sentencepiece(source)
     tokens = [piece_bytes(processor, piece) for piece in range(processor.get_piece_size())]
     return Read(tokens, [processor.eos_id()] if processor.eos_id() >= 0 else [])
@@ -141,7 +146,7 @@ def piece_bytes(processor: Any, piece: int) -> bytes | None:
     if processor.is_control(piece) or processor.is_unknown(piece) or processor.is_unused(piece):
         return None
     text = processor.id_to_piece(piece)
-    if processor.is_byte(piece):  # spelled <0xAB>
+    if processor.is_byte(piece):  # its name is <0xAB>
         return bytes([int(text[3:5], 16)])
     return str(text).replace(SPACE, " ").encode()
 
@@ -165,7 +170,7 @@ def _not_a_file(path: str | os.PathLike[str], kind: str, *details: Any) -> Vocab
 
 
 def ids_of(value: int | Iterable[int] | None) -> list[int]:
-    """End-of-text ids as configurations write them: none, one, or several."""
+    """A list of end-of-text ids from a configuration's value: none, one, or several."""
     if value is None:
         return []
     return list(value) if isinstance(value, Iterable) else [value]

@@ -1,7 +1,7 @@
-"""What somebody has to know of the tokens of a vocabulary, made once for each vocabulary and gone with it.
+"""Tables derived from the tokens of a vocabulary, made once for each vocabulary and freed with it.
 
-    class Levels(PerVocabulary): ...     # Levels(vocabulary) makes them
-    Levels.of(vocabulary)                # the same ones for everybody
+    class Levels(PerVocabulary): ...     # Levels(vocabulary) computes the table
+    Levels.of(vocabulary)                # always the same object
 
 Limit: a table must not refer to its vocabulary, or neither is ever freed.
 """
@@ -19,16 +19,16 @@ _tables: weakref.WeakKeyDictionary[Vocabulary, dict[type, Any]] = weakref.WeakKe
 
 
 class PerVocabulary:
-    """A table with one instance a vocabulary."""
+    """Base class of tables with one instance for each vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         raise NotImplementedError
 
     @classmethod
     def of(cls: type[Table], vocabulary: Vocabulary) -> Table:
-        """The table of a vocabulary, made when it is first asked for."""
+        """The table of a vocabulary, made at its first use."""
         tables = _tables.setdefault(vocabulary, {})
         if cls not in tables:
             tables[cls] = cls(vocabulary)
-        found: Table = tables[cls]
-        return found
+        table: Table = tables[cls]
+        return table

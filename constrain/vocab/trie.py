@@ -1,16 +1,16 @@
-"""The trie of a vocabulary: all token bytes, with shared prefixes stored once, as flat depth-first arrays.
+"""The trie of a vocabulary: all token bytes with shared prefixes stored once, as flat depth-first arrays.
 
-The idea: in byte order, each token adds to the trie exactly the bytes that it does not share with the token before it,
-and those nodes come out in depth-first order. So sorting and comparing neighbours builds the whole trie, without a node
-object. A walk is then one loop over an index: go to `i + 1` to descend, to `end[i]` to skip what is below (llguidance,
-docs/toktrie.md, derives the loop).
+The idea: in byte order, each token adds to the trie exactly the bytes that it does not share with the previous token,
+and these nodes come out in depth-first order. So sorting and comparing neighbours builds the whole trie, without node
+objects. A walk is one loop over an index: `i + 1` descends, `end[i]` skips the subtree (llguidance, docs/toktrie.md,
+derives the loop).
 
-Cost: 13 bytes a node and 4 bytes a token; about 0.2 s for 131,000 tokens (275,000 nodes), most of it sorting.
+Cost: 13 bytes a node and 4 bytes a token; about 0.2 s for 131,000 tokens (275,000 nodes), most of it for sorting.
 Limit: token ids and node numbers are int32.
 
     byte    uint8[n]   the node's byte
     depth   int32[n]   1 for the first byte of a token; the root is not stored
-    end     int32[n]   the index just past the node's subtree
+    end     int32[n]   the index after the node's subtree
     token   int32[n]   the lowest token id that ends here, or -1
     next_same  int32[V]  the next higher token id with the same bytes, or -1
 """
@@ -29,7 +29,7 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Trie:
-    """Tokens by their bytes, depth first, siblings in byte order; the arrays, described above, are read-only."""
+    """The trie, depth first, with siblings in byte order. The module describes the arrays; they are read-only."""
 
     byte: Bytes
     depth: Ints
@@ -40,8 +40,8 @@ class Trie:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_depth", int(self.depth.max(initial=0)))
-        for each in (self.byte, self.depth, self.end, self.token, self.next_same):
-            each.flags.writeable = False
+        for array in (self.byte, self.depth, self.end, self.token, self.next_same):
+            array.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.byte)
@@ -51,7 +51,7 @@ class Trie:
 
     @classmethod
     def of(cls, tokens: Iterable[tuple[int, bytes]], size: int | None = None) -> Trie:
-        """The trie of (token id, bytes) pairs. Empty bytes are left out: they would match without consuming anything.
+        """The trie of (token id, bytes) pairs. Tokens without bytes are left out: they would match without progress.
 
         size: V, the number of token ids; by default one more than the highest id.
         """
@@ -65,10 +65,13 @@ class Trie:
 
 @dataclass(frozen=True, eq=False)
 class SortedTokens:
-    """Token bytes in byte order, equal ones by id: what tries and slices are built from.
+    """Token bytes in byte order, equal ones by id. Tries and slices are built from it.
 
-    text: uint8[total], all bytes in one array     start: int64[T + 1], token k is text[start[k] : start[k + 1]]
-    ids: int32[T]                                  shared: int64[T], leading bytes that token k shares with token k - 1
+    Attributes:
+        text: uint8[total], all bytes concatenated.
+        start: int64[T + 1]; token k is `text[start[k] : start[k + 1]]`.
+        ids: int32[T], token ids.
+        shared: int64[T], the number of leading bytes that token k shares with token k - 1.
     """
 
     text: Bytes
@@ -78,7 +81,7 @@ class SortedTokens:
 
     @classmethod
     def of(cls, texts: Sequence[bytes], ids: Sequence[int] | Ints) -> SortedTokens:
-        """texts: non-empty, sorted; ids: ascending among equal texts."""
+        """Build from texts that are not empty and sorted; ids ascend among equal texts."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         text = np.frombuffer(b"".join(texts), np.uint8)
@@ -86,33 +89,34 @@ class SortedTokens:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
+        """int64[T]: the number of bytes of each token."""
         return np.diff(self.start)
 
     def where(self, keep: NDArray[np.bool_]) -> SortedTokens:
-        """Only the tokens k with keep[k]; the order stays."""
+        """The tokens k with keep[k], in the same order. keep: bool[T]."""
         lengths = self.lengths
         text = self.text[np.repeat(keep, lengths)]
         start = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
         return SortedTokens(text, start, self.ids[keep], _shared_with_previous(text, start))
 
     def repeats(self) -> NDArray[np.bool_]:
-        """bool[T]: token k has the same bytes as token k - 1: in order, only an equal token is its prefix."""
+        """bool[T]: whether token k has the same bytes as token k - 1."""
         return self.shared == self.lengths
 
     def next_same(self, size: int) -> Ints:
         """int32[size]: for each token id the next higher one with the same bytes, or -1."""
-        chain = np.full(size, -1, np.int32)
+        following = np.full(size, -1, np.int32)
         (again,) = np.nonzero(self.repeats())
-        chain[self.ids[again - 1]] = self.ids[again]
-        return chain
+        following[self.ids[again - 1]] = self.ids[again]
+        return following
 
     def trie(self, next_same: Ints) -> Trie:
-        """The trie of these tokens. next_same may be a larger vocabulary's, if equal tokens were kept together."""
+        """The trie of these tokens. next_same may be that of a larger vocabulary if equal tokens were kept together."""
         lengths = self.lengths
-        added = lengths - self.shared  # nodes that each token brings
+        added = lengths - self.shared  # the number of nodes that each token adds
         last = np.cumsum(added)
         nodes = int(last[-1]) if len(last) else 0
-        first = np.repeat(last - added, added)  # for each node, the first node of the token that brought it
+        first = np.repeat(last - added, added)  # for each node, the first node that the same token adds
         depth = np.arange(nodes) - first + np.repeat(self.shared, added) + 1
         byte = self.text[np.repeat(self.start[:-1], added) + depth - 1]
         token = np.full(nodes, -1, np.int32)
@@ -143,10 +147,10 @@ def _shared_with_previous(text: Bytes, start: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _ends(depth: Ints) -> Ints:
-    """int32[n]: for each node of a depth-first list the index just past its subtree.
+    """int32[n]: for each node of a depth-first list the index after its subtree.
 
-    From the deepest level up: a subtree ends where the subtree of its last child ends, and the parent of a node is the
-    last node of the level above that comes before it.
+    Computed from the deepest level up: a subtree ends where the subtree of its last child ends, and the parent of a
+    node is the last node before it on the level above.
     """
     end = np.arange(1, len(depth) + 1, dtype=np.int32)
     by_level = np.argsort(depth, kind="stable")

@@ -1,10 +1,10 @@
-"""Vocabulary: the bytes behind every token id of a model, and the ids that end a text.
+"""Vocabulary: the bytes of every token id of a model, and the ids that end a text.
 
-The idea: whatever the tokenizer, a mask needs only this list. The trie and the slices are derived from it when first
-asked for, and kept on disk under a hash of the content, so that a process pays for them once a machine.
+The idea: whatever the tokenizer, a mask needs only this list. The trie and the slices are derived from it at their
+first use and cached on disk under a hash of the content, so that they are built once a machine.
 
 Cost (131,000 tokens): reading a tokenizer 0.1-0.3 s, trie and slices 0.3 s, from disk 0.03 s.
-Limit: a vocabulary does not know how its tokenizer would cut a text, only what each token spells.
+Limit: a vocabulary knows the bytes of each token, not how its tokenizer splits a text.
 """
 
 from __future__ import annotations
@@ -14,33 +14,45 @@ import operator
 import os
 import weakref
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from constrain.errors import VocabularyError
-from constrain.vocab import cache, huggingface, readers
+from constrain.vocab import disk_cache, huggingface, readers
 from constrain.vocab.slices import Slice, slices_of
 from constrain.vocab.trie import SortedTokens, Trie
 
 
 class Vocabulary:
-    """The bytes of every token id.
+    """The bytes of every token id of a model, and the ids that end a text.
 
-    tokens: list[bytes | None] of length V; None (special, or a padding id of the model) and b"" are never allowed.
-    eos_ids: the ids that end a text, sorted. Their own bytes never count as text.
-    size: V, the width of the model's logits that masks are made for.
-    words: uint32 words of a mask, ceil(V / 32).
-    key: hex digest of the content: equal keys, equal masks.
-    trie: all matchable tokens. slices: see `slices.py`. Both are derived when first asked for.
+    Make one from a tokenizer with `from_huggingface`, `from_tiktoken`, `from_sentencepiece` or `from_tekken`; or from
+    the token bytes themselves.
 
-    >>> Vocabulary([b"t", b"rue", None], eos_ids=[2]).to_bytes([0, 1, 2])
-    b'true'
+    Args:
+        tokens: The bytes of each token id, length V. Special tokens and padding ids are None; None and b"" are never
+            allowed in a text.
+        eos_ids: The ids that end a text. Their own bytes never count as text.
+
+    Raises:
+        VocabularyError: There are no tokens, an entry is not bytes, or there is no valid end-of-text id.
+
+    Attributes:
+        tokens (list[bytes | None]): The bytes of each token id; None for end-of-text ids too.
+        eos_ids (tuple[int, ...]): The ids that end a text, sorted.
+        size (int): V, the width of the model's logits.
+        words (int): The number of uint32 words of a mask, ceil(V / 32).
+
+    Example:
+        >>> import constrain
+        >>> vocabulary = constrain.Vocabulary([b"t", b"rue", None], eos_ids=[2])
+        >>> vocabulary.to_bytes([0, 1, 2]), vocabulary.size, vocabulary.words
+        (b'true', 3, 1)
     """
 
     def __init__(self, tokens: Sequence[bytes | None], eos_ids: Iterable[int]) -> None:
-        """Raises VocabularyError: no tokens, no (or impossible) end-of-text ids, entries that are not bytes."""
         self.tokens: list[bytes | None] = list(tokens)
         self.size = len(self.tokens)
         self.words = -(-self.size // 32)
@@ -65,6 +77,21 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"Vocabulary(size={self.size}, eos_ids={self.eos_ids}, key={self.key[:12]})"
 
+    @classmethod
+    @cache
+    def of_bytes(cls) -> Vocabulary:
+        """The vocabulary with one token for each byte: id 0 to 255 is the byte, id 256 ends a text.
+
+        With it a matcher answers for bytes, so that no tokenizer is needed. Always the same object.
+
+        Example:
+            >>> import constrain
+            >>> matcher = constrain.compile(constrain.choices(["yes", "no"]), constrain.Vocabulary.of_bytes()).matcher()
+            >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
+            ['n', 'y']
+        """
+        return cls([*(bytes([byte]) for byte in range(256)), None], eos_ids=[256])
+
     # --- readers ------------------------------------------------------------------------------------------------------
 
     @classmethod
@@ -76,25 +103,34 @@ class Vocabulary:
         eos_ids: int | Iterable[int] | None = None,
         text_tokens: Iterable[str] = (),
     ) -> Vocabulary:
-        """Of a tokenizer of transformers, a `tokenizers.Tokenizer`, or a model name or folder.
+        """Read a Hugging Face tokenizer. The vocabulary is cached as long as the tokenizer object lives.
 
-        size: the width of the model's logits, if it is padded beyond the tokenizer; the ids beyond are never allowed.
-        eos_ids: by default the tokenizer's, and those of the generation config that lies beside it.
-        text_tokens: special tokens to treat as text, as written (`<tool_call>`); the others are never allowed.
-        The vocabulary is remembered as long as the tokenizer object lives.
+        Args:
+            tokenizer: A tokenizer of transformers, a `tokenizers.Tokenizer`, or the name or folder of a model.
+            size: The width of the model's logits, if it is padded beyond the tokenizer. Padding ids are never allowed.
+            eos_ids: The ids that end a text. Default: the tokenizer's, and those of the generation config beside it.
+            text_tokens: Special tokens to treat as text, such as `<tool_call>`. Other special tokens are never allowed.
+
+        Raises:
+            VocabularyError: The tokens have no bytes of their own (WordPiece), or the kind of tokenizer is unknown.
+
+        Example:
+            >>> import constrain
+            >>> constrain.Vocabulary.from_huggingface("mistralai/Ministral-8B")  # doctest: +SKIP
+            Vocabulary(size=131072, eos_ids=(2,), key=...)
         """
-        known: list[int] = []
+        config_eos: list[int] = []
         if isinstance(tokenizer, (str, os.PathLike)):
-            tokenizer, known = huggingface.load(tokenizer)
-        chosen = tuple(sorted(set(readers.ids_of(eos_ids) if eos_ids is not None else known)))
-        named = tuple(sorted(text_tokens))
-        options = (size, chosen, eos_ids is None, named, _state(tokenizer))
-        remembered = _remembered(tokenizer)
-        if options not in remembered:
-            read = huggingface.read_huggingface(tokenizer, named)
+            tokenizer, config_eos = huggingface.load(tokenizer)
+        chosen = tuple(sorted(set(readers.ids_of(eos_ids) if eos_ids is not None else config_eos)))
+        as_text = tuple(sorted(text_tokens))
+        options = (size, chosen, eos_ids is None, as_text, _state(tokenizer))
+        cached = _cached(tokenizer)
+        if options not in cached:
+            read = huggingface.read_huggingface(tokenizer, as_text)
             all_eos = [*chosen, *(read.eos_ids if eos_ids is None else ())]
-            remembered[options] = cls(_padded(read.tokens, size), all_eos)
-        return remembered[options]
+            cached[options] = cls(_padded(read.tokens, size), all_eos)
+        return cached[options]
 
     @classmethod
     def from_tiktoken(
@@ -105,7 +141,17 @@ class Vocabulary:
         eos_ids: int | Iterable[int] | None = None,
         size: int | None = None,
     ) -> Vocabulary:
-        """Of a `tiktoken.Encoding`, or a file in tiktoken's format (no special tokens in it: pass them and eos_ids)."""
+        """Read a tiktoken encoding.
+
+        Args:
+            source: A `tiktoken.Encoding`, or the path of a file in tiktoken's format.
+            special_tokens: Further special tokens with their ids. A file contains none: pass them.
+            eos_ids: The ids that end a text. Default: `<|endoftext|>` of an encoding; required for a file.
+            size: The width of the model's logits, if it is padded.
+
+        Raises:
+            VocabularyError: The source cannot be read, or has no end-of-text id.
+        """
         read = readers.read_tiktoken(source, special_tokens)
         return cls(_padded(read.tokens, size), read.eos_ids if eos_ids is None else readers.ids_of(eos_ids))
 
@@ -113,7 +159,16 @@ class Vocabulary:
     def from_sentencepiece(
         cls, source: Any, *, eos_ids: int | Iterable[int] | None = None, size: int | None = None
     ) -> Vocabulary:
-        """Of a `sentencepiece.SentencePieceProcessor`, or of a model file."""
+        """Read a SentencePiece model.
+
+        Args:
+            source: A `sentencepiece.SentencePieceProcessor`, or the path of a model file.
+            eos_ids: The ids that end a text. Default: the model's.
+            size: The width of the model's logits, if it is padded.
+
+        Raises:
+            VocabularyError: The source cannot be read, or has no end-of-text id.
+        """
         read = readers.read_sentencepiece(source)
         return cls(_padded(read.tokens, size), read.eos_ids if eos_ids is None else readers.ids_of(eos_ids))
 
@@ -121,16 +176,26 @@ class Vocabulary:
     def from_tekken(
         cls, path: str | os.PathLike[str], *, eos_ids: int | Iterable[int] | None = None, size: int | None = None
     ) -> Vocabulary:
-        """Of one of Mistral's Tekken JSON files."""
+        """Read a Tekken JSON file of Mistral AI.
+
+        Args:
+            path: The file.
+            eos_ids: The ids that end a text. Default: the id of `</s>`.
+            size: The width of the model's logits, if it is padded.
+
+        Raises:
+            VocabularyError: The file cannot be read.
+        """
         read = readers.read_tekken(path)
         return cls(_padded(read.tokens, size), read.eos_ids if eos_ids is None else readers.ids_of(eos_ids))
 
-    # --- what is derived ----------------------------------------------------------------------------------------------
+    # --- derived data -------------------------------------------------------------------------------------------------
 
     def to_bytes(self, token_ids: Iterable[int]) -> bytes:
-        """The bytes of these tokens, one after the other; special and end-of-text ids add nothing.
+        """The concatenated bytes of some tokens. Special and end-of-text ids have none.
 
-        Raises VocabularyError: an id that the vocabulary does not have.
+        Raises:
+            VocabularyError: An id is out of range.
         """
         pieces = []
         for token_id in token_ids:
@@ -143,6 +208,7 @@ class Vocabulary:
 
     @cached_property
     def key(self) -> str:
+        """A hash of the content, 64 hex digits. Vocabularies with equal keys have equal masks."""
         digest = hashlib.sha256(b"constrain vocabulary 1")
         lengths = np.array([len(token) if token else 0 for token in self.tokens], np.int64)
         for part in (np.array([self.size, *self.eos_ids], np.int64), lengths):
@@ -152,17 +218,19 @@ class Vocabulary:
 
     @property
     def trie(self) -> Trie:
+        """The trie of all tokens that have bytes (trie.py). Built, or read from the cache on disk, at first use."""
         return self._derived[0]
 
     @property
     def slices(self) -> tuple[Slice, ...]:
+        """The tokens made of one character class, for each of `slices.CLASSES` (slices.py)."""
         return self._derived[1]
 
     @cached_property
     def _derived(self) -> tuple[Trie, tuple[Slice, ...]]:
-        if self.size < cache.WORTHWHILE:
+        if self.size < disk_cache.WORTHWHILE:
             return self._derive()
-        return cache.fetch(self.key, self.size, self._derive)
+        return disk_cache.fetch(self.key, self.size, self._derive)
 
     def _derive(self) -> tuple[Trie, tuple[Slice, ...]]:
         pairs = sorted((token, token_id) for token_id, token in enumerate(self.tokens) if token)
@@ -231,16 +299,16 @@ def _restored(key: str, tokens: list[bytes | None], eos_ids: tuple[int, ...]) ->
     return vocabulary
 
 
-def _remembered(tokenizer: Any) -> dict[Hashable, Vocabulary]:
-    """The vocabularies made of a tokenizer object so far; forgotten with the object."""
+def _cached(tokenizer: Any) -> dict[Hashable, Vocabulary]:
+    """The vocabularies that were read from a tokenizer object, by options; they live as long as the object."""
     try:
         return _by_tokenizer.setdefault(tokenizer, {})
-    except TypeError:  # objects that cannot be referred to weakly, such as `tokenizers.Tokenizer`
+    except TypeError:  # the object does not support weak references, such as `tokenizers.Tokenizer`
         return {}
 
 
 def _state(tokenizer: Any) -> Hashable:
-    """What can change in a tokenizer object after it was read: tokens may be added, or declared special."""
+    """The mutable state of a tokenizer object: tokens may be added or declared special after it was read."""
     if not hasattr(tokenizer, "all_special_ids"):
         return None
     return len(tokenizer), tuple(tokenizer.all_special_ids), getattr(tokenizer, "eos_token_id", None)

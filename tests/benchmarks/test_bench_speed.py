@@ -100,12 +100,12 @@ def test_the_summary_of_warm_requests() -> None:
 
 def test_a_start_and_a_wrong_mask() -> None:
     code = cold_start.script(cold_start.parse(["--vocab", "bytes"]))
-    record = cold_start.start(code, "warm", None)
+    record = cold_start.start(code, "warm", cold_start.checkout(None))
     assert record["seconds"] > sum(record[stage] for stage in cold_start.STAGES) > 0
     page = cold_start.summary([record], {"command": "c", "machine": "m"})
     assert "| warm | 1 | 2 |" in page
     with pytest.raises(SystemExit, match="wrong tokens"):
-        cold_start.start(code.replace('"type": "object"', '"type": "array"'), "warm", None)
+        cold_start.start(code.replace('"type": "object"', '"type": "array"'), "warm", cold_start.checkout(None))
 
 
 @pytest.mark.parametrize("part", ["matchers", "threads"])

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import constrain
-from constrain.derived.members import byte_vocabulary, is_member
+from constrain.derived.members import is_member
 from constrain.grammar_text.lint import lint
 
 CASES = {  # name: (rules, terminals, ignored, alphabet, length)
@@ -77,7 +77,9 @@ def member(rules, terminals, ignored, text: str) -> bool:
 @pytest.mark.parametrize("name", CASES)
 def test_every_short_text(name: str) -> None:
     rules, terminals, ignored, alphabet, length = CASES[name]
-    compiled = constrain.compile(constrain.grammar(lark_text(rules, terminals, ignored)), byte_vocabulary())
+    compiled = constrain.compile(
+        constrain.grammar(lark_text(rules, terminals, ignored)), constrain.Vocabulary.of_bytes()
+    )
     texts = ["".join(letters) for n in range(length + 1) for letters in product(alphabet, repeat=n)]
     members = {text for text in texts if member(rules, terminals, ignored, text)}
     beginnings = {text[:end] for text in members for end in range(len(text) + 1)}

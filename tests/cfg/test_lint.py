@@ -94,7 +94,7 @@ def test_ambiguity_against_counting_trees():
 
 
 def test_very_large_grammars(monkeypatch):
-    monkeypatch.setattr(lint_module, "LARGEST", 3)
+    monkeypatch.setattr(lint_module, "MAX_RULES", 3)
     with pytest.raises(LimitError, match="more than 3 rules"):
         lint(grammar('start: "a" p | q\np: q "c"\nq: r r | "q"\nr: "x" "y" start'))
 

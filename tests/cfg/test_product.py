@@ -118,7 +118,7 @@ def test_sources():
 def test_a_schema_and_a_pattern():
     schema = constrain.json_schema({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"$ref": "#"}}})
     both = schema & regex(r"[^ \n]{0,20}")
-    compiled = constrain.compile(both, byte_vocabulary())
+    compiled = constrain.compile(both, constrain.Vocabulary.of_bytes())
     for text, is_one in {
         '{"a":1}': True,
         '{"a": 1}': False,
@@ -132,10 +132,6 @@ def test_a_schema_and_a_pattern():
     assert both.parse('{"a":1}') == {"a": 1}
     assert both.report == schema.report
     assert both.guarded
-
-
-def byte_vocabulary() -> constrain.Vocabulary:
-    return constrain.Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256])
 
 
 def test_what_has_no_text():

@@ -84,7 +84,7 @@ def test_diagram(tmp_path):
 def test_diagrams_of_the_collection(repository):
     """As the documentation has them: a picture of every rule that is written down."""
     pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
-    spec = importlib.util.spec_from_file_location("diagrams", repository / "docs" / "diagrams.py")
+    spec = importlib.util.spec_from_file_location("hooks", repository / "docs" / "hooks.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     pages = dict(module.pages())

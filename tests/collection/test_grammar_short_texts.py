@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import constrain
-from languages import oracles, verdicts
+from languages import oracles
 
 TABLE = Path(__file__).parents[1] / "data" / "grammar_alphabets.toml"
 ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["row"]
 MOST = 4000  # texts of a row; of more, so many are drawn
-VOCABULARY = verdicts.byte_vocabulary()
+VOCABULARY = constrain.Vocabulary.of_bytes()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row['grammar']} {row.get('before', '')}" for row in ROWS])

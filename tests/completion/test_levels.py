@@ -77,7 +77,7 @@ def test_levels_spell_the_tokens():
         first = int(table.child[node])
         stack += [(first + i, text) for i in range(int(table.children[node]))]
     assert spelled == {i: vocabulary.tokens[i] for i in (0, 1, 2, 3, 4, 6)}
-    assert table.twins.tolist() == [[5, 1], [8, 1]]
+    assert table.duplicates.tolist() == [[5, 1], [8, 1]]
 
 
 def test_the_table_is_bounded_and_follows_the_automaton(monkeypatch):

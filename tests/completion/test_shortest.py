@@ -12,7 +12,7 @@ from constrain.completion.shortest import Shortest
 from constrain.constraints.regular import regex
 from constrain.derived.members import byte_automaton, byte_matcher, is_member
 from constrain.derived.triggered import triggered
-from constrain.engine import inspect as anatomy
+from constrain.engine import inspect
 from constrain.grammar_text.text import grammar
 from constrain.kernels.records import arena
 from naive_grammar import language, random_grammar, texts
@@ -29,7 +29,7 @@ def completions(constraint, prefixes):
     def ask():
         shortest = Shortest(automaton, rules)
         start = automaton.start(rules)
-        states = {text: anatomy.after(automaton, start, text.encode()) for text in prefixes}
+        states = {text: inspect.after(automaton, start, text.encode()) for text in prefixes}
         return {text: shortest.completion(state) for text, state in states.items() if state != arena.NONE}
 
     return automaton.attempt(ask)

@@ -10,9 +10,8 @@ import vocabularies
 from constrain.cfg.transform.walk import reachable
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.members import is_member
-from constrain.engine import TokenAutomaton
+from constrain.engine import TokenAutomaton, inspect
 from constrain.engine import compile as compile_source
-from constrain.engine import inspect as anatomy
 from constrain.kernels.records.arena import HEADER
 
 PREFIX = "CREATE VIEW accounts AS\n  SELECT rolname AS usename,\n    a.oid AS usesysid,\n    rolcreatedb"
@@ -53,8 +52,8 @@ def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
         assert matcher.advance(token)
         at = end
     assert matcher.is_accepting()
-    start = anatomy.lexemes(automaton, compiled.start())[0].parser
-    waiters = anatomy.Waiters(automaton)
+    start = inspect.lexemes(automaton, compiled.start())[0].parser
+    waiters = inspect.Waiters(automaton)
     rules = reachable(constraint.to_grammar().start, 100_000)
     assert rules is not None
     return {

@@ -12,8 +12,9 @@ import vocabularies
 from constrain.cfg.bulk_rules import BulkNonterminal
 from constrain.cfg.rules import Nonterminal
 from constrain.cfg.transform.walk import alternatives_of
-from constrain.engine import inspect as anatomy
-from constrain.engine.automaton import CompiledRules, TokenAutomaton
+from constrain.engine import inspect
+from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.compiled_rules import CompiledRules
 from constrain.kernels.records import view
 from constrain.kernels.records.grammars import NONTERMINAL
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
@@ -97,7 +98,7 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
 def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
     """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
     places = 0
-    for record, symbol in anatomy.symbols(automaton, rules).items():
+    for record, symbol in inspect.symbols(automaton, rules).items():
         if isinstance(symbol, Nonterminal) and alternatives_record(automaton.A, record):
             expected = {tuple(automaton.symbol(s, rules) for s in each) for each in alternatives_of(symbol)}
             assert written(automaton, record) == expected, symbol
@@ -110,7 +111,7 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
     A = automaton.A
-    return {anatomy.suffix(automaton, suffix) for suffix in view.list_items(A, alternatives_record(A, record)).tolist()}
+    return {inspect.suffix(automaton, suffix) for suffix in view.list_items(A, alternatives_record(A, record)).tolist()}
 
 
 def test_counted_objects_have_no_bulk_rules() -> None:

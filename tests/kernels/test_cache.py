@@ -1,78 +1,130 @@
-"""Numba's disk cache: found again by the next process, and thrown away when any kernel file is edited.
-
-A package with the same `kernel` decorator and two small kernel files; `second.twice` calls `first.amount` in the other
-file, which is where numba alone would go on using the old code (numba issue 1833).
-"""
+"""Kernels that are compiled on this machine: found again by the next process, thrown away when any kernel file is
+edited, and compiled again whatever happens to the file that keeps them."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
+import hashlib
+import pickle
+import resource
 from pathlib import Path
 
 import pytest
-
-from constrain import kernels
-
-FIRST = """
-from constrain.kernels import kernel
-
-@kernel("i(arena, i)")
-def amount(A, n):
-    return A[n] + 5
-"""
-SECOND = """
-from constrain.kernels import kernel, recursion
-from constrain.kernels.first import amount
-
-@kernel("i(arena, i)")
-def twice(A, n):
-    return 2 * amount(A, n)
-
-again = recursion(lambda: total, 2)
-
-@kernel("i(arena, i)")
-def total(A, n):
-    return A[n] + again(A, n - 1) if n >= 0 else 0
-"""
-ASK = """
-import numpy as np
-from constrain import kernels
-from constrain.kernels import second
-from constrain.kernels.compiler import declare
-cached = kernels.is_cached()
-kernels.load(everything=True)
-hits = sum(sum(dispatcher.stats.cache_hits.values()) for dispatcher, _ in declare._kernels)
-print(int(cached), hits, second.twice(np.arange(10, dtype=np.int32), 3), second.total(np.arange(10, dtype=np.int32), 4))
-"""
+from small_package import ALL, FIRST, RESULTS, SmallPackage
 
 
 @pytest.fixture
-def ask(tmp_path):
-    """Run the small package in a new process: (is it cached, kernels read from the cache, results of its kernels)."""
-    package = tmp_path / "constrain" / "kernels"
-    package.mkdir(parents=True)
-    (package.parent / "__init__.py").touch()
-    shutil.copy(kernels.__file__, package)
-    shutil.copytree(Path(kernels.__file__).parent / "compiler", package / "compiler")
-    (package / "second.py").write_text(SECOND)
-
-    def run(first: str) -> list[int]:
-        (package / "first.py").write_text(first)
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        done = subprocess.run(
-            [sys.executable, "-c", ASK], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        return [int(word) for word in done.stdout.split()]
-
-    return run
+def package(tmp_path: Path) -> SmallPackage:
+    return SmallPackage(tmp_path)
 
 
-def test_the_cache_is_used_and_notices_an_edit_in_another_file(ask):
-    assert ask(FIRST) == [0, 0, 16, 10]
-    assert ask(FIRST) == [1, 3, 16, 10]
-    assert ask(FIRST.replace("+ 5", "+ 6"))[1:] == [0, 18, 10]
-    assert ask(FIRST.replace("+ 5", "+ 6")) == [1, 3, 18, 10]
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that a first start leaves."""
+    package = SmallPackage(tmp_path_factory.mktemp("kept"))
+    package.ask()
+    return only_file(package)
+
+
+def put(content: bytes, kept: Path, package: SmallPackage) -> None:
+    """Put this in the place of the file."""
+    package.cache.mkdir()
+    (package.cache / kept.name).write_bytes(content)
+
+
+def only_file(package: SmallPackage) -> Path:
+    (path,) = package.cache.glob("*.bin")
+    return path
+
+
+def test_the_cache_is_used_and_notices_an_edit_in_another_file(package: SmallPackage) -> None:
+    cold = package.ask()
+    assert (cold["was_ready"], cold["compiled"], cold["results"]) == (False, ALL, RESULTS)
+    warm = package.ask()
+    assert (warm["was_ready"], warm["compiled"], warm["results"]) == (True, [], RESULTS)
+    package.write_first(FIRST.replace("+ 5", "+ 6"))
+    edited = package.ask()
+    assert (edited["was_ready"], edited["compiled"], edited["results"]) == (False, ALL, [18, 10])
+    assert package.ask()["compiled"] == []
+
+
+def test_of_four_processes_that_start_cold_one_compiles(package: SmallPackage) -> None:
+    found = [package.end(process) for process in [package.begin() for _ in range(4)]]
+    assert [each["results"] for each in found] == [RESULTS] * 4
+    assert sorted(each["compiled"] for each in found) == [[], [], [], ALL]
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def of_another_numba(content: bytes) -> bytes:
+    """With a checksum that fits what numba cannot read."""
+    blobs = dict.fromkeys(pickle.loads(content[32:]), pickle.dumps(("nothing",)))
+    return hashlib.sha256(pickle.dumps(blobs)).digest() + pickle.dumps(blobs)
+
+
+def truncated(content: bytes) -> bytes:
+    return content[: len(content) // 3]
+
+
+def emptied(content: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [flipped, truncated, emptied, of_another_numba])
+def test_a_damaged_file_is_replaced(damage, kept: Path, package: SmallPackage) -> None:
+    put(damage(kept.read_bytes()), kept, package)
+    found = package.ask()
+    assert (found["results"], found["compiled"]) == (RESULTS, ALL)
+    assert "compiled again" in found["stderr"]
+    assert only_file(package).stat().st_size > 10_000
+
+
+def test_a_file_that_lacks_some_is_completed(kept: Path, package: SmallPackage) -> None:
+    blobs = pickle.loads(kept.read_bytes()[32:])
+    del blobs[next(name for name in blobs if ".twice:" in name)]
+    content = pickle.dumps(blobs)
+    put(hashlib.sha256(content).digest() + content, kept, package)
+    assert package.ask()["compiled"] == ["twice"]
+    assert package.ask()["compiled"] == []
+
+
+def test_without_a_place_for_the_file(package: SmallPackage) -> None:
+    """Read-only, or under what is no folder (root may write to any folder)."""
+    package.cache.write_text("a file")
+    found = package.ask(NUMBA_CACHE_DIR=str(package.cache / "below"))
+    assert found["results"] == RESULTS and "cannot be kept" in found["stderr"]
+
+
+def test_on_a_full_disk(package: SmallPackage) -> None:
+    found = package.ask(limit=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+    assert found["results"] == RESULTS and "cannot be kept" in found["stderr"]
+    assert not [path for path in package.cache.iterdir() if path.stat().st_size]
+
+
+INTERRUPTED = """
+import os, signal
+try:
+    kernels.load(lambda done, total: os.kill(os.getpid(), signal.SIGINT))
+except KeyboardInterrupt:
+    print("interrupted")
+    threads = __import__("threading").active_count()
+"""
+
+
+def test_an_interrupt_leaves_whole_kernels(package: SmallPackage) -> None:
+    """A signal once came in the middle of a kernel: numba had "no compiled object yet" ever after."""
+    process = package.begin(INTERRUPTED)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0 and out.startswith("interrupted"), err[-3000:]
+    assert package.ask()["compiled"] == []
+
+
+def test_who_waits_is_told(package: SmallPackage) -> None:
+    """From the start, without a terminal too; nothing where nothing is compiled."""
+    impatient = "declare.jit.PATIENCE = 0"
+    told = package.ask(impatient)["stderr"].splitlines()
+    assert told[0] == "constrain: compiling kernels, once: 0 of 5"
+    assert told[-1].startswith("constrain: kernels are ready after")
+    assert package.ask(impatient)["stderr"] == ""

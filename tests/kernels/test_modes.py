@@ -1,26 +1,30 @@
-"""The kernels in three modes: compiled, as plain Python, and compiled with bounds checks. All answer the same."""
+"""The kernels in four modes: compiled by numba, compiled when the package was built, as plain Python, and compiled with
+bounds checks. All answer the same."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import kernel_probe
+import numpy as np
 import pytest
 
 from constrain import kernels
-from constrain.kernels.compiler import declare
-from constrain.kernels.lexer import expressions  # noqa: F401  (declare every kernel)
-from constrain.kernels.masks import fill  # noqa: F401  (declare every kernel)
-from constrain.kernels.parser import configurations, earley  # noqa: F401  (declare every kernel)
+from constrain.automata import store  # noqa: F401  (declares every kernel)
+from constrain.kernels.compiler import native
+from constrain.kernels.parser import configurations
+
+numba_only = pytest.mark.skipif(kernels.MODE != "numba", reason="the kernels of this process are not numba's")
 
 
-def answers(**environment: str) -> dict[str, list[object]]:
-    """What the probe finds in a process of its own."""
-    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(Path(kernels.__file__).parents[2])])
+def answers(package: Path = Path(kernels.__file__).parents[2], **environment: str) -> dict[str, list[object]]:
+    """What the probe finds in a process of its own. package: the folder that the package is in."""
+    path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, kernel_probe.__file__],
         env={**os.environ, "PYTHONPATH": path, **environment},
@@ -60,19 +64,38 @@ def test_bounds_checked(compiled, request):
     assert answers(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(folder)) == compiled
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler")
+def test_compiled_when_the_package_was_built(compiled, tmp_path, repository):
+    """The library of this checkout if it has one, else one that is built here, in a minute of CPU time."""
+    package = repository
+    if native.LIBRARY is None:
+        package = tmp_path
+        ignored = shutil.ignore_patterns("__pycache__", "_native*")
+        shutil.copytree(repository / "constrain", package / "constrain", ignore=ignored)
+        command = [sys.executable, "-m", "native.build", "--out", package / "constrain" / "kernels" / "compiler"]
+        subprocess.run(command, cwd=repository, env={**os.environ, "PYTHONPATH": str(repository)}, check=True)
+    assert answers(package, CONSTRAIN_KERNELS="native") == compiled
+
+
+@numba_only
 def test_every_kernel_has_one_signature(compiled):
     """Numba compiles a kernel anew for every mix of argument types; here each has its declared one."""
-    assert len(declare._kernels) > 40
-    kernels.load(everything=True)
-    assert {dispatcher.__name__: len(dispatcher.signatures) for dispatcher, _ in declare._kernels} == {
-        dispatcher.__name__: 1 for dispatcher, _ in declare._kernels
-    }
+    from constrain.kernels.compiler import jit
+
+    assert len(jit.declared) > 200
+    kernels.load()
+    several = {k.name: len(k.dispatcher.signatures) for k in jit.declared if len(k.dispatcher.signatures) > 1}
+    assert several == {}
 
 
+@numba_only
 def test_every_kernel_stands_before_its_callers():
     """Else compiling the caller compiles it too, for the types at hand (seen only when the cache is empty)."""
-    order = {dispatcher: number for number, (dispatcher, _) in enumerate(declare._kernels)}
-    named = [(d, d.py_func.__globals__.get(name)) for d, _ in declare._kernels for name in d.py_func.__code__.co_names]
+    from constrain.kernels.compiler import jit
+
+    order = {kernel.dispatcher: number for number, kernel in enumerate(jit.declared)}
+    named = [(d, d.py_func.__globals__.get(name)) for d in order for name in d.py_func.__code__.co_names]
     calls = [(d, called) for d, called in named if isinstance(called, type(d)) and called in order]
     assert len(calls) > 100
     assert [(d.__name__, called.__name__) for d, called in calls if order[called] >= order[d]] == []
@@ -80,9 +103,7 @@ def test_every_kernel_stands_before_its_callers():
 
 def test_kernels_of_another_type_are_refused():
     """Nothing compiles after `load`: an argument of another type is an error, not a second kernel."""
-    import numpy as np
-
     kernels.load()
     wrong = np.zeros(3, np.int64)
-    with pytest.raises(TypeError, match="No matching definition"):
+    with pytest.raises(TypeError, match=r"No matching definition|argument 1 of accepts"):
         configurations.accepts(wrong, wrong, wrong, 0)

@@ -26,7 +26,7 @@ from constrain.sampling import (
     top_k_,
     top_p_,
 )
-from constrain.sampling.bitmask.apply import _bits, _unpack, masked_logits
+from constrain.sampling.bitmask.apply import _unpack, bits_of, masked_logits
 from constrain.sampling.core.draw import invert
 
 quick = settings(deadline=None, max_examples=60)  # no deadline: the machine may be busy
@@ -77,7 +77,7 @@ def test_picked_columns_are_the_masked_logits(rows: int, size: int, extra: int, 
 def test_both_ways_to_unpack_agree(rows: int, words: int, seed: int) -> None:
     """The way for other devices runs on a CPU too, only slower."""
     bitmask = np.random.default_rng(seed).integers(0, 2**32, (rows, words), dtype=np.uint32)
-    assert torch.equal(torch.from_numpy(_bits(bitmask)), _unpack(torch.from_numpy(bitmask.view(np.int32))))
+    assert torch.equal(torch.from_numpy(bits_of(bitmask)), _unpack(torch.from_numpy(bitmask.view(np.int32))))
 
 
 @pytest.mark.parametrize(

@@ -241,12 +241,12 @@ class GbnfParser:
         if kind in escapes and kind:
             return escapes[kind]
         count = self.HEX_DIGITS.get(kind)
-        found = re.compile(f"[0-9A-Fa-f]{count}").match(self.text, self.index) if count else None
-        if not found:
+        match = re.compile(f"[0-9A-Fa-f]{count}").match(self.text, self.index) if count else None
+        if not match:
             digits = self.text[self.index : self.index + int(count[1])] if count and count[0] == "{" else ""
             fix = f"the escapes are {self.ESCAPES_SHOWN}"
             raise self.fault(f"unknown escape \\{kind}{digits}", index, 2 + len(digits), fix)
-        digits = found[0]
+        digits = match[0]
         self.index += len(digits)
         code = int(digits, 16)
         if code > syntax.MAX_CODE_POINT or (not surrogates and syntax.SURROGATES[0] <= code <= syntax.SURROGATES[1]):
@@ -256,12 +256,12 @@ class GbnfParser:
         return chr(code)
 
     def name(self, expected: str, fix: str) -> str:
-        found = self.NAME.match(self.text, self.index)
-        if not found:
+        match = self.NAME.match(self.text, self.index)
+        if not match:
             shown = repr(self.text[self.index]) if self.index < len(self.text) else "the end of the text"
             raise self.fault(f"expected {expected}, not {shown}", fix=fix)
-        self.index = found.end()
-        return found[0]
+        self.index = match.end()
+        return match[0]
 
     def expect(self, symbol: str) -> None:
         if not self.text.startswith(symbol, self.index):
@@ -269,8 +269,8 @@ class GbnfParser:
         self.index += len(symbol)
 
     def skip(self, blank: re.Pattern[str]) -> None:
-        found = blank.match(self.text, self.index)
-        self.index = found.end() if found else self.index
+        match = blank.match(self.text, self.index)
+        self.index = match.end() if match else self.index
 
     def fault(self, message: str, index: int | None = None, length: int = 1, fix: str | None = None) -> GrammarError:
         return GrammarError(message, place=span(self.text, self.index if index is None else index, length), fix=fix)

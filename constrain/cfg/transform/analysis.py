@@ -290,7 +290,7 @@ def finite_node(node: Node) -> bool:
         return any(map(finite_node, node.args))
     if isinstance(node, syntax.Complement) or (isinstance(node, syntax.Repeat) and node.high is None):
         return False
-    return all(finite_node(each) for each in node.args if isinstance(each, Node))
+    return all(finite_node(part) for part in node.args if isinstance(part, Node))
 
 
 def first_characters(node: Node) -> Node:
@@ -316,4 +316,4 @@ def first_characters(node: Node) -> Node:
 
 
 def _union(parts: Iterable[Node]) -> Node:
-    return syntax.chars(each for part in parts for each in part.args[0])
+    return syntax.chars(pair for part in parts for pair in part.args[0])

@@ -43,7 +43,7 @@ def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
     reached, stack = {start: None}, [start]
     while stack:
         name = stack.pop()
-        new = [each for each in references(rules[name]) if each not in reached] if name in rules else []
+        new = [reference for reference in references(rules[name]) if reference not in reached] if name in rules else []
         reached |= dict.fromkeys(new)
         stack += new
     return reached
@@ -76,7 +76,7 @@ def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
                 done[stack.pop()] = None
             else:
                 entered.add(name)
-                stack += [each for each in edges[name] if each not in entered]
+                stack += [target for target in edges[name] if target not in entered]
     return list(done)
 
 
@@ -146,7 +146,7 @@ class _Folder:
 
     def weight(self, node: Node) -> int:
         if node not in self.weights:
-            inner = [self.weight(each) for each in node.args if isinstance(each, Node)]
+            inner = [self.weight(part) for part in node.args if isinstance(part, Node)]
             copies = min(max(node.low, node.high or 1), MAX_REPEATS_COUNTED) if isinstance(node, syntax.Repeat) else 1
             self.weights[node] = sum(inner) * copies if inner else 1
         return self.weights[node]

@@ -265,4 +265,4 @@ def _plain(terminal: Terminal) -> Node:
     """The language of a terminal without the texts that it excludes."""
     if not terminal.excluding:
         return terminal.node
-    return difference(spelled(terminal.node), alternate(*(spelled(each.node) for each in terminal.excluding)))
+    return difference(spelled(terminal.node), alternate(*(spelled(other.node) for other in terminal.excluding)))

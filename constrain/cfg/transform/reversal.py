@@ -60,7 +60,7 @@ class ReversedGrammar:
 
     def _reverse(self, symbol: Symbol) -> Symbol:
         if isinstance(symbol, Terminal):
-            excluding = frozenset(Terminal(reverse(each.node), each.name) for each in symbol.excluding)
+            excluding = frozenset(Terminal(reverse(inner.node), inner.name) for inner in symbol.excluding)
             return Terminal(reverse(symbol.node), symbol.name, symbol.priority, symbol.literal, excluding)
         counts = counted_of(symbol)
         if counts is not None:  # copies of one item: their order does not matter
@@ -68,7 +68,7 @@ class ReversedGrammar:
             return counted(self.symbol(item), low, high)
 
         def expand() -> Sequence[Sequence[Symbol]]:
-            return [[self.symbol(each) for each in reversed(alternative)] for alternative in alternatives_of(symbol)]
+            return [[self.symbol(inner) for inner in reversed(alternative)] for alternative in alternatives_of(symbol)]
 
         return Nonterminal(symbol.name, expand, right_recursive=self._tails is None or symbol in self._tails)
 

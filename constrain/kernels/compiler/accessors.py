@@ -1,9 +1,9 @@
 """Accessors: one-line functions that name a word of the arena, copied into each kernel that calls them.
 
 The idea: `config_mask(A, c)` says more than `A[c + 3]`, but a kernel costs 50 ms to compile, and more in each caller.
-So an accessor is no kernel. `expand` puts its expression in place of the call, in numba's intermediate representation
-and before types are inferred: the kernel that numba compiles is the one with the offsets written out. The fields of
-layouts (`CONFIG.MASK`, records/schema.py) become constants in the same way.
+So an accessor is no kernel. Its expression is put in place of the call (expansion.py), in numba's intermediate
+representation and before types are inferred: the kernel that numba compiles is the one with the offsets written out.
+The fields of layouts (`CONFIG.MASK`, records/schema.py) become constants in the same way.
 
 Called from Python, an accessor takes and returns plain integers, so that views of the arena read with the same words.
 
@@ -14,17 +14,14 @@ some milliseconds a call.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from numba.core import compiler, ir, ir_utils
+
+from constrain.kernels.compiler.mode import MODE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_numbers = itertools.count()
 
 
 class Layout:
@@ -36,87 +33,10 @@ def accessor(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        if numba.config.DISABLE_JIT:  # kernels hand over words of the arena, which are int32
+        if MODE == "python":  # kernels hand over words of the arena, which are int32
             arguments = tuple(a if isinstance(a, np.ndarray) else int(a) for a in arguments)
         result = function(*arguments)
         return None if result is None else int(result)
 
-    call.template = functools.cache(lambda: _template(function))  # type: ignore[attr-defined]
+    call.accessor = function  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
-
-
-def instructions(function: Any) -> int:
-    """Number of statements of a kernel in numba's representation, accessors expanded: a measure of its size."""
-    func_ir = compiler.run_frontend(function)
-    expand(func_ir)
-    return sum(len(block.body) for block in func_ir.blocks.values())
-
-
-def expand(func_ir: Any) -> None:
-    """Replace the calls of accessors and the fields of layouts in a function, in place."""
-    for block in func_ir.blocks.values():
-        body = []
-        for statement in block.body:
-            value = statement.value if isinstance(statement, ir.Assign) else None
-            if isinstance(value, ir.Global) and (hasattr(value.value, "template") or _is_layout(value.value)):
-                statement = ir.Assign(ir.Const(0, statement.loc), statement.target, statement.loc)  # not used any more
-            elif isinstance(value, ir.Expr) and value.op == "getattr":
-                layout = _global(func_ir, value.value)
-                if _is_layout(layout):
-                    constant = ir.Const(getattr(layout, value.attr), statement.loc)
-                    statement = ir.Assign(constant, statement.target, statement.loc)
-            elif isinstance(value, ir.Expr) and value.op == "call":
-                template = getattr(_global(func_ir, value.func), "template", None)
-                if template is not None:
-                    body += _copy(template(), value, block.scope, statement)
-                    continue
-            body.append(statement)
-        block.body = body
-    func_ir._definitions = ir_utils.build_definitions(func_ir.blocks)
-
-
-def _is_layout(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, Layout)
-
-
-def _global(func_ir: Any, variable: Any) -> Any:
-    """The value of a variable that holds a global, else None."""
-    definition = ir_utils.guard(ir_utils.get_definition, func_ir, variable)
-    return definition.value if isinstance(definition, ir.Global) else None
-
-
-def _template(function: Any) -> list[Any]:
-    """The statements of an accessor, its own accessors expanded."""
-    func_ir = compiler.run_frontend(function)
-    expand(func_ir)
-    (block,) = func_ir.blocks.values()
-    return list(block.body)
-
-
-def _copy(template: list[Any], call: Any, scope: Any, statement: Any) -> list[Any]:
-    """The statements of an accessor with the arguments of a call, whose target gets the result."""
-    loc, number = statement.loc, next(_numbers)
-    names: dict[str, Any] = {}
-
-    def renamed(value: Any) -> Any:
-        if isinstance(value, ir.Var):
-            if value.name not in names:
-                names[value.name] = scope.get_or_define(f"$accessor{number}.{value.name.lstrip('$')}", loc)
-            return names[value.name]
-        if isinstance(value, ir.Expr):
-            return ir.Expr(value.op, loc, **{key: renamed(each) for key, each in value._kws.items()})
-        if isinstance(value, (list, tuple)):
-            return type(value)(renamed(each) for each in value)
-        return value
-
-    body: list[Any] = []
-    for each in template:
-        if isinstance(each, ir.Return):
-            body.append(ir.Assign(renamed(each.value), statement.target, loc))
-        elif isinstance(each, ir.SetItem):
-            body.append(ir.SetItem(renamed(each.target), renamed(each.index), renamed(each.value), loc))
-        elif isinstance(each.value, ir.Arg):
-            names[each.target.name] = call.args[each.value.index]
-        else:
-            body.append(ir.Assign(renamed(each.value), renamed(each.target), loc))
-    return body

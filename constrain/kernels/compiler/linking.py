@@ -6,7 +6,7 @@ lets LLVM inline them; a large one is a symbol, which the linker finds when the 
 
 PERF: `constrain warmup` takes 32 s of CPU time instead of 100, and the cache 7 MB instead of 25; masks take as long as
 before. With SMALL = 0 it would be 25 s, but cold masks would take 1.2 times as long; with 1300, 78 s.
-Limit: a kernel must be ready before those that call it are; `kernels.load` keeps the order of declaration.
+Limit: a kernel must be ready before those that call it are; jit.py keeps the order of declaration.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import numba
 from llvmlite import binding
 from numba.core import cgutils, sigutils, types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 SMALL = 400  # bytes of bytecode
+never_copied = False  # set by native/lower.py, where LLVM sees all kernels at once
 
 _symbols: dict[Dispatcher, Any] = {}  # of each large kernel: what its callers call in its place
 
@@ -37,11 +37,11 @@ def caller(function: Any) -> Any:
     return linked
 
 
-def declare(dispatcher: Any, signature: str) -> None:
-    """Let kernels that are declared from now on call this one by its symbol, if it is large."""
-    if len(dispatcher.py_func.__code__.co_code) > SMALL:
+def declare(dispatcher: Any, signature: str, is_inline: bool) -> None:
+    """Let kernels that are declared from now on call this one by its symbol, if it is large and not to be copied."""
+    if never_copied or (len(dispatcher.py_func.__code__.co_code) > SMALL and not is_inline):
         arguments, result = sigutils.normalize_signature(signature)
-        _symbols[dispatcher] = _call(_name(dispatcher), result(*arguments))
+        _symbols[dispatcher] = call(symbol_name(dispatcher), result(*arguments))
 
 
 def is_symbol(dispatcher: Any) -> bool:
@@ -54,18 +54,15 @@ def publish(dispatcher: Any) -> None:
     if is_symbol(dispatcher):
         (compiled,) = dispatcher.overloads.values()
         address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-        binding.add_symbol(_name(dispatcher), address)
+        binding.add_symbol(symbol_name(dispatcher), address)
 
 
-def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:
+def self_call(n_arguments: int) -> Callable[..., int]:
     """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
 
     Numba's own self-recursion goes through a symbol that is lost when the kernel is read from the cache (the process
     aborts with "Symbol not found: .numba.unresolved$..."). This emits a plain call of the function being compiled.
-    itself: gives the kernel; used only when compilation is disabled.
     """
-    if numba.config.DISABLE_JIT:
-        return lambda *arguments: itself()(*arguments)
 
     def typed(_context: Any, *given: Any) -> tuple[Any, Callable[..., Any]]:
         signature = types.int64(*(a if isinstance(a, types.Array) else types.int64 for a in given))
@@ -74,7 +71,19 @@ def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Cal
     return _intrinsic(typed, n_arguments)
 
 
-def _call(name: str, signature: Any) -> Any:
+@intrinsic
+def add_atomically(context: Any, counter: Any, word: Any, amount: Any) -> Any:
+    """counter[word] += amount, whoever else does the same at that moment; what it was before. counter: int64[::1]."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, values[0])
+        place = builder.gep(array.data, [values[1]])
+        return builder.atomic_rmw("add", place, values[2], "acq_rel")
+
+    return types.int64(counter, types.int64, types.int64), generate
+
+
+def call(name: str, signature: Any) -> Any:
     """An intrinsic that calls the machine code of this symbol."""
 
     def function(context: Any, builder: Any) -> Any:
@@ -104,5 +113,5 @@ def _intrinsic(typed: Callable[..., Any], n_arguments: int) -> Any:
     return intrinsic(eval(f"lambda context, {names}: typed(context, {names})", {"typed": typed}))
 
 
-def _name(dispatcher: Any) -> str:
+def symbol_name(dispatcher: Any) -> str:
     return f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"

@@ -17,7 +17,7 @@ from numba.core.typed_passes import NoPythonSupportedFeatureValidation
 from numba.core.typing import signature
 from numba.core.untyped_passes import IRProcessing
 
-from constrain.kernels.compiler.accessors import expand
+from constrain.kernels.compiler.expansion import expand
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)

@@ -12,13 +12,7 @@ Reference: tests/engine/test_batch.py.
 
 from __future__ import annotations
 
-import threading
-
-import numba
-from numba.core import types
-from numba.extending import intrinsic
-
-from constrain.kernels import kernel
+from constrain.kernels import atomic_add, kernel
 from constrain.kernels.masks.fill import IS_ACCEPTING, IS_WATCHED, mask, write_mask
 from constrain.kernels.parser.advance import advance
 from constrain.kernels.parser.configurations import accepts
@@ -26,29 +20,7 @@ from constrain.kernels.records.arena import NONE
 from constrain.kernels.records.configurations import config_mask, is_watched
 from constrain.kernels.records.masks import ROW_COUNTER
 
-_one_at_a_time = threading.Lock()
-
-
-def _add_plainly(counter, word, amount):
-    with _one_at_a_time:
-        before = int(counter[word])
-        counter[word] += amount
-        return before
-
-
-@intrinsic
-def _add_atomically(context, counter, word, amount):
-    """counter[word] += amount, whoever else does the same at that moment; what it was before. counter: int64[::1]."""
-
-    def generate(context, builder, signature, values):
-        array = context.make_array(signature.args[0])(context, builder, values[0])
-        place = builder.gep(array.data, [values[1]])
-        return builder.atomic_rmw("add", place, values[2], "acq_rel")
-
-    return types.int64(counter, types.int64, types.int64), generate
-
-
-add = _add_plainly if numba.config.DISABLE_JIT else _add_atomically
+add = atomic_add()
 
 
 @kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)
@@ -94,7 +66,7 @@ def write_masks(A, records, places, rows, counter):
     return add(counter, ROW_COUNTER.WRITTEN, 0)
 
 
-@kernel("i(ids)", entry=True)
+@kernel("i(ids)", entry=True, brief=True)
 def written(counter):
     """Number of rows that are written; what other threads wrote can be read then."""
     return add(counter, ROW_COUNTER.WRITTEN, 0)

@@ -188,7 +188,7 @@ def fill_mask(A, H, S, c, row):
     return (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
 
 
-@kernel("i(arena, i, row)", entry=True)
+@kernel("i(arena, i, row)", entry=True, brief=True)
 def known_mask(A, c, row):
     """`fill_mask` if the mask is known, else -1."""
     if config_mask(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:

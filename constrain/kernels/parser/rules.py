@@ -19,7 +19,7 @@ from constrain.kernels.records.grammars import (
 from constrain.kernels.records.messages import symbols_end, symbols_start
 
 
-@kernel("i(arena, i, i, i)", entry=True)
+@kernel("i(arena, i, i, i)", entry=True, brief=True)
 def nonterminal(A, number, right_recursive, is_watched):
     """A new nonterminal without alternatives. number: says whose it is (engine/inspect.py)."""
     r = region(A, NONTERMINAL.WORDS)
@@ -40,7 +40,7 @@ def mark_watched(A, suffix):
         A[suffix + SUFFIX.HOLDS_WATCHED] = 1
 
 
-@kernel("i(arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, i, i)", entry=True, brief=True)
 def suffix_of(A, H, symbol, following):
     """The SUFFIX of a symbol and what follows it."""
     suffix = intern2(A, H, SUFFIX.KIND, symbol, following)

@@ -134,7 +134,7 @@ def reserve(A, n):
     return first
 
 
-@kernel("i(arena, i)", entry=True)
+@kernel("i(arena, i)", entry=True, brief=True)
 def region(A, n):
     """Make a region of n zero words."""
     first = reserve(A, n)

@@ -310,4 +310,3 @@ def spelled_character(A, character):
 def spelled_quote(A):
     """The expression of a quote around a JSON string."""
     return np.int64(A[A[HEADER.SPELLED] + SPELLED.QUOTE])
-

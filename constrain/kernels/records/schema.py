@@ -99,7 +99,7 @@ class Record(_Declared):
 
     def __init_subclass__(cls, *, kind: int = 0, **options: Any) -> None:
         super().__init_subclass__(**options)
-        shared = sum(len(base.MEANINGS) for base in cls.__mro__[1:] if "MEANINGS" in base.__dict__)
+        shared = sum(len(base.__dict__.get("MEANINGS", ())) for base in cls.__mro__[1:])
         ends = cls._declare({"memo": 1 + shared, "key": KEY})
         assert ends["memo"] <= KEY, f"{cls.__name__} has too many memo words"
         cls.WORDS = ends["key"]

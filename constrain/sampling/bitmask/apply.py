@@ -23,11 +23,24 @@ import torch
 from constrain.errors import ConstrainError
 
 WORD = 32
+_WORD_TYPES = {np.dtype(np.uint32), np.dtype(np.int32), torch.uint32, torch.int32}
 SPARSE = 8  # columns are picked when at most one in so many is allowed in any row
 
 
 def bitmask_words(size: int) -> int:
-    """Words of a bitmask over `size` tokens."""
+    """The number of words of a bitmask.
+
+    Args:
+        size: tokens of the vocabulary.
+
+    Returns:
+        ceil(size / 32).
+
+    Example:
+        >>> from constrain.sampling import bitmask_words
+        >>> bitmask_words(128_256)
+        4008
+    """
     return -(-size // WORD)
 
 
@@ -55,7 +68,7 @@ def apply_bitmask_(
     places = range(len(words)) if rows is None else _rows(rows, len(logits))
     kind = _BITS.get(logits.dtype)
     if kind is None or logits.stride(1) != 1 or logits.requires_grad or not len(words):
-        for place, refused in zip(places, torch.from_numpy(_bits(~words)), strict=True):
+        for place, refused in zip(places, torch.from_numpy(bits_of(~words)), strict=True):
             logits[place, :size].masked_fill_(refused[:size], -torch.inf)
             logits[place, size:] = -torch.inf
         return logits
@@ -114,7 +127,7 @@ def masked_logits(
     size = checked_size(logits, bitmask, size)
     words = _host_words(bitmask)
     union = np.bitwise_or.reduce(words, axis=0)
-    kept = np.flatnonzero(_bits(union[np.newaxis])[0, :size])
+    kept = np.flatnonzero(bits_of(union[np.newaxis])[0, :size])
     if not 0 < len(kept) * SPARSE <= logits.shape[1]:
         return apply_bitmask_(logits.clone(), words, size), None
     columns = torch.from_numpy(kept).to(logits.device)
@@ -129,7 +142,7 @@ def checked_size(
     logits: torch.Tensor, bitmask: np.ndarray | torch.Tensor, size: int | None, n_rows: int | None = None
 ) -> int:
     """The size; raises ConstrainError when shapes or dtypes do not fit."""
-    if str(bitmask.dtype).removeprefix("torch.") not in ("uint32", "int32") or bitmask.ndim != 2 or logits.ndim != 2:
+    if bitmask.dtype not in _WORD_TYPES or bitmask.ndim != 2 or logits.ndim != 2:
         raise ConstrainError(
             f"a bitmask must be uint32 or int32 of two dimensions beside logits of two, not {bitmask.dtype} of "
             f"{bitmask.ndim} beside logits of {logits.ndim}"
@@ -181,10 +194,13 @@ def _on_device(bitmask: np.ndarray | torch.Tensor, device: torch.device) -> torc
     return bitmask.view(torch.int32).to(device, non_blocking=True)
 
 
-def _bits(words: np.ndarray) -> np.ndarray:
-    """bool[B, 32 · W] of the bits of [B, W] words. numpy unpacks bytes, which follow each other as bits do on
-    little-endian machines: all that torch runs on."""
-    return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(bool)
+def bits_of(words: np.ndarray) -> np.ndarray:
+    """The bits of [B, W] words as bool[B, 32 · W].
+
+    numpy unpacks bytes, which follow each other as bits do on little-endian machines: all that torch runs on.
+    """
+    flat = np.unpackbits(words.view(np.uint8).ravel(), bitorder="little").view(bool)
+    return flat.reshape(len(words), words.shape[1] * WORD)
 
 
 def _unpack(words: torch.Tensor) -> torch.Tensor:

@@ -18,16 +18,25 @@ TURNS = 2
 
 
 class MaskBuffer:
-    """Bitmasks of up to B rows of V tokens for a device.
+    """Bitmasks on their way to a device: filled on the host, copied without waiting.
 
-    words = buffer.fresh(len(matchers))        # uint32[n, ceil(V / 32)]
-    constrain.fill_masks(matchers, words)
-    sent = buffer.send()                       # int32[n, ceil(V / 32)] on the device
-    constrain.apply_bitmask_(logits, sent, V)
+    Args:
+        rows: B, the most rows of a step.
+        size: V, tokens of the vocabulary.
+        device: where the masks go.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import MaskBuffer
+        >>> vocabulary = constrain.Vocabulary([b"a", b"b", None], eos_ids=[2])
+        >>> matchers = [constrain.compile(constrain.regex("a+b"), vocabulary).matcher()]
+        >>> buffer = MaskBuffer(rows=8, size=3, device="cpu")
+        >>> constrain.fill_masks(matchers, buffer.fresh(len(matchers)))  # uint32[1, 1] on the host
+        >>> buffer.send()  # int32[1, 1] on the device, for constrain.apply_bitmask_
+        tensor([[1]], dtype=torch.int32)
     """
 
     def __init__(self, rows: int, size: int, device: torch.device | str) -> None:
-        """rows: B. size: V."""
         self.device = torch.device(device)
         self.rows = rows
         shape = (rows, -(-size // 32))
@@ -42,7 +51,10 @@ class MaskBuffer:
         self._used = 0
 
     def fresh(self, n: int) -> NDArray[np.uint32]:
-        """Host rows to fill for the next step; what they hold is of an earlier one. n: at most B."""
+        """Host rows to fill for the next step; they hold the bits of an earlier one.
+
+        n: at most B. Returns uint32[n, ceil(V / 32)]. Raises ValueError: n is greater than B.
+        """
         if not 0 <= n <= self.rows:
             raise ValueError(f"a buffer of {self.rows} rows has not {n}")
         self._turn = (self._turn + 1) % TURNS
@@ -54,8 +66,10 @@ class MaskBuffer:
         return words
 
     def send(self) -> torch.Tensor:
-        """Queue the copy of the rows that `fresh` gave last; the rows on the device, in order with what is queued
-        there after."""
+        """Queue the copy of the rows that `fresh` gave last.
+
+        Returns int32[n, ceil(V / 32)] on the device, in order with what is queued there after.
+        """
         host, copy = self._hosts[self._turn][: self._used], self._copies[self._turn][: self._used]
         if copy.device.type != "cpu":
             copy.copy_(host, non_blocking=True)

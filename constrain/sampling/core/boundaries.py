@@ -38,14 +38,14 @@ def boundary_of(what: str | Callable[[bytes, bytes], bool]) -> Boundary:
 
 
 def _lexeme(earlier: Callable[[], Any], _: bytes, new: bytes) -> bool:
-    from constrain.engine.progress import lexemes
+    from constrain.engine.inspect import lexeme_starts
 
     follower = _follower(earlier, "lexeme")
-    before = lexemes(follower)[1]
+    before = lexeme_starts(follower)[1]
     for byte in new:
         if not follower.advance_bytes(bytes([byte])):
             return False
-        begun, after = lexemes(follower)
+        begun, after = lexeme_starts(follower)
         if not before & begun:  # whatever was in progress is over
             return True
         before = after
@@ -53,7 +53,7 @@ def _lexeme(earlier: Callable[[], Any], _: bytes, new: bytes) -> bool:
 
 
 def _rule(earlier: Callable[[], Any], new: bytes, name: str) -> bool:
-    from constrain.engine.progress import open_rules
+    from constrain.engine.inspect import open_rules
 
     follower = _follower(earlier, f"rule:{name}")
     was_open = name in open_rules(follower)

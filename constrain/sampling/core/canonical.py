@@ -97,7 +97,31 @@ class CanonicalConstraint:
 
 
 def canonical(compiled: Any, tokenizer: Any) -> CanonicalConstraint:
-    """A compiled constraint of which only canonical tokenisations count; see the module."""
+    """A compiled constraint of which only canonical tokenisations count: tokens as the tokenizer cuts the text.
+
+    Args:
+        compiled: of `constrain.compile`.
+        tokenizer: of transformers, or a `tokenizers.Tokenizer`, that the constraint's vocabulary was made of.
+
+    Returns:
+        What `generate(constraint=...)` takes.
+
+    Raises:
+        ConstrainError: the tokenizer adds to texts, or is not that of the vocabulary.
+
+    Source:
+        Vieira et al. 2025, "Language models over canonical byte-pair encodings".
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import canonical
+        >>> ref = constrain.reference.load()
+        >>> vocabulary = constrain.Vocabulary.from_huggingface(ref.tokenizer)
+        >>> compiled = constrain.compile(constrain.regex("red|green"), vocabulary)
+        >>> g = constrain.generate(ref, "A colour: ", constraint=canonical(compiled, ref.tokenizer), seed=1)
+        >>> g.tokens[:-1] == ref.tokenizer(g.text)["input_ids"]
+        True
+    """
     return CanonicalConstraint(compiled, tokenizer)
 
 

@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 Result = TypeVar("Result")
 NO_TOKEN = -1  # where the model gives all allowed tokens no mass, so that there is nothing to draw
@@ -29,22 +30,46 @@ STREAM_BITS = 32  # streams of rows, and numbers of substreams, are below 2 ** S
 
 
 class Draw(Protocol):
-    """Chooses an outcome from each row of a batch of distributions."""
+    """Chooses an outcome from each row of a batch of distributions: the one source of randomness.
+
+    Example:
+        >>> import torch
+        >>> from constrain.sampling import Draw, TorchDraw
+        >>> draw: Draw = TorchDraw(seed=1)
+        >>> draw(torch.tensor([[0.0, 1.0]]), [0])
+        tensor([1])
+    """
 
     def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
-        """One outcome a row.
+        """Draw one outcome for each row.
 
-        probabilities: float[B, N], rows are non-negative and sum to 1
-        streams: B stream numbers, distinct
-        returns: int64[B], on the device of `probabilities`
+        Args:
+            probabilities: float[B, N]; rows are non-negative and sum to 1.
+            streams: B stream numbers, distinct.
+
+        Returns:
+            int64[B], on the device of `probabilities`.
         """
 
 
 def substream(stream: int, number: int) -> int:
     """The stream of part `number` (a particle, an attempt) of what draws from `stream`.
 
-    Different from every other (stream, number), from all streams below 2³², and may have substreams itself.
-    Raises ValueError: number outside [0, 2³²).
+    Args:
+        stream: the stream of the whole.
+        number: of the part, in [0, 2³²).
+
+    Returns:
+        A stream that differs from that of every other (stream, number) and from all below 2³². It may have
+        substreams itself.
+
+    Raises:
+        ValueError: the number is out of range.
+
+    Example:
+        >>> from constrain.sampling import substream
+        >>> substream(0, 5) == substream(0, 6)
+        False
     """
     if not 0 <= number < 1 << STREAM_BITS:
         raise ValueError(f"a substream has a number in [0, 2**{STREAM_BITS}), not {number}")
@@ -52,11 +77,19 @@ def substream(stream: int, number: int) -> int:
 
 
 class TorchDraw:
-    """Random draws: inversion of the cumulative sum (`invert`), one `torch.Generator` a stream.
+    """Random draws: inversion of the cumulative sum, one `torch.Generator` for each stream.
 
     Inversion never returns an outcome of probability zero, as `torch.multinomial` on a CPU has been seen to do.
 
-    seed: any integer. Equal seeds give equal draws for the same stream, on every device.
+    Args:
+        seed: any integer. Equal seeds give equal draws for the same stream, on every device.
+
+    Example:
+        >>> import torch
+        >>> from constrain.sampling import TorchDraw
+        >>> draw = TorchDraw(seed=1)
+        >>> draw(torch.tensor([[0.5, 0.0, 0.5]]), [0]).item() in (0, 2)
+        True
     """
 
     def __init__(self, seed: int) -> None:
@@ -71,6 +104,16 @@ class TorchDraw:
         if device.type == "mps":  # has no float64
             probabilities = probabilities.cpu()
         return invert(probabilities, uniform.to(probabilities.device).unsqueeze(1)).squeeze(1).to(device)
+
+    def pick(self, weights: NDArray[np.floating], stream: int) -> int:
+        """The outcome for one row of weights that need not sum to 1: that of a call, without the price of tensors."""
+        uniform = float(self.peek(stream, 1)[0])
+        self.skip(stream, 1)
+        if len(weights) <= 2 * BLOCK:
+            return _invert_row(weights, uniform)[0]
+        sums = np.add.reduceat(weights, np.arange(0, len(weights), BLOCK), dtype=np.float64)
+        block, uniform = _invert_row(sums, uniform)
+        return block * BLOCK + _invert_row(weights[block * BLOCK : (block + 1) * BLOCK], uniform)[0]
 
     def peek(self, stream: int, count: int) -> np.ndarray:
         """float64[count] in [0, 1): what the next draws of a stream will be decided by. `skip` what was used."""
@@ -163,11 +206,31 @@ def _invert_short(weights: torch.Tensor, uniform: torch.Tensor) -> tuple[torch.T
     return outcome, rest.clamp(0, 1)
 
 
+def _invert_row(weights: NDArray[np.floating], uniform: float) -> tuple[int, float]:
+    """`_invert_short` for one row of numpy."""
+    cumulative = weights.cumsum(dtype=np.float64)
+    total = float(cumulative[-1])
+    target = uniform * total
+    outcome = min(int(cumulative.searchsorted(target, "right")), int(cumulative.searchsorted(total, "left")))
+    share = float(weights[outcome])
+    return outcome, min(1.0, max(0.0, (target - (float(cumulative[outcome]) - share)) / share))
+
+
 def enumerate_draws(run: Callable[[Draw], Result]) -> Iterator[tuple[float, Result]]:
     """Walk the decision tree of a sampler: every way its draws can turn out, with its exact probability.
 
-    run: called once for each leaf of the tree with a `Draw` to use; must be deterministic but for its draws.
-    yields: (probability, what `run` returned); the probabilities sum to 1.
+    Args:
+        run: called once for each leaf of the tree with a `Draw` to use; must be deterministic but for its draws.
+
+    Yields:
+        (probability, what `run` returned); the probabilities sum to 1.
+
+    Example:
+        >>> import torch
+        >>> from constrain.sampling import enumerate_draws
+        >>> coin = torch.tensor([[0.5, 0.5]])
+        >>> list(enumerate_draws(lambda draw: int(draw(coin, [0])) + int(draw(coin, [0]))))
+        [(0.25, 0), (0.25, 1), (0.25, 1), (0.25, 2)]
     """
     path: list[tuple[list[float], int]] = []  # one entry a decision: the distribution, the outcome taken
     while True:

@@ -1,7 +1,7 @@
 """What goes into a sampling method, and what comes out of it.
 
 A `Job` is a batch of rows: row i continues `prompts[i]`, may say what its matcher allows, and draws from stream
-`streams[i]`. A method (methods/table.py) turns it into one `Sample` a row.
+`streams[i]`. A method (`constrain.sampling.methods.table`) turns it into one `Sample` a row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,19 @@ FinishReason = Literal["stop", "length", "dead_end", "budget"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How the model's distribution is shaped, and when to give up. Validated where it enters (`generation`)."""
+    """The shape of the model's distribution, and the length of an output. `generate` validates the values.
+
+    Attributes:
+        max_tokens: tokens of an output at most, EOS counted.
+        temperature: divides the logits; 0 takes the likeliest allowed token.
+        top_k: keep so many of the likeliest tokens; None keeps all.
+        top_p: keep the likeliest tokens of this mass, in (0, 1]; None keeps all.
+
+    Example:
+        >>> from constrain.sampling import Settings
+        >>> Settings(temperature=0.7, top_k=50).truncates
+        True
+    """
 
     max_tokens: int = 512  # EOS counts
     temperature: float = 1.0  # 0: the likeliest allowed token
@@ -49,7 +61,21 @@ class TokenMatcher(Protocol):
 
 
 class TokenRecord(NamedTuple):
-    """One token of an output; see step.py for the four numbers."""
+    """One token of an output, with the numbers of `constrain.sampling.core.step`.
+
+    Attributes:
+        token: its id.
+        log_prob_raw: log p of the model at this temperature, over all logits.
+        log_prob_sampled: log of the probability that it was drawn with; 0 where it was not drawn.
+        log_z: log of the model's mass on the allowed tokens.
+        forced: the constraint allowed nothing else, so the token was appended and not drawn.
+
+    Example:
+        >>> import constrain
+        >>> g = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", seed=1)
+        >>> sum(record.log_prob_raw for record in g.trace) == g.logprob
+        True
+    """
 
     token: int
     log_prob_raw: float
@@ -90,24 +116,33 @@ def total_drafts(samples: Iterable[Sample]) -> dict[str, DraftCount]:
 
 @dataclass
 class Sample:
-    """One output.
+    """One output of a method.
 
-    tokens: EOS included, when it was taken
-    log_prob: log p(tokens) of the raw model
-    log_weight: log importance weight. Weighted methods: E[exp(log_weight) · 1(tokens = x)] = p(x) for every member x.
-      Exact methods, and chains: 0, since the sample is from the stated law already. -inf where nothing is to be used.
-    finish_reason: "stop" — EOS was taken; "length" — no room for more; "dead_end" — no allowed token had any mass;
-      "budget" — the method gave up after as many attempts as it may make
-    trace: the numbers of every token
-    log_evidence: log of this row's estimate of the mass of the language; None where the method has none
-    evidence_bounds: proven (lower, upper) bounds on that log, where the method has them
-    population: weighted samples that this one was chosen from, or the states of a chain that it ends; else empty
-    tv_bound: a proven bound on the total variation distance between the law of this sample and the target
-    forwards: sequences × forwards that this row took part in. masks: masks filled for it.
-    attempts: sequences begun for this row; accepted: those that became members, and were not thrown away
-    evaluations: calls of a predicate or potential
-    method: which method made it and why, where a method chose another
-    drafts: by drafter, what its drafts were worth; "constraint": tokens forced after a drafted one. Empty: no drafting
+    Attributes:
+        tokens: ids, EOS included when it was taken.
+        log_prob: log p(tokens) of the raw model.
+        log_weight: log importance weight. Weighted methods: E[exp(log_weight) · 1(tokens = x)] = p(x) for every
+            member x. Exact methods and chains: 0, since the sample is from the stated law already. -inf: not to be
+            used.
+        finish_reason: "stop", EOS was taken; "length", no room for more; "dead_end", no allowed token had any mass;
+            "budget", the method gave up after as many attempts as it may make.
+        trace: the numbers of every token.
+        log_evidence: log of this row's estimate of the mass of the language; None where the method has none.
+        evidence_bounds: proven (lower, upper) bounds on that log; None where the method has none.
+        population: weighted samples that this one was chosen from, or the states of the chain that it ends; else empty.
+        tv_bound: a proven bound on the total variation distance between the law of this sample and the target, or None.
+        forwards: sequences × forwards that this row took part in.
+        masks: masks filled for it.
+        attempts: sequences begun for this row.
+        accepted: attempts that became members and were not thrown away.
+        evaluations: calls of a predicate or potential.
+        method: where a method chose another, which one and why.
+        drafts: counts by drafter; "constraint" has tokens forced after a drafted one. Empty without drafts.
+
+    Example:
+        >>> from constrain.sampling import Sample
+        >>> Sample(tokens=[5, 2], finish_reason="stop").log_weight
+        0.0
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -152,17 +187,31 @@ def fill_one_by_one(matchers: Sequence[TokenMatcher], out: np.ndarray) -> None:
 
 @dataclass
 class Job:
-    """A batch of rows to complete.
+    """A batch of rows to complete; `constrain.generation.make_job` makes one from the arguments of `generate`.
 
-    matchers: one a row, fresh (the method advances them); or None: no constraint
-    size: tokens of the vocabulary
-    eos_ids: the ids that end an output
-    fill_masks: fills the bitmasks of several matchers
-    constraint_key: what tells this constraint, on this vocabulary, from others; "" when nobody can say
-    row_keys: what tells the matchers of rows apart, one a row; None where all rows have the same constraint
-    token_bytes: by id, None for what is no text; needed only by methods with potentials
-    grow: brings sequences (particles.py) to their end by masked decoding, with only EOS at the last place of a budget;
-      in place of the plain loop of `masked_draws`: so methods built on that use drafts (`constrain.speculative`)
+    Attributes:
+        model: gives logits.
+        prompts: token ids of each row, at least one.
+        matchers: one for each row, fresh (methods fork them); None without a constraint.
+        size: tokens of the vocabulary.
+        eos_ids: the ids that end an output.
+        settings: temperature, truncation, length.
+        draw: the source of randomness.
+        streams: the stream of each row.
+        fill_masks: fills the bitmasks of several matchers.
+        clock: seconds by stage.
+        constraint_key: tells this constraint, on this vocabulary, from others; "" where nobody can say.
+        row_keys: tells the matchers of rows apart, one for each row; None where all rows have the same constraint.
+        token_bytes: bytes by id, None for what is no text; only methods with potentials need it.
+        grow: completes sequences (`Particle`s) by masked decoding, with only EOS at the last place of a budget, instead
+            of the plain loop of `masked_draws`. So methods built on that loop use drafts (`constrain.speculative`).
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> job = make_job(constrain.reference.load(), "A date: ", n=2, regex="2[0-9]{3}")
+        >>> len(job.prompts), job.groups()
+        (2, [[0, 1]])
     """
 
     model: LanguageModel

@@ -30,9 +30,23 @@ FORMAT = "constrain memory 1"
 
 
 class Memory:
-    """Tries by target.
+    """What samplers learnt about their targets, by target: kept between calls, and on disk with `save` and `load`.
 
-    max_nodes: prefixes that are remembered of each target. max_targets: targets that are remembered.
+    Args:
+        max_nodes: prefixes that are remembered of each target.
+        max_targets: targets that are remembered; the one used longest ago is forgotten first.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import CARS, Memory
+        >>> memory = Memory(max_nodes=10_000)
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=CARS(memory=memory), seed=1)
+        >>> len(memory), memory.nodes > 1
+        (1, True)
     """
 
     def __init__(self, *, max_nodes: int = 1_000_000, max_targets: int = 1024) -> None:

@@ -13,7 +13,15 @@ import torch
 
 
 class LanguageModel(Protocol):
-    """Logits after a prefix."""
+    """Logits after a prefix. `constrain.hf.HFModel` is one for models of transformers.
+
+    Example:
+        >>> from constrain.sampling import LanguageModel, NGram
+        >>> model: LanguageModel = NGram([[0.9, 0.1], [0.5, 0.5]])
+        >>> _, (logits,) = model.start([[0, 1]], keep=[1])
+        >>> logits.exp()
+        tensor([[0.5000, 0.5000]], dtype=torch.float64)
+    """
 
     @property
     def width(self) -> int:
@@ -36,7 +44,15 @@ class LanguageModel(Protocol):
 
 
 class Session(Protocol):
-    """A batch of sequences with what the model remembers of them."""
+    """A batch of sequences with what the model remembers of them.
+
+    Example:
+        >>> from constrain.sampling import NGram, Session
+        >>> session: Session = NGram([[0.9, 0.1], [0.5, 0.5]]).start([[0], [1]], keep=[1, 1])[0]
+        >>> session.select([1, 1])  # go on with the second sequence, twice
+        >>> len(session.feed([[0], [1]], keep=[1, 1]))
+        2
+    """
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
         """Append at least one token to each row (equally many unless the model is `ragged`); see `start`."""

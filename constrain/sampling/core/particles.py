@@ -37,19 +37,32 @@ FORCED = (1 << STREAM_BITS) - 2  # the substream for draws from a single token
 
 
 class Particle:
-    """One sequence.
+    """One sequence of a batch: its matcher, its tokens, and what the model has read of it.
 
-    row: of the job. stream: where it draws from. budget: tokens that it may have.
-    matcher: its own; None without a constraint
-    unread: tokens that the model has not read yet: at first the prompt
-    unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens
-    logits: float[1, W] for the next token
-    place: its row of the session; others that have read the same may have the same
-    note: whatever a method wants to keep here; forks share it
+    Args:
+        job: the batch.
+        row: the row of the job that it continues.
+        stream: where it draws from; None: the row's.
+        note: whatever a method wants to keep here; forks share it.
+
+    Attributes:
+        budget: tokens that it may have, EOS counted.
+        matcher: a fork of the row's; None without a constraint.
+        unread: tokens that the model has not read yet, at first the prompt.
+        unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens.
+        logits: float[1, W] for the next token.
+        place: its row of the session; others that have read the same may have the same.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import Particle
+        >>> particle = Particle(make_job(constrain.reference.load(), "Hi", regex="a+", max_tokens=5), row=0)
+        >>> particle.left, particle.ended
+        (5, False)
     """
 
     def __init__(self, job: Job, row: int, stream: int | None = None, note: Any = None) -> None:
-        """A sequence at the prompt of a row, with a fork of the row's matcher."""
         prompt = job.prompts[row]
         self.row = row
         self.stream = job.streams[row] if stream is None else stream
@@ -105,10 +118,33 @@ class Particle:
 
 
 class Particles:
-    """Sequences in one session. `live` are those that go on; the session holds what they have read, `held` rows."""
+    """Sequences that grow together in one session of the model; the loop of every method.
+
+    Args:
+        job: the batch.
+        particles: its sequences.
+        forced: append forced tokens without a draw, and read them in one forward.
+
+    Attributes:
+        all: every sequence.
+        live: the sequences that go on; the session holds what they have read.
+        held: rows of the session.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import Particle, Particles
+        >>> job = make_job(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", seed=1)
+        >>> particles = Particles(job, [Particle(job, 0)])
+        >>> events = particles.start()
+        >>> while particles.live:
+        ...     events = particles.take(particles.step(particles.masks()))
+        ...     events = particles.forward()
+        >>> particles.all[0].sample.finish_reason
+        'stop'
+    """
 
     def __init__(self, job: Job, particles: Sequence[Particle], *, forced: bool = True) -> None:
-        """forced: append forced tokens without a draw, and read them in one forward."""
         self.job = job
         self.forced = forced and job.matchers is not None
         self.eos = frozenset(job.eos_ids)
@@ -356,6 +392,17 @@ class Stems:
     """Prompts that are read once, and begun from any number of times.
 
     Cost: one forward for all prompts of the job, at the first use; equal prompts are one.
+
+    Args:
+        job: its prompts are read.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import Stems
+        >>> stems = Stems(make_job(constrain.reference.load(), ["Hi", "Hi", "Oh"], regex="a+"))
+        >>> len(stems.prompts), stems.of_row
+        (2, [0, 0, 1])
     """
 
     def __init__(self, job: Job) -> None:

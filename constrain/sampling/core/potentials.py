@@ -36,7 +36,16 @@ Weigher = Callable[[Sequence[bytes]], list[float]]
 
 
 class Potential:
-    """Log weights of texts; override `complete`, and `prefix` where something is known early."""
+    """Log weights of texts: override `complete`, and `prefix` where something is known early.
+
+    Example:
+        >>> from constrain.sampling import Potential
+        >>> class Short(Potential):
+        ...     def complete(self, text: bytes) -> float:
+        ...         return -0.1 * len(text)
+        >>> Short().completes([b"ab", b""])
+        [-0.2, -0.0]
+    """
 
     @property
     def steers(self) -> bool:
@@ -132,9 +141,22 @@ class Predicate(Potential):
 def predicate(holds: Callable[[Any], bool], *, on: str = "complete", as_text: bool = True) -> Potential:
     """A black-box yes or no as a potential: weight 1 or 0.
 
-    holds: text → bool, a str by default, bytes if not `as_text`
-    on: "complete" — asked about complete texts only; "prefix" — asked about every prefix too, and once it says no it
-      must say no to every longer text
+    Args:
+        holds: text → bool; the text is a str, or bytes if not `as_text`.
+        on: "complete" asks about complete texts only; "prefix" asks about every prefix too, and once the answer is no
+            it must be no for every longer text.
+        as_text: pass whole characters as str; a character that is cut off at the end of a prefix is not shown.
+
+    Returns:
+        The potential, for `SMC`, `SIR`, `MCMC` and `AWRS`.
+
+    Raises:
+        ConstrainError: `holds` is no function, or `on` is no such name.
+
+    Example:
+        >>> from constrain.sampling import predicate
+        >>> predicate(str.isupper).completes([b"A", b"a"])
+        [0.0, -inf]
     """
     if not callable(holds):
         raise ConstrainError(f"predicate() takes a function from text to bool, not {type(holds).__name__}")
@@ -176,7 +198,25 @@ class Automaton(Potential):
 
 
 def automaton(compiled: Any) -> Potential:
-    """A compiled constraint as a potential: 1 for members and what may become one, else 0."""
+    """A compiled constraint as a potential: weight 1 for members and what may become one, else 0.
+
+    Args:
+        compiled: of `constrain.compile`.
+
+    Returns:
+        The potential.
+
+    Raises:
+        ConstrainError: not a compiled constraint.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import automaton
+        >>> vocabulary = constrain.Vocabulary([b"a", b"b", None], eos_ids=[2])
+        >>> potential = automaton(constrain.compile(constrain.regex("a+b"), vocabulary))
+        >>> potential.prefixes([b"aa", b"ba"]), potential.complete(b"ab")
+        ([0.0, -inf], 0.0)
+    """
     if not hasattr(compiled, "matcher"):
         raise ConstrainError(
             f"automaton() takes a compiled constraint, not {type(compiled).__name__}",

@@ -35,7 +35,22 @@ SLACK = 1e-12  # pieces of a cumulative sum shorter than this are rounding
 
 
 def effective_size(log_weights: Sequence[float] | Floats) -> float:
-    """(Σ w)² / Σ w²: N for N equal weights, 1 for a single one, 0 for none (Kong, Liu and Wong 1994)."""
+    """The effective number of weighted particles, (Σ w)² / Σ w².
+
+    Args:
+        log_weights: log weights, -inf allowed.
+
+    Returns:
+        N for N equal weights, 1 for a single positive one, 0 for none.
+
+    Source:
+        Kong, Liu and Wong 1994, "Sequential imputations and Bayesian missing data problems".
+
+    Example:
+        >>> from constrain.sampling import effective_size
+        >>> effective_size([0.0, 0.0, float("-inf")])
+        2.0
+    """
     scaled = _scaled(log_weights)
     total = float(scaled.sum())
     return total * total / float((scaled * scaled).sum()) if total > 0 else 0.0
@@ -53,10 +68,25 @@ def log_mean(log_weights: Sequence[float] | Floats) -> float:
 def resample(
     scheme: str, log_weights: Sequence[float] | Floats, count: int, draw: Draw, stream: int
 ) -> tuple[list[int], list[float]]:
-    """Ancestors and their new log weights, at most `count` of them ("optimal" leaves zero weights out).
+    """Choose ancestors of even weight for particles of uneven weight, without bias.
 
-    log_weights: M numbers, -inf allowed, not all of them
-    raises: ConstrainError for an unknown scheme, or when all weights are zero
+    Args:
+        scheme: "multinomial", "stratified", "systematic", "residual" or "optimal".
+        log_weights: M log weights; -inf allowed, but not all of them.
+        count: ancestors; "optimal" may return fewer.
+        draw: the source of randomness.
+        stream: where it draws from.
+
+    Returns:
+        (indices of the ancestors, their new log weights).
+
+    Raises:
+        ConstrainError: an unknown scheme, or all weights are zero.
+
+    Example:
+        >>> from constrain.sampling import TorchDraw, resample
+        >>> resample("residual", [0.0, 0.0, float("-inf")], 2, TorchDraw(1), 0)
+        ([0, 1], [0.0, 0.0])
     """
     check_scheme(scheme)
     if not len(log_weights) or max(log_weights) == -math.inf:

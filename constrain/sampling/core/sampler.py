@@ -17,8 +17,19 @@ from constrain.sampling.core.job import Job, Sample
 class Sampler:
     """Base of the methods that return whole samples; `lcd`, which streams, is a plain generator function.
 
-    name: as in `generate(method=...)`. distribution: what its samples are distributed as, in one line.
-    exact: the law of a complete sample is the target itself. random: it draws; another run may give another sample.
+    Attributes:
+        name: as in `generate(method=...)`.
+        distribution: the law of its samples, in one line.
+        exact: the law of a complete sample is the target itself.
+        random: it draws, so that another run may give another sample.
+
+    Example:
+        >>> from constrain.sampling import Sampler
+        >>> class Nothing(Sampler):
+        ...     def run(self, job):
+        ...         return []
+        >>> Nothing().exact
+        False
     """
 
     name: str = ""

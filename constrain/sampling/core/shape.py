@@ -22,9 +22,23 @@ from constrain.sampling.core.step import truncated
 
 
 def shaped(job: Job) -> Job:
-    """The same job with p as its model, at temperature 1 and without truncation.
+    """The same job with the shaped model p as its model, at temperature 1 and without truncation.
 
-    Raises ConstrainError at temperature 0, where there is nothing to sample.
+    Args:
+        job: its settings say how p is shaped.
+
+    Returns:
+        The job itself where nothing is to be shaped, else one with a wrapped model.
+
+    Raises:
+        ConstrainError: the temperature is 0, where there is nothing to sample.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import shaped
+        >>> shaped(make_job(constrain.reference.load(), "Hi", regex="a+", temperature=0.5)).settings.temperature
+        1.0
     """
     settings = job.settings
     if settings.temperature == 0:

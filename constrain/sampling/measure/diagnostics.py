@@ -29,11 +29,24 @@ from constrain.sampling.core.sampler import log_add
 class Diagnostics:
     """Estimates from n outputs; None where they say nothing.
 
-    share: of the outputs that are complete members. ess: effective sample size, from 0 to n.
-    log_evidence: log Ẑ. kl_from_target: KL(q ‖ π), what the method adds; kl_to_target: KL(π ‖ q), what it misses.
-    acceptance: members per attempt. forwards, evaluations: per output. evaluations_per_token: of predicates and
-      potentials.
-    tv_bound: the largest proven bound of an output; None if one has none.
+    Attributes:
+        n: the number of outputs.
+        share: of the outputs that are complete members, from 0 to 1.
+        ess: effective sample size, from 0 to n.
+        log_evidence: log of the estimated mass of the language.
+        kl_from_target: KL(q ‖ π) in nats, what the method adds.
+        kl_to_target: KL(π ‖ q) in nats, what it misses.
+        acceptance: members per attempt.
+        forwards: per output.
+        evaluations: calls of predicates and potentials, per output.
+        evaluations_per_token: the same per token.
+        tv_bound: the largest proven bound of an output; None if one has none.
+
+    Example:
+        >>> import constrain
+        >>> outputs = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", n=3, seed=1)
+        >>> outputs.diagnostics.n, outputs.diagnostics.share
+        (3, 1.0)
     """
 
     n: int
@@ -57,7 +70,27 @@ class Diagnostics:
 
 
 def diagnose(outputs: Sequence[Any]) -> Diagnostics:
-    """Diagnostics of samples, or of what `generate` returned for n outputs. Raises ConstrainError for none at all."""
+    """What a set of outputs says about its method.
+
+    Args:
+        outputs: of `generate` for n outputs, or `Sample`s of a method.
+
+    Returns:
+        The diagnostics; formulas: see the module `constrain.sampling.measure.diagnostics`.
+
+    Raises:
+        ConstrainError: there are no outputs.
+
+    Source:
+        Owen, "Monte Carlo theory, methods and examples", section 9.3 (effective sample size).
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import diagnose
+        >>> outputs = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", n=3, seed=1)
+        >>> 0 < diagnose(outputs).ess <= 3
+        True
+    """
     if not outputs:
         raise ConstrainError("there are no outputs to diagnose")
     samples = outputs

@@ -26,7 +26,26 @@ from constrain.sampling.methods.exact import children
 
 
 class Argmax(Sampler):
-    """Best-first search; see the module. limit: prefixes that are opened. batch: prefixes in one forward."""
+    """The likeliest members of the language, proven, by best-first search.
+
+    The first output of a prompt is the best member, the second the second best, and so on. Nothing is drawn. Cost and
+    limit: see the module `constrain.sampling.methods.argmax`.
+
+    Args:
+        limit: prefixes that are opened for a prompt, at most.
+        batch: prefixes in one forward.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import Argmax
+        >>> model = constrain.reference.load()
+        >>> best = constrain.generate(model, '{"color": "', regex="red|green", method=Argmax(limit=100), n=2, seed=1)
+        >>> best[0].logprob >= best[1].logprob
+        True
+    """
 
     name = "argmax"
     random = False

@@ -28,11 +28,30 @@ from constrain.sampling.methods.attempts import Attempt, run_round
 
 
 class ASAp(Sampler):
-    """Adaptive masked decoding; see the module.
+    """Masked decoding that steers by what it has seen: adaptive sampling with approximate expected futures.
 
-    memory: what was learnt and will be; by default each call begins anew.
-    warmup: draws of each target that are thrown away first; tolerance: fewer, if the certificate is at most this.
-    batch: outputs that are drawn at once.
+    Each draw comes nearer to the model conditioned on the constraint; `tv_bound` of an output bounds its distance from
+    there. Law, weights and cost: see the module `constrain.sampling.methods.asap`.
+
+    Args:
+        memory: what was learnt and will be; None: each call begins anew.
+        warmup: draws of each target that are thrown away first.
+        tolerance: a bound on the distance, in [0, 1], at which the warm-up ends early.
+        batch: outputs that are drawn at once; they do not learn from each other.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Source:
+        Park et al. 2024, "Grammar-aligned decoding".
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import ASAp
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=ASAp(warmup=20), seed=1)
+        >>> 0 <= g.tv_bound < 1
+        True
     """
 
     name = "asap"

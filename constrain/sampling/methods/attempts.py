@@ -25,8 +25,9 @@ import torch
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.draw import NO_TOKEN
 from constrain.sampling.core.job import Job
+from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particle, Particles, Stems
-from constrain.sampling.core.step import CACHED, Step, log_total_of
+from constrain.sampling.core.step import CACHED, Step
 from constrain.sampling.core.trie import ROOT, UNTRACKED, PrefixTrie
 
 
@@ -58,7 +59,7 @@ class Attempt(Particle):
 def run_round(job: Job, stems: Stems, attempts: Sequence[Attempt], *, masked: bool) -> None:
     """Run attempts to their ends, and let their tries know.
 
-    job: shaped (shape.py). masked: how tokens are drawn at new prefixes, see above
+    job: shaped (shape.py). masked: at new prefixes, draw from the allowed tokens only
     """
     batch = Particles(job, attempts, forced=False)
     batch.start_from(stems)

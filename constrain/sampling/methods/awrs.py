@@ -48,9 +48,10 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.bitmask.apply import masked_logits
 from constrain.sampling.core.draw import NO_TOKEN, Chance
+from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particles
 from constrain.sampling.core.potentials import Asked
-from constrain.sampling.core.step import Step, log_total_of
+from constrain.sampling.core.step import Step
 
 JUMP = 64  # sizes of a geometric jump that are drawn at once
 DIGITS = 80  # binary digits of a long jump
@@ -71,14 +72,20 @@ class TokenChoice(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenRejection:
-    """How to choose a token under a check; see the module.
+    """How to choose a token under a check; the estimators are those of the module `constrain.sampling.methods.awrs`.
 
-    estimator: "recursive" or "geometric"
-    looks: for "recursive": candidates checked after the first valid one; None: as many as it took to find that one
-    accepts: for "geometric": valid draws to wait for, at least 2
-    head: candidates checked at once, the likeliest
-    max_checks: for "recursive": candidates checked at most, the head not counted
-    max_rejects: for "geometric": invalid draws, with replacement, at most
+    Attributes:
+        estimator: "recursive" or "geometric".
+        looks: for "recursive", candidates checked after the first valid one; None: as many as it took to find it.
+        accepts: for "geometric", valid draws to wait for, at least 2.
+        head: the likeliest candidates, which are checked at once.
+        max_checks: for "recursive", candidates checked at most, the head not counted; None: no limit.
+        max_rejects: for "geometric", invalid draws, with replacement, at most; None: no limit.
+
+    Example:
+        >>> from constrain.sampling import AWRS, TokenRejection
+        >>> AWRS(rejection=TokenRejection(estimator="geometric", accepts=3)).rejection.accepts
+        3
     """
 
     estimator: str = "recursive"

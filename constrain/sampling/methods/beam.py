@@ -27,7 +27,25 @@ from constrain.sampling.methods.exact import children
 
 
 class Beam(Sampler):
-    """Beam search; see the module. width: prefixes that are kept at each place."""
+    """The likeliest members that a search of fixed width finds.
+
+    The first output of a prompt is the best member found, the second the second best, and so on. Nothing is drawn; a
+    result that is proven to be the best has `tv_bound` 0. See the module `constrain.sampling.methods.beam`.
+
+    Args:
+        width: prefixes that are kept at each position.
+
+    Raises:
+        ConstrainError: the width is no int of at least 1.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import Beam
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=Beam(width=4), seed=1)
+        >>> g.text in ("red", "green")
+        True
+    """
 
     name = "beam"
     random = False

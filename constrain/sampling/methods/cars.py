@@ -29,10 +29,29 @@ from constrain.sampling.methods.rejection import first_accepted
 
 
 class CARS(Sampler):
-    """Adaptive rejection; see the module.
+    """Rejection sampling that never repeats a mistake: constrained adaptive rejection sampling.
 
-    memory: what was learnt and will be; by default each call begins anew.
-    attempts: at most so many for an output. batch: attempts that run at once, of all outputs together.
+    Outputs are distributed exactly as the model conditioned on the constraint, from the first one on. Law, evidence and
+    cost: see the module `constrain.sampling.methods.cars`.
+
+    Args:
+        memory: what was learnt and will be; None: each call begins anew.
+        attempts: attempts for an output, at most; then it ends as "budget".
+        batch: attempts that run at once, of all outputs together.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Source:
+        Parys et al. 2025, "Constrained adaptive rejection sampling".
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import CARS
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=CARS(attempts=500), seed=1)
+        >>> g.text in ("red", "green"), g.tv_bound
+        (True, 0.0)
     """
 
     name = "cars"

@@ -23,18 +23,35 @@ import torch
 from constrain.errors import LimitError
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
-from constrain.sampling.core.step import Step, log_total_of
+from constrain.sampling.core.step import Step
 from constrain.sampling.methods.tractable import ModelProduct, Tractable
 
 
 class Exact(Sampler):
-    """The table of all members; see the module.
+    """The exact law, from a table of all members with their probabilities.
 
-    limit: prefixes of the language that are looked at, for each prompt (states of the constraint for a tractable
-      model). batch: prefixes in one forward.
+    For finite languages, and for any regular language under a tractable model (`NGram`, `HiddenMarkov`). Cost and
+    limit: see the module `constrain.sampling.methods.exact`.
+
+    Args:
+        limit: prefixes of the language that are looked at, for each prompt; states of the constraint for a tractable
+            model. Beyond it a run raises LimitError.
+        batch: prefixes in one forward.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import Exact
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=Exact(), seed=1)
+        >>> g.evidence_bounds[0] == g.evidence_bounds[1] == g.log_evidence  # the mass of the language is known
+        True
     """
 
     name = "exact"

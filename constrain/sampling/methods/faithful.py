@@ -41,9 +41,27 @@ PILOTS = (1 << 32) - 1  # the substream of a row that pilots draw from; no metho
 
 
 class Faithful(Sampler):
-    """A method chosen for the problem; see the module.
+    """Chooses a method for the problem: exact where it can be, near the target where not.
 
-    memory: for `cars`. prefixes, mass: when `exact` and `cars` are chosen. pilot: draws to find out.
+    `stats.method` of an output names the method and the reason. The order of choice: see the module
+    `constrain.sampling.methods.faithful`.
+
+    Args:
+        memory: for `CARS`; None: each call begins anew.
+        prefixes: the most prefixes of a language for which `Exact` is chosen.
+        mass: the least estimated mass of the language, in [0, 1], for which `CARS` is chosen.
+        pilot: masked draws of each prompt that estimate the mass.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import Faithful
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=Faithful(pilot=8), seed=1)
+        >>> g.stats.method.split(":")[0]
+        'exact'
     """
 
     name = "faithful"

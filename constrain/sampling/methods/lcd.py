@@ -24,7 +24,22 @@ from constrain.sampling.core.particles import Particle, Particles
 
 
 def lcd(job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
-    """Masked decoding of every row of a job; see the module."""
+    """Masked decoding of every row of a job: locally constrained decoding, the default method of `generate`.
+
+    Law and weight: see the module `constrain.sampling.methods.lcd`.
+
+    Args:
+        job: the rows.
+
+    Yields:
+        (row, tokens that are final now), and returns one `Sample` for each row.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import lcd
+        >>> constrain.generate(constrain.reference.load(), "A date: ", regex="19[0-9]{2}", method=lcd, seed=1).text[:2]
+        '19'
+    """
     particles = Particles(job, [Particle(job, row) for row in range(len(job.prompts))])
     yield from particles.start()
     while particles.live:

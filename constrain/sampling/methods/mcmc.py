@@ -42,13 +42,36 @@ CUT, ACCEPT = 0, 1  # numbers of a chain's streams; proposal j draws from 2 + j
 
 
 class MCMC(Sampler):
-    """A chain for each row; see the module."""
+    """A Markov chain over members: each step rewrites the end of the present text.
+
+    The chain leaves the target invariant and begins at one masked sample. Acceptance rule and law: see the module
+    `constrain.sampling.methods.mcmc`.
+
+    Args:
+        steps: of each chain; 0 is masked decoding.
+        proposal: where a step cuts the text: "restart" (at the beginning), "uniform" (anywhere alike) or "priority"
+            (where the model was surprised).
+        potential: a further weight of complete texts.
+
+    Raises:
+        ConstrainError: an option is out of range, an unknown proposal, or what is no potential.
+
+    Source:
+        Gonzalez et al. 2025, "Constrained sampling for language models should be easy: an MCMC approach".
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import MCMC
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=MCMC(steps=3), seed=1)
+        >>> len(g.population)  # the states of the chain, with the first
+        4
+    """
 
     name = "mcmc"
     distribution = "a Markov chain that leaves p conditioned on the constraint (times the potential) invariant"
 
     def __init__(self, *, steps: int = 10, proposal: str = "restart", potential: Potential | None = None) -> None:
-        """steps: of each chain, 0 is masked decoding. proposal: "restart", "uniform" or "priority"."""
         self.steps = check_count("steps", steps, 0)
         if proposal not in PROPOSALS:
             raise ConstrainError(f"there is no proposal {proposal!r}", fix=f"choose one of: {', '.join(PROPOSALS)}")

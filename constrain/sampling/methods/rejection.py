@@ -24,9 +24,25 @@ from constrain.sampling.methods.attempts import Attempt, run_round
 
 
 class Rejection(Sampler):
-    """Rejection sampling; see the module.
+    """Samples the model as it is, and throws away what is not in the language.
 
-    attempts: at most so many for an output. batch: attempts that run at once, of all outputs together.
+    Outputs are distributed exactly as the model conditioned on the constraint. Cost: 1 / Z attempts on average, Z being
+    the mass of the language; see the module `constrain.sampling.methods.rejection`.
+
+    Args:
+        attempts: attempts for an output, at most; then it ends as "budget".
+        batch: attempts that run at once, of all outputs together.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import Rejection
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=Rejection(attempts=20), seed=1)
+        >>> g.finish_reason in ("stop", "budget")
+        True
     """
 
     name = "rejection"

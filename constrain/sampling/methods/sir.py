@@ -27,13 +27,33 @@ from constrain.sampling.core.shape import shaped
 
 
 class SIR(Sampler):
-    """Sampling, importance resampling; see the module."""
+    """Sampling, importance resampling: N masked samples, of which one is drawn by its weight.
+
+    The law tends to the target as N grows. Weight and law: see the module `constrain.sampling.methods.sir`.
+
+    Args:
+        samples: N, for each output.
+        potential: a further weight of complete texts.
+
+    Raises:
+        ConstrainError: N is no int of at least 1, or what is no potential.
+
+    Source:
+        Rubin 1988, "Using the SIR algorithm to simulate posterior distributions".
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import SIR
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=SIR(samples=4), seed=1)
+        >>> len(g.population)
+        4
+    """
 
     name = "sir"
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as samples grow"
 
     def __init__(self, *, samples: int = 10, potential: Potential | None = None) -> None:
-        """samples: N, for each output. potential: a further weight of complete texts."""
         self.samples = check_count("samples", samples)
         self.potential = potential
         if potential is not None:

@@ -46,7 +46,37 @@ from constrain.sampling.methods.awrs import TokenRejection, checked_step
 
 
 class SMC(Sampler):
-    """Sequential Monte Carlo; see the module."""
+    """Sequential Monte Carlo: particles grow side by side, and heavy ones are forked.
+
+    One particle is drawn by weight; the law tends to the target as N grows. Weights, order of operations and limits:
+    see the module `constrain.sampling.methods.smc`.
+
+    Args:
+        particles: N, for each output.
+        ess_threshold: resample when the effective number of particles is below this share of N; 0 never.
+        resampling: "multinomial", "stratified", "systematic", "residual" or "optimal".
+        potential: a soft or hard weight of texts.
+        twist: ask the potential about prefixes too.
+        check: a potential of weights 0 and 1 that every proposed token must pass.
+        rejection: how the check is asked; None: `TokenRejection()`.
+        boundary: where particles are compared: "token", "lexeme", "line", "rule:NAME", or a function (text before,
+            new bytes) → bool.
+        children: next tokens that each particle draws before N are chosen; None: 2 for "optimal", else 1.
+
+    Raises:
+        ConstrainError: an option is out of range, an unknown name, or what is no potential.
+
+    Source:
+        Del Moral 2004, "Feynman-Kac formulae", theorem 7.4.2 (the estimate of the mass is unbiased).
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import SMC
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, '{"color": "', regex="red|green", method=SMC(particles=4), seed=1)
+        >>> len(g.population)
+        4
+    """
 
     name = "smc"
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as particles grow"
@@ -64,16 +94,6 @@ class SMC(Sampler):
         boundary: str | Callable[[bytes, bytes], bool] = "token",
         children: int | None = None,
     ) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        particles: N, for each output
-        ess_threshold: resample when the effective number of particles is below this share of N; 0 never
-        resampling: "multinomial", "stratified", "systematic", "residual" or "optimal"
-        potential: soft or hard weight of texts. twist: ask it about prefixes too
-        check: a potential of weights 0 and 1 that every proposed token must pass. rejection: how it is asked
-        boundary: "token", "lexeme", "line", "rule:NAME" or a function (boundaries.py)
-        children: next tokens that each particle draws before N are chosen; by default 2 for "optimal", else 1
-        """
         self.particles = check_count("particles", particles)
         self.ess_threshold = check_share("ess_threshold", ess_threshold)
         check_scheme(resampling)
@@ -97,13 +117,31 @@ class SMC(Sampler):
 
 
 class AWRS(SMC):
-    """One particle under a check: every token by adaptive weighted rejection; see awrs.py."""
+    """One particle under a check: every token by adaptive weighted rejection.
+
+    The estimators: see the module `constrain.sampling.methods.awrs`.
+
+    Args:
+        check: a potential of weights 0 and 1; None: the mask alone, with its exact mass.
+        rejection: how the check is asked; None: `TokenRejection()`.
+
+    Source:
+        Lipkin et al. 2025, "Fast controlled generation from language models with adaptive weighted rejection sampling".
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import AWRS, predicate
+        >>> check = predicate(lambda text: not text.startswith("r"), on="prefix")
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, "A colour: ", regex="red|green", method=AWRS(check), seed=1)
+        >>> g.text
+        'green'
+    """
 
     name = "awrs"
     distribution = "masked decoding with a checked token, weighted by unbiased estimates of the mass that was allowed"
 
     def __init__(self, check: Potential | None = None, *, rejection: TokenRejection | None = None) -> None:
-        """check: a potential of weights 0 and 1; None: the mask alone, with its exact mass"""
         super().__init__(particles=1, ess_threshold=0, check=check, rejection=rejection)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.registry import Registry
 from constrain.sampling.methods.argmax import Argmax
 from constrain.sampling.methods.asap import ASAp
 from constrain.sampling.methods.beam import Beam
@@ -25,42 +26,85 @@ from constrain.sampling.methods.smc import AWRS, SMC
 
 Method = Callable[[Job], Generator[tuple[int, list[int]], None, list[Sample]]]
 
-METHODS: dict[str, Method] = {
-    "argmax": Argmax(),
-    "asap": ASAp(),
-    "awrs": AWRS(),
-    "beam": Beam(),
-    "cars": CARS(),
-    "exact": Exact(),
-    "faithful": Faithful(),
-    "lcd": lcd,
-    "mcmc": MCMC(),
-    "rejection": Rejection(),
-    "sir": SIR(),
-    "smc": SMC(),
-}
+METHODS: Registry[Method] = Registry(
+    "method",
+    {
+        "argmax": Argmax(),
+        "asap": ASAp(),
+        "awrs": AWRS(),
+        "beam": Beam(),
+        "cars": CARS(),
+        "exact": Exact(),
+        "faithful": Faithful(),
+        "lcd": lcd,
+        "mcmc": MCMC(),
+        "rejection": Rejection(),
+        "sir": SIR(),
+        "smc": SMC(),
+    },
+)
 
 
 def register(name: str, method: Method) -> None:
-    """Make a method known by a name. A name can be given once."""
-    if name in METHODS:
-        raise ConstrainError(f"there is a method {name!r} already", fix="register it under another name")
-    METHODS[name] = method
+    """Make a method known by a name, to `generate(method=...)` and to `method_named`.
+
+    Args:
+        name: the name; it can be given once.
+        method: a `Sampler`, or a generator function `method(job)`.
+
+    Raises:
+        ConstrainError: there is a method of this name.
+
+    Example:
+        >>> from constrain.sampling import CARS, method_named, register
+        >>> register("patient-cars", CARS(attempts=10_000))
+        >>> method_named("patient-cars").attempts
+        10000
+    """
+    METHODS.add(name, method)
 
 
 def method_of(value: str | Method) -> Method:
-    """The method itself, or the one of a name. Raises ConstrainError: neither."""
+    """The method that `generate(method=...)` means: of a name, or the object itself.
+
+    Args:
+        value: a name, a `Sampler`, or a generator function `method(job)`.
+
+    Returns:
+        The method.
+
+    Raises:
+        ConstrainError: an unknown name, a class instead of an object, or what cannot be called.
+
+    Example:
+        >>> from constrain.sampling import SIR, method_of
+        >>> method_of("sir").name, method_of(SIR(samples=4)).samples
+        ('sir', 4)
+    """
     if isinstance(value, str):
-        return method_named(value)
+        return METHODS.named(value)
     if isinstance(value, type):
         raise ConstrainError(f"method is the class {value.__name__}, not a method", fix=f"make one: {value.__name__}()")
     if not callable(value):
-        raise ConstrainError(f"there is no method {value!r}", fix=f"choose one of: {', '.join(sorted(METHODS))}")
+        raise ConstrainError(f"there is no method {value!r}", fix=METHODS.choices())
     return value
 
 
 def method_named(name: str) -> Method:
-    """The method of a name; ConstrainError with the known names."""
-    if name not in METHODS:
-        raise ConstrainError(f"there is no method {name!r}", fix=f"choose one of: {', '.join(sorted(METHODS))}")
-    return METHODS[name]
+    """The method of a name, with its default options.
+
+    Args:
+        name: a key of `METHODS`.
+
+    Returns:
+        The method.
+
+    Raises:
+        ConstrainError: no method has this name.
+
+    Example:
+        >>> from constrain.sampling import method_named
+        >>> method_named("cars").distribution
+        'the model conditioned on the constraint, exactly (given that an attempt succeeds)'
+    """
+    return METHODS.named(name)

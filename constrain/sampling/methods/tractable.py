@@ -71,9 +71,20 @@ class Tractable:
 
 
 class HiddenMarkov(Tractable):
-    """A hidden Markov model: state h emits a token, then moves on.
+    """A hidden Markov model as a `LanguageModel`: a state emits a token, then moves on.
 
-    initial: [H]; transition: [H, H], from row to column; emission: [H, W]. Raises ConstrainError: no distributions.
+    Args:
+        initial: [H], the law of the first state.
+        transition: [H, H], from row to column.
+        emission: [H, W], the law of the token that each state emits.
+
+    Raises:
+        ConstrainError: rows that are no distributions, or shapes that do not fit.
+
+    Example:
+        >>> from constrain.sampling import HiddenMarkov
+        >>> HiddenMarkov([1, 0], [[0.5, 0.5], [0, 1]], [[0.9, 0.1], [0.2, 0.8]]).width
+        2
     """
 
     def __init__(self, initial: Any, transition: Any, emission: Any) -> None:
@@ -106,10 +117,18 @@ class HiddenMarkov(Tractable):
 
 
 class NGram(Tractable):
-    """An n-gram model: the next token depends on the n − 1 tokens before it.
+    """An n-gram model as a `LanguageModel`: the next token depends on the n − 1 tokens before it.
 
-    probabilities: [W] * n; the last axis is the next token. Prompts must have n − 1 tokens at least.
-    Raises ConstrainError: no distributions.
+    Args:
+        probabilities: [W] * n; the last axis is the next token. Prompts must have n − 1 tokens at least.
+
+    Raises:
+        ConstrainError: rows that are no distributions, or axes of unequal length.
+
+    Example:
+        >>> from constrain.sampling import NGram
+        >>> NGram([[0.9, 0.1], [0.5, 0.5]]).order
+        2
     """
 
     def __init__(self, probabilities: Any) -> None:

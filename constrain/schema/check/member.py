@@ -33,6 +33,22 @@ class Fault(NamedTuple):
     part: tuple[str | int, Json, Conj] | None = None
 
 
+class Culprit(NamedTuple):
+    """A part of a value that does not fulfil a conjunction.
+
+    Attributes:
+        steps: Its path in the value, without the `$`.
+        value: The part.
+        conj: The conjunction that it does not fulfil.
+        reason: A sentence; empty if there is none to give.
+    """
+
+    steps: str
+    value: Json
+    conj: Conj
+    reason: str
+
+
 class Membership:
     """Decides membership for the parts of one value."""
 
@@ -99,23 +115,32 @@ class Membership:
                 return Fault("no property is as one has to be")
         return None
 
-    def explain(self, value: Json, conj: Conj, path: str = "$") -> str:
-        """One sentence about a value that does not fulfil a conjunction.
+    def explain(self, value: Json, conj: Conj) -> str:
+        """One sentence about a value that does not fulfil a conjunction, with its place."""
+        culprit = self.culprit(value, conj)
+        reason = culprit.reason or f"{excerpt(culprit.value, 60)} does not fulfil the schema"
+        return f"${culprit.steps}: {reason}"
 
-        It names the deepest place that is the only reason: it descends while there is one box to compare with.
+    def culprit(self, value: Json, conj: Conj) -> Culprit:
+        """The deepest part of a value that alone keeps the value from fulfilling a conjunction.
+
+        It descends as long as there is one box to compare with.
         """
-        normal = self.normalizer.normal(conj)
-        fault: Fault | None = None
-        if isinstance(value, list) and len(normal.arrays) == 1:
-            fault = self.array_fault(value, normal.arrays[0])
-        elif isinstance(value, dict) and len(normal.objects) == 1:
-            fault = self.object_fault(value, normal.objects[0])
-        if fault is None:
-            return f"{path}: {excerpt(value, 60)} does not fulfil the schema"
-        if fault.part is None:
-            return f"{path}: {fault.reason}"
-        step, part, part_conj = fault.part
-        return self.explain(part, part_conj, path + draw_step(step))
+        steps = ""
+        while True:
+            normal = self.normalizer.normal(conj)
+            fault: Fault | None = None
+            if isinstance(value, list) and len(normal.arrays) == 1:
+                fault = self.array_fault(value, normal.arrays[0])
+            elif isinstance(value, dict) and len(normal.objects) == 1:
+                fault = self.object_fault(value, normal.objects[0])
+            if fault is None or fault.part is None:
+                return Culprit(steps, value, conj, "" if fault is None else fault.reason)
+            step, part, part_conj = fault.part
+            if part_conj == FALSE:
+                kind = "item" if isinstance(value, list) else "property"
+                return Culprit(steps, value, conj, f"the {kind} {excerpt(step, 40)} is not allowed")
+            steps, value, conj = steps + draw_step(step), part, part_conj
 
 
 def _in_box(value: int | Decimal, box: NumberBox) -> bool:

@@ -1,20 +1,21 @@
-"""Which keyword a value breaks, and where: for messages about a JSON text that is no member.
+"""The keyword that a value breaks, and its place, for messages about a JSON text that is not a member.
 
-The idea: descend into the value as long as one part alone is to blame. At the deepest place, ask about each keyword of
-the subschemas there as if it stood alone. Cost: the keywords at that place are read once more. Limit: a keyword whose
-references do not lead from the root is not asked about alone; then only the place is named.
+The idea: descend into the value as long as one part alone is the reason (`Membership.culprit`). There, make a schema of
+each keyword of the subschemas, and decide whether the part fulfils it. Cost: the keywords at that place are read once
+more. Limit: a keyword whose references cannot be resolved from the root is skipped; then only the place is named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.errors import ConstrainError
 from constrain.schema.check.finished import read_exactly
 from constrain.schema.check.member import Membership
-from constrain.schema.read.document import Site, draw_step, excerpt
-from constrain.schema.sets.algebra import FALSE, Conj
+from constrain.schema.read.document import Site, excerpt
+from constrain.schema.sets.algebra import Conj
+from constrain.schema.sets.json_types import Json
 
 if TYPE_CHECKING:
     from constrain.schema.api import JsonSchema
@@ -69,56 +70,38 @@ def find_violation(schema: JsonSchema, text: str) -> SchemaViolation | None:
     return _violation(schema, value, "$", "$")
 
 
-def _violation(schema: JsonSchema, value: Any, path: str, pointer: str) -> SchemaViolation:
-    """The violation of a value at `path`, by a schema that stands at `pointer`."""
-    steps, part, conj, reason = _deepest(Membership(schema.normalizer), value, schema.document.root)
+def _violation(schema: JsonSchema, value: Json, path: str, pointer: str) -> SchemaViolation:
+    """The violation of the value at `path` by the schema at `pointer`."""
+    steps, part, conj, reason = Membership(schema.normalizer).culprit(value, schema.document.root)
     path += steps
     for site in _sites(schema, conj):
         for keyword in site.raw if isinstance(site.raw, dict) else ():
             if keyword in NOT_ALONE or (alone := _broken(schema, site, keyword, part)) is None:
                 continue
             place = _joined(pointer, site.pointer)
-            inner = _deepest(Membership(alone.normalizer), part, alone.document.root)
-            if inner[0] or keyword == "$ref":  # the keyword leads to a subschema that is to blame
+            inner = Membership(alone.normalizer).culprit(part, alone.document.root)
+            if inner.steps or keyword == "$ref":  # a subschema of the keyword is broken
                 return _violation(alone, part, path, place)
             shown = excerpt({keyword: site.raw[keyword]}, 60)[1:-1]
-            because = f": {inner[3] or reason}" if inner[3] or reason else ""
+            because = f": {inner.reason or reason}" if inner.reason or reason else ""
             return SchemaViolation(path, keyword, place, f"{excerpt(part, 60)} breaks {shown}{because}")
     message = reason or f"{excerpt(part, 60)} does not fulfil the schema"
     return SchemaViolation(path, None, _joined(pointer, schema.document.site_of(conj).pointer), message)
 
 
 def _joined(pointer: str, inner: str) -> str:
-    """The path of a subschema, from that of the schema which holds it. Definitions are those of the root."""
+    """The path of a subschema in the schema at `pointer`. Definitions are those of the root."""
     return inner if inner.startswith(("$.$defs", "$.definitions")) else pointer + inner[1:]
 
 
-def _deepest(membership: Membership, value: Any, conj: Conj) -> tuple[str, Any, Conj, str]:
-    """(steps, value, conjunction, reason) of the deepest place that is to blame alone."""
-    steps = ""
-    while True:
-        normal = membership.normalizer.normal(conj)
-        fault = None
-        if isinstance(value, list) and len(normal.arrays) == 1:
-            fault = membership.array_fault(value, normal.arrays[0])
-        elif isinstance(value, dict) and len(normal.objects) == 1:
-            fault = membership.object_fault(value, normal.objects[0])
-        if fault is None or fault.part is None:
-            return steps, value, conj, "" if fault is None else fault.reason
-        step, part, asked = fault.part
-        if asked == FALSE:  # nothing may stand there
-            kind = "item" if isinstance(value, list) else "property"
-            return steps, value, conj, f"the {kind} {excerpt(step, 40)} is not allowed"
-        steps, value, conj = steps + draw_step(step), part, asked
-
-
 def _sites(schema: JsonSchema, conj: Conj) -> Iterator[Site]:
+    """The subschemas in a conjunction."""
     atoms = (schema.document.atoms[serial] for serial in conj)
     return (atom for atom in atoms if isinstance(atom, Site))
 
 
-def _broken(schema: JsonSchema, site: Site, keyword: str, value: Any) -> JsonSchema | None:
-    """A keyword of a subschema as a schema of its own, with its companions, if the value breaks it; else None."""
+def _broken(schema: JsonSchema, site: Site, keyword: str, value: Json) -> JsonSchema | None:
+    """The schema of one keyword with its companions, if the value does not fulfil it; else None."""
     kept = {name: site.raw[name] for name in (keyword, *COMPANIONS.get(keyword, ())) if name in site.raw}
     alone = schema.beside_definitions(kept)
     try:

@@ -1,8 +1,8 @@
 """`Normalizer`: which sets are empty, and the other questions about conjunctions of one document.
 
 The idea: `inhabited(conj)` is the least fixed point of "some part is inhabited", found with a worklist. A test of the
-worklist answers from what is known so far and notes what it asked about (`_Test`); it is repeated when one of those
-conjunctions is found to be inhabited. Nearly all subschemas need no worklist: a quick look shows one of their values.
+worklist answers from what is known so far and notes the conjunctions that it asked about (`_Test`); it is repeated when
+one of them is found to be inhabited. Nearly all subschemas need no worklist: a quick look shows one of their values.
 
 Cost: one test for each conjunction, and one more for each answer that it waited for.
 """

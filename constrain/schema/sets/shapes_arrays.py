@@ -167,7 +167,7 @@ class CountedArrays:
         return choices
 
     def _options(self, n: int, i: int, seen: int) -> list[tuple[Conj, int]]:
-        """What condition n may ask of item i, as pairs (conjunction, count after the item)."""
+        """The ways in which item i may count for condition n, as pairs (conjunction, count after the item)."""
         count = self.counts[n]
         if i < count.start:
             return [((), seen)]
@@ -189,7 +189,7 @@ class CountedArrays:
         return self.lengths(i, state).meets(max(0, self.box.low - i), high)
 
     def lengths(self, i: int, state: ArrayState) -> Lengths:
-        """How many more items can satisfy all counts, without regard to `minItems` and `maxItems`."""
+        """The numbers of further items that can satisfy all counts, without regard to `minItems` and `maxItems`."""
         key = (min(i, self.alike), state)
         lengths = self._lengths.get(key)
         if lengths is None:

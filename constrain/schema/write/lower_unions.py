@@ -106,9 +106,7 @@ class _Union:
 
     start: Alive
 
-    def __init__(
-        self, level: Level, key: tuple[object, ...], names: tuple[str, ...], boxes: list[ObjectBox]
-    ) -> None:
+    def __init__(self, level: Level, key: tuple[object, ...], names: tuple[str, ...], boxes: list[ObjectBox]) -> None:
         self.level = level
         self.key = key
         self.keys = [key_terminal(name, level.plain) for name in names]

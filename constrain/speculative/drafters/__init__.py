@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from constrain.errors import ConstrainError
+from constrain.sampling.core.registry import Registry
 from constrain.speculative.drafter import Drafter
 from constrain.speculative.drafters.forced import Forced
 from constrain.speculative.drafters.heads import Heads
@@ -19,17 +19,30 @@ from constrain.speculative.drafters.prior import Prior
 from constrain.speculative.drafters.recycling import Recycling
 from constrain.speculative.drafters.translated import Translated
 
-NAMED: dict[str, Callable[[], Drafter]] = {
-    drafter.name: drafter for drafter in (Forced, Lookup, NGramDrafter, Prior, Recycling)
-}
+NAMED: Registry[Callable[[], Drafter]] = Registry(
+    "drafter", {drafter.name: drafter for drafter in (Forced, Lookup, NGramDrafter, Prior, Recycling)}
+)
 AUTO = ("forced", "lookup")  # what draft="auto" stands for
 
 
 def drafter_named(name: str) -> Drafter:
-    """A new drafter of that name. Raises ConstrainError with the known names."""
-    if name not in NAMED:
-        raise ConstrainError(f"there is no drafter {name!r}", fix=f"choose one of: auto, {', '.join(sorted(NAMED))}")
-    return NAMED[name]()
+    """A new drafter of a name, with its default options.
+
+    Args:
+        name: a key of `NAMED`.
+
+    Returns:
+        The drafter.
+
+    Raises:
+        ConstrainError: no drafter has this name.
+
+    Example:
+        >>> from constrain.speculative import drafter_named
+        >>> drafter_named("lookup").name
+        'lookup'
+    """
+    return NAMED.named(name, also=["auto"])()
 
 
 __all__ = [
@@ -39,7 +52,7 @@ __all__ = [
     "Lookup",
     "Model",
     "NAMED",
-    "NGram",
+    "NGramDrafter",
     "Prior",
     "Recycling",
     "Translated",

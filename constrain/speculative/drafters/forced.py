@@ -21,7 +21,13 @@ INNER, LAST = math.log(0.9), math.log(0.5)  # estimates of acceptance: inside a 
 
 
 class Forced(Drafter):
-    """The forced bytes at the end of the text, as tokens; see the module."""
+    """Drafts the bytes that the constraint forces, as tokens; see the module `constrain.speculative.drafters.forced`.
+
+    Example:
+        >>> from constrain.speculative import Forced
+        >>> Forced().name
+        'forced'
+    """
 
     name = "forced"
 

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.sampler import check_count
-from constrain.sampling.core.step import scaled
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.grow import Candidates, Growth, TreePlace, likeliest_paths
 from constrain.speculative.tree import EMPTY, DraftTree
@@ -40,16 +40,25 @@ class HeadsModel(Protocol):
 
 
 class Heads(Drafter):
-    """Drafts of trained heads; see the module."""
+    """Drafts of trained heads on the target's hidden states; see the module `constrain.speculative.drafters.heads`.
+
+    Args:
+        heads: trained for the target; `constrain.hf.DraftHeads` are such.
+        width: children of a node, at most.
+
+    Raises:
+        ConstrainError: the width is no int of at least 1.
+
+    Example:
+        >>> from constrain.speculative import Heads
+        >>> Heads(heads=None, width=2).wants_hidden
+        True
+    """
 
     name = "heads"
     wants_hidden = True
 
     def __init__(self, heads: HeadsModel, *, width: int = 3) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        heads: trained for the target. width: children of a node at most
-        """
         self.heads = heads
         self.width = check_count("width", width)
 

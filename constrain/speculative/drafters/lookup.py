@@ -31,15 +31,25 @@ FADE = 0.99  # what an observation is worth after each later one
 
 
 class Lookup(Drafter):
-    """Copies from what the text has repeated; see the module."""
+    """Drafts copies of what followed the last tokens before; see the module `constrain.speculative.drafters.lookup`.
+
+    Args:
+        longest: the most tokens that must agree.
+        shortest: the fewest tokens that must agree.
+        copies: different continuations to propose, at most.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> from constrain.speculative import Lookup
+        >>> Lookup(longest=3).name
+        'lookup'
+    """
 
     name = "lookup"
 
     def __init__(self, *, longest: int = 4, shortest: int = 1, copies: int = 2) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        longest, shortest: tokens that must agree. copies: different continuations to propose at most
-        """
         self.shortest = check_count("shortest", shortest)
         self.longest = check_count("longest", longest, self.shortest)
         self.copies = check_count("copies", copies)

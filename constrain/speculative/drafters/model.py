@@ -21,23 +21,37 @@ import numpy as np
 import torch
 
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
+from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel, Session
 from constrain.sampling.core.sampler import check_count
-from constrain.sampling.core.step import scaled, truncated
+from constrain.sampling.core.step import truncated
 from constrain.speculative.drafter import Context, DraftBudget, Drafter
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 
 
 class Model(Drafter):
-    """Drafts of a language model; see the module."""
+    """Drafts of a language model with the target's token ids; see the module `constrain.speculative.drafters.model`.
+
+    Args:
+        model: the draft model.
+        width: siblings at each place.
+
+    Raises:
+        ConstrainError: the width is no int of at least 1.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.hf import HFModel
+        >>> from constrain.speculative import Model, Speculation
+        >>> ref = constrain.reference.load()
+        >>> drafts = Speculation([Model(HFModel(ref.draft, ref.tokenizer), width=2)], verifier="recursive-without")
+        >>> drafts.drafters[0].name
+        'model'
+    """
 
     name = "model"
 
     def __init__(self, model: LanguageModel, *, width: int = 1) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        model: with the token ids of the target. width: siblings at each place
-        """
         self.model = model
         self.width = check_count("width", width)
 

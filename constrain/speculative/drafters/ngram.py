@@ -25,15 +25,24 @@ MEMORY = 8  # observations that a mean goes over: beyond, older ones fade
 
 
 class NGramDrafter(Drafter):
-    """Mean target probabilities by n-gram; see the module."""
+    """Drafts from mean target probabilities by n-gram; see the module `constrain.speculative.drafters.ngram`.
+
+    Args:
+        longest: tokens of the longest n-gram.
+        width: siblings that are drawn at a place; given ones as the budget allows.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> from constrain.speculative import NGramDrafter
+        >>> NGramDrafter(longest=2).name
+        'ngram'
+    """
 
     name = "ngram"
 
     def __init__(self, *, longest: int = 3, width: int = 2) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        longest: tokens of the longest gram. width: siblings that are drawn at a place (named ones: as budget allows)
-        """
         self.longest = check_count("longest", longest)
         self.width = check_count("width", width)
         self._grams: DraftTable[tuple[int, Candidates]] = DraftTable()  # gram → (observations, mean)

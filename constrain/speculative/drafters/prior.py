@@ -30,15 +30,24 @@ _lock = Lock()  # requests of several threads count together
 
 
 class Prior(Drafter):
-    """Counts of tokens by state; see the module."""
+    """Drafts from counts of tokens by constraint state; see the module `constrain.speculative.drafters.prior`.
+
+    Args:
+        width: children of a node, at most.
+        shared: count together with all drafters of this process; False: this drafter's own counts.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> from constrain.speculative import Prior
+        >>> Prior(shared=False).name
+        'prior'
+    """
 
     name = "prior"
 
     def __init__(self, *, width: int = 4, shared: bool = True) -> None:
-        """Raises ConstrainError naming the option that is wrong.
-
-        width: children of a node at most. shared: with all drafters of this process; else counts are this drafter's own
-        """
         self.width = check_count("width", width)
         self._own = DraftTables[Counts](DraftTable)
         self._shared = _shared if shared else self._own

@@ -21,12 +21,23 @@ from constrain.speculative.tree import DraftTree
 
 
 class Recycling(Drafter):
-    """Rows of the latest likely tokens; see the module."""
+    """Drafts the latest likely tokens after each token; see the module `constrain.speculative.drafters.recycling`.
+
+    Args:
+        width: children of a node, at most.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Example:
+        >>> from constrain.speculative import Recycling
+        >>> Recycling(width=2).name
+        'recycling'
+    """
 
     name = "recycling"
 
     def __init__(self, *, width: int = 4) -> None:
-        """Raises ConstrainError naming the option that is wrong. width: children of a node at most"""
         self.width = check_count("width", width)
         self._states: DraftTables[DraftTable[Candidates]] = DraftTables(DraftTable)  # by (state, token)
         self._tokens: DraftTable[Candidates] = DraftTable()

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
-from constrain.sampling.core.step import scaled
+from constrain.sampling.core.logits import scaled
 from constrain.speculative.drafter import Context, Outcome
 from constrain.speculative.tree import NONE
 

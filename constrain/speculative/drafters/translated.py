@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
+from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel
-from constrain.sampling.core.step import scaled
 from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.drafters.forced import longest_match
 from constrain.speculative.drafters.model import Model
@@ -32,15 +32,25 @@ Encode = Callable[[bytes], Sequence[int]]
 
 
 class Translated(Model):
-    """Drafts of a model with another vocabulary; see the module."""
+    """Drafts of a model with another vocabulary; see the module `constrain.speculative.drafters.translated`.
+
+    Args:
+        model: the draft model; its token i spells tokens[i].
+        tokens: bytes by id, None for what is no text.
+        encode: bytes → its token ids.
+        start: ids that its texts begin with (BOS); needed where a text may be empty.
+
+    Example:
+        >>> from constrain.sampling import NGram
+        >>> from constrain.speculative import Translated
+        >>> draft_model = NGram([[0.5, 0.5], [0.5, 0.5]])
+        >>> Translated(draft_model, [b"a", b"b"], lambda text: [b"ab".index(byte) for byte in text]).name
+        'model'
+    """
 
     def __init__(
         self, model: LanguageModel, tokens: Sequence[bytes | None], encode: Encode, *, start: Sequence[int] = ()
     ) -> None:
-        """model: its token i spells tokens[i], None for what is no text. encode: bytes → its token ids
-
-        start: ids that its texts begin with, where the model wants such (BOS); needed where a text may be empty
-        """
         super().__init__(model)
         self.token_bytes, self.encode, self.begin = tokens, encode, list(start)
         self._plain: tuple[object, Callable[[bytes], list[int]]] | None = None

@@ -102,6 +102,30 @@ def walk(
     chunks, scale, steps,
     GREEDY: tl.constexpr, CHUNK: tl.constexpr, CHUNKS: tl.constexpr, NODES: tl.constexpr, ENTRY: tl.constexpr,
 ):  # fmt: skip
+    """Go down one tree: draw a token at a place, follow the node that has it, until no node has. One program a tree.
+
+    A row is a place that the forward read, root first; the rows of tree i are first[i] … first[i + 1] − 1.
+
+    Args:
+        logits, stride: float[rows, width] and the distance of its rows; before temperature.
+        bitmask: int32[masks, words], 1 = allowed.
+        sums: float32[rows, chunks, 4], from `summarise`: largest logit and Σ exp of each chunk, of all and of what is
+            allowed.
+        best: int32[rows, chunks], from `summarise`: the likeliest allowed token of each chunk.
+        first: int32[trees + 1], the first row of each tree.
+        tokens, parents: int32[rows], of the node that leads to the row; parents count nodes of the tree, -1 the root.
+        forced: int32[rows], the only allowed token, or -1.
+        masks: int32[rows], the row of `bitmask`, or -1: everything is allowed.
+        uniform: float64[trees, steps] in [0, 1), one for each draw.
+        entries: int32[trees, steps, ENTRY], the result: node taken (-1 at the end), token (-1 at a dead end), and the
+            bits of log p_raw, log p_sampled and log Z in float32, as in `constrain.sampling.core.step`.
+        width, size, words, chunks: logits of a row, tokens of the vocabulary, words of a mask, chunks of a row.
+        scale: 1 / temperature, or 1 if GREEDY.
+        steps: the most places on a path.
+        GREEDY: take the likeliest token instead of drawing.
+        CHUNK: logits of a chunk. CHUNKS, NODES: chunks of a row and nodes of a tree, rounded up to powers of 2.
+        ENTRY: words of an entry.
+    """
     tree = tl.program_id(0)
     root = tl.load(first + tree)
     count = tl.load(first + tree + 1) - root - 1

@@ -17,11 +17,10 @@ import numpy as np
 import torch
 
 from constrain.sampling.core.draw import Draw, TorchDraw
-from constrain.sampling.core.single import Chosen
 from constrain.speculative.fused import reference
 from constrain.speculative.fused.batch import Found, packed, unpacked
 from constrain.speculative.masks import fill
-from constrain.speculative.rows import TargetRows
+from constrain.speculative.rows import Chosen, TargetRows
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers.match import Match
 

@@ -6,7 +6,7 @@ start reading at: ../verifier.py (what a verifier is), match.py, then residual.p
 
 from collections.abc import Callable
 
-from constrain.errors import ConstrainError
+from constrain.sampling.core.registry import Registry
 from constrain.speculative.verifier import Verifier
 from constrain.speculative.verifiers.block import Block
 from constrain.speculative.verifiers.kseq import KSeq
@@ -16,18 +16,30 @@ from constrain.speculative.verifiers.recursive import Recursive, RecursiveWithou
 from constrain.speculative.verifiers.traversal import Traversal
 from constrain.speculative.verifiers.typical import Typical
 
-VERIFIERS: dict[str, Callable[[], Verifier]] = {
-    rule.name: rule for rule in (Block, KSeq, Match, Recursive, RecursiveWithout, Token, Traversal)
-}
+VERIFIERS: Registry[Callable[[], Verifier]] = Registry(
+    "verifier", {rule.name: rule for rule in (Block, KSeq, Match, Recursive, RecursiveWithout, Token, Traversal)}
+)
 LOSSY: dict[str, Callable[[], Verifier]] = {Typical.name: Typical}  # these change the law of the output
 
 
 def verifier_named(name: str) -> Verifier:
-    """A verifier of that name. Raises ConstrainError with the known names."""
-    known = {**VERIFIERS, **LOSSY}
-    if name not in known:
-        raise ConstrainError(f"there is no verifier {name!r}", fix=f"choose one of: {', '.join(sorted(known))}")
-    return known[name]()
+    """A new verifier of a name, with its default options.
+
+    Args:
+        name: a key of `VERIFIERS`, or "typical", which changes the law of the output.
+
+    Returns:
+        The verifier.
+
+    Raises:
+        ConstrainError: no verifier has this name.
+
+    Example:
+        >>> from constrain.speculative import verifier_named
+        >>> verifier_named("match").name
+        'match'
+    """
+    return Registry("verifier", {**VERIFIERS, **LOSSY}).named(name)()
 
 
 __all__ = [

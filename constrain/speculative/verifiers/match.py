@@ -15,7 +15,14 @@ from constrain.speculative.verifier import Case, Verdict, Verifier
 
 
 class Match(Verifier):
-    """Sample and match; see the module."""
+    """Sample and match: a drafted token is accepted where the target samples it; see the module
+    `constrain.speculative.verifiers.match`.
+
+    Example:
+        >>> from constrain.speculative import Match
+        >>> Match().lossless
+        True
+    """
 
     name = "match"
 

@@ -1,4 +1,4 @@
-"""The yardstick: how often can *any* rule accept one of k drafted siblings (Hu et al. 2025, arXiv 2502.18779)?
+"""The yardstick: how often any rule can accept one of k drafted siblings (Hu et al. 2025, arXiv 2502.18779).
 
     α* = 1 + min over sets H of tokens of  p(H) − Pr(all drafts are in H)
 
@@ -21,9 +21,25 @@ ENUMERATED = 200_000  # ordered draws that are enumerated at most
 
 
 def optimal_acceptance(target: torch.Tensor, drafted: torch.Tensor, k: int, replacement: bool) -> float:
-    """α* for k siblings at one place: at most this share of steps goes on to one of them, whatever the rule.
+    """The best acceptance of any lossless rule for k drawn siblings at one place.
 
-    target, drafted: float[N], each sums to 1. Raises ConstrainError where too many draws would be enumerated.
+    Args:
+        target: float[N], the target's distribution; sums to 1.
+        drafted: float[N], what the siblings were drawn from; sums to 1.
+        k: the number of siblings.
+        replacement: they were drawn independently; else each without those before.
+
+    Returns:
+        The largest share of steps, in [0, 1], that goes on to one of the siblings.
+
+    Raises:
+        ConstrainError: too many draws without replacement to enumerate.
+
+    Example:
+        >>> import torch
+        >>> from constrain.speculative import optimal_acceptance
+        >>> optimal_acceptance(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]), k=1, replacement=True)
+        0.5
     """
     p, s = target.double(), drafted.double()
     order = torch.argsort(s / p.clamp(min=torch.finfo(p.dtype).tiny), descending=True)

@@ -1,4 +1,4 @@
-"""`n` that is given gives a list, whatever its value: the type of the result follows."""
+"""Several outputs are a list that knows its weights; one is by itself."""
 
 from typing_extensions import assert_type
 
@@ -11,5 +11,8 @@ def texts(n: int) -> list[str]:
     return [output.text for output in outputs]
 
 
-assert len(texts(1)) == 1
+one = constrain.generate(constrain.reference.load(), "Answer: ", choices=["yes", "no"], n=1, seed=1)
+assert_type(one, constrain.Generation[None])
+assert one.text in ("yes", "no")
+assert len(texts(2)) == 2
 assert len(texts(3)) == 3

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import vocabularies
-from constrain.vocab import cache
+from constrain.vocab import disk_cache
 from constrain.vocab.slices import Slice
 from constrain.vocab.trie import Trie
 from constrain.vocab.vocabulary import Vocabulary
@@ -21,7 +21,7 @@ from constrain.vocab.vocabulary import Vocabulary
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for the disk cache, not made yet; small vocabularies are cached too."""
-    monkeypatch.setattr(cache, "WORTHWHILE", 0)
+    monkeypatch.setattr(disk_cache, "WORTHWHILE", 0)
     monkeypatch.setenv("CONSTRAIN_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -74,7 +74,7 @@ def test_each_content_has_its_file(cache_folder: Path, builds: list[str]) -> Non
 
 
 def test_small_vocabularies_are_not_written(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "WORTHWHILE", 1000)
+    monkeypatch.setattr(disk_cache, "WORTHWHILE", 1000)
     assert len(tiny().slices) > 0
     assert not cache_folder.exists()
 
@@ -158,13 +158,13 @@ def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("CONSTRAIN_CACHE", "~/mine")
-    assert cache.folder() == tmp_path / "mine"
+    assert disk_cache.folder() == tmp_path / "mine"
     monkeypatch.setenv("CONSTRAIN_CACHE", "")
-    assert cache.folder() is None
+    assert disk_cache.folder() is None
     monkeypatch.delenv("CONSTRAIN_CACHE")
-    assert cache.folder() == tmp_path / "xdg" / "constrain"
+    assert disk_cache.folder() == tmp_path / "xdg" / "constrain"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache.folder() == tmp_path / ".cache" / "constrain"
+    assert disk_cache.folder() == tmp_path / ".cache" / "constrain"
 
 
 def test_switched_off(monkeypatch: pytest.MonkeyPatch, builds: list[str]) -> None:

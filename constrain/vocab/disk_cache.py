@@ -1,12 +1,12 @@
 """The disk cache of tries and slices: one .npz file for each vocabulary, named by a hash of its content.
 
-A cache may be lost, stale, damaged or unwritable without anybody noticing: whatever cannot be read is built again,
-whatever cannot be written is left unwritten. Files appear complete or not at all (written aside, then renamed).
+A lost, stale, damaged or unwritable cache does no harm: a file that cannot be read is built again, a file that cannot
+be written is skipped. Files appear complete or not at all (written under another name, then renamed).
 
-The folder is `$CONSTRAIN_CACHE` (empty: no cache), else the system's for caches: on Linux `$XDG_CACHE_HOME/constrain`
-or `~/.cache/constrain`, elsewhere what `platformdirs` says.
-Cost: about 19 MB and 0.03 s for a vocabulary of 131,000 tokens. Limit: nothing is ever evicted; delete the folder at
-will.
+The folder is `$CONSTRAIN_CACHE` (empty: no cache), else the system's cache folder: on Linux
+`$XDG_CACHE_HOME/constrain` or `~/.cache/constrain`, on other systems that of `platformdirs`.
+Cost: about 19 MB and 0.03 s for a vocabulary of 131,000 tokens. Limit: nothing is ever evicted; the folder may be
+deleted at any time.
 """
 
 from __future__ import annotations
@@ -30,71 +30,74 @@ from constrain.vocab.trie import Trie
 Derived = tuple[Trie, tuple[Slice, ...]]
 Arrays = Mapping[str, NDArray[Any]]
 
-WORTHWHILE = 10_000  # tokens; smaller ones are built within 30 ms, and there may be many of them (tests, experiments)
-FORMAT = hashlib.sha256(repr((2, MAX_LENGTH, CLASSES)).encode()).hexdigest()[:8]  # raise the 2 when they change
+WORTHWHILE = 10_000  # tokens; smaller vocabularies are built within 30 ms, and tests make many of them
+FORMAT = hashlib.sha256(repr((2, MAX_LENGTH, CLASSES)).encode()).hexdigest()[:8]  # raise the 2 when the format changes
 NODE_ARRAYS = {"byte": np.uint8, "depth": np.int32, "end": np.int32, "token": np.int32}
 
 log = logging.getLogger(__name__)
 
 
 def folder() -> Path | None:
-    """Where cache files live; None if there is no place for them."""
-    named = os.environ.get("CONSTRAIN_CACHE")
-    if named is not None:
-        return Path(named).expanduser() if named else None
-    found = platformdirs.user_cache_path("constrain", appauthor=False)
-    return found if found.is_absolute() else None  # "~/.cache" where nobody knows a home
+    """The folder of the cache files; None: no cache."""
+    chosen = os.environ.get("CONSTRAIN_CACHE")
+    if chosen is not None:
+        return Path(chosen).expanduser() if chosen else None
+    default = platformdirs.user_cache_path("constrain", appauthor=False)
+    return default if default.is_absolute() else None  # "~/.cache" if there is no home
 
 
 def fetch(key: str, size: int, build: Callable[[], Derived]) -> Derived:
-    """What `build` makes of the vocabulary with this key and this many ids; from disk, if it is there."""
-    where = folder()
-    if where is None:
+    """The trie and slices of a vocabulary: read from disk, or built and written.
+
+    key: `Vocabulary.key`. size: the number of token ids.
+    """
+    directory = folder()
+    if directory is None:
         return build()
-    path = where / f"vocabulary-{key[:32]}-{FORMAT}.npz"
-    found = read(path, key, size)
-    if found is None:
-        found = build()
-        write(path, key, found)
-    return found
+    path = directory / f"vocabulary-{key[:32]}-{FORMAT}.npz"
+    derived = read(path, key, size)
+    if derived is None:
+        derived = build()
+        write(path, key, derived)
+    return derived
 
 
 def read(path: Path, key: str, size: int) -> Derived | None:
-    """The file's trie and slices; None if it is absent, damaged, or not of this vocabulary."""
+    """The trie and slices of a file; None if it is absent, damaged, or belongs to another vocabulary."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}  # checks the checksums, too
+            arrays = {name: file[name] for name in file.files}  # this verifies the checksums
         return _unpack(arrays, key, size)
     except FileNotFoundError:
         return None
-    except Exception as error:  # a damaged file may fail in any way: as an archive, a header, an array, a value
+    except Exception as error:  # a damaged file may raise any error: as an archive, a header, an array or a value
         log.info("ignored the cache file %s: %s", path, error)
         return None
 
 
 def write(path: Path, key: str, derived: Derived) -> None:
-    """Write the file, whole or not at all."""
-    aside = None
+    """Write a file completely or not at all."""
+    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".part", delete=False) as file:
-            aside = file.name
+            temporary = file.name
             np.savez(file, **_pack(key, derived))
-        os.replace(aside, path)
+        os.replace(temporary, path)
     except OSError as error:
         log.info("could not write the cache file %s: %s", path, error)
-        if aside is not None:
+        if temporary is not None:
             with contextlib.suppress(OSError):
-                os.unlink(aside)
+                os.unlink(temporary)
 
 
 def _pack(key: str, derived: Derived) -> dict[str, Any]:
     whole, slices = derived
     arrays: dict[str, Any] = {"key": np.array(key), "next_same": whole.next_same}
-    for name, trie in [("whole", whole), *((each.name, each.rest) for each in slices)]:
+    for name, trie in [("whole", whole), *((piece.name, piece.rest) for piece in slices)]:
         arrays |= {f"{name}.{part}": getattr(trie, part) for part in NODE_ARRAYS}
-    for each in slices:
-        arrays |= {f"{each.name}.masks": each.tokens_by_length, f"{each.name}.longest": np.array(each.longest)}
+    for piece in slices:
+        arrays |= {f"{piece.name}.masks": piece.tokens_by_length, f"{piece.name}.longest": np.array(piece.longest)}
     return arrays
 
 
@@ -118,7 +121,7 @@ def _slice(arrays: Arrays, name: str, ranges: Any, next_same: NDArray[np.int32])
 
 
 def _trie(arrays: Arrays, name: str, next_same: NDArray[np.int32]) -> Trie:
-    """A trie from the file. Kernels walk it without bounds checks, so every index is checked here."""
+    """A trie of the file. Kernels walk it without bounds checks, so every index is checked here."""
     byte, depth, end, token = parts = [arrays[f"{name}.{part}"] for part in NODE_ARRAYS]
     for part, (kind, dtype) in zip(parts, NODE_ARRAYS.items(), strict=True):
         _require(part.dtype == dtype and part.shape == byte.shape == (len(byte),), f"{name}.{kind}: type")

@@ -1,0 +1,80 @@
+"""What a build does beside packing files: it compiles the kernels into the wheel, if it can.
+
+A wheel with compiled kernels is for one platform, and for all Pythons from 3.10 on (abi3). Where numba or a C compiler
+is missing, and for an editable install, whose kernels may be edited, the wheel is pure Python and asks for numba.
+`CONSTRAIN_NATIVE=1` makes it an error if the kernels cannot be compiled (releases), `CONSTRAIN_NATIVE=0` leaves it.
+`CONSTRAIN_MACHINE=aarch64`, with a `CC` that compiles for it, makes a wheel for another machine.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+OLDEST = (2, 17)  # glibc, as of the oldest numpy wheels
+
+
+class Kernels(BuildHookInterface[Any]):
+    """Compiles the kernels."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Called by hatchling before it packs."""
+        self.folder = tempfile.mkdtemp(prefix="constrain-")
+        asked = os.environ.get("CONSTRAIN_NATIVE", "")
+        reason = "an editable install" if version == "editable" else "asked for" if asked == "0" else _missing()
+        if not reason:
+            machine = os.environ.get("CONSTRAIN_MACHINE") or platform.machine()
+            library = self._compile(machine)
+            build_data["force_include"][str(library)] = f"constrain/kernels/compiler/{library.name}"
+            build_data["pure_python"] = False
+            build_data["tag"] = f"cp310-abi3-{_platform(library, machine)}"
+        elif asked == "1":
+            raise RuntimeError(f"the kernels cannot be compiled: {reason}")
+        else:
+            self.app.display_info(f"kernels are not compiled: {reason}")
+            build_data["dependencies"].append(self.config["numba"])
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Called by hatchling when it has packed."""
+        shutil.rmtree(self.folder)
+
+    def _compile(self, machine: str) -> Path:
+        path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))
+        command = [sys.executable, "-m", "native.build", "--out", self.folder, "--machine", machine]
+        subprocess.run(command, cwd=self.root, env={**os.environ, "PYTHONPATH": path}, check=True)
+        (library,) = Path(self.folder).iterdir()
+        return library
+
+
+def _missing() -> str:
+    """What stands in the way, or nothing."""
+    if sys.platform != "linux" or platform.python_implementation() != "CPython":
+        return "this was tried on Linux and CPython alone"
+    if shutil.which(os.environ.get("CC", "cc").split()[0]) is None:
+        return "there is no C compiler (CC)"
+    if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
+        return "there are no headers of Python"
+    absent = [name for name in ("numba", "numpy") if importlib.util.find_spec(name) is None]
+    return f"{absent[0]} is not installed" if absent else ""
+
+
+def _platform(library: Path, machine: str) -> str:
+    """The platform's tag: all systems with the glibc that the library asks for, where that can be told."""
+    if platform.libc_ver()[0] != "glibc":
+        return re.sub(r"\W", "_", sysconfig.get_platform())
+    needed = [(int(a), int(b)) for a, b in re.findall(rb"GLIBC_(\d+)\.(\d+)", library.read_bytes())]
+    major, minor = max([OLDEST, *needed])
+    return f"manylinux_{major}_{minor}_{machine}"

@@ -1,0 +1,150 @@
+"""Check that the docstrings of public names are complete, and that no docstring asks or refers back.
+
+    python scripts/check_docstrings.py            names what is missing; exit code 1 if anything is
+    python scripts/check_docstrings.py --write    lists what is missing today in docstrings_to_write.txt
+
+The rules are mechanical. A name in the `__all__` of a public module that is a function or a class has a docstring with
+
+    summary     a first line
+    Args        if it has parameters; for a class those of `__init__`, and `Attributes` does as well
+    Returns     if it is a function that returns something (or Yields)
+    Raises      if its body has a `raise`, or calls one of `CHECKERS`
+    Example     lines with `>>>`, or a fenced block
+
+In the whole package no docstring ends its first line with a question mark, and none says "See above".
+What is listed in docstrings_to_write.txt is let pass. A line there that is no longer true is a fault, so that the list
+only shrinks.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST = Path(__file__).with_name("docstrings_to_write.txt")
+MODULES = (
+    "constrain",
+    "constrain.sampling",
+    "constrain.speculative",
+    "constrain.hf",
+    "constrain.schema",
+    "constrain.collection",
+    "constrain.reference",
+)
+CHECKERS = ("check_count", "check_share", "check_scheme", "checked_size", "log_total_of", "named", "check_kind")
+IGNORED = ("NotImplementedError", "StopIteration", "AssertionError")  # raised, but no part of a contract
+
+
+def main() -> int:
+    found = sorted({*missing_parts(), *bad_phrases()})
+    if "--write" in sys.argv[1:]:
+        LIST.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+        return 0
+    listed = LIST.read_text(encoding="utf-8").splitlines() if LIST.exists() else []
+    faults = [f"{line}: missing" for line in found if line not in listed]
+    faults += [f"{line}: done, so take it off {LIST.name}" for line in listed if line not in found]
+    print("\n".join(faults) if faults else f"docstrings: {len(listed)} parts left to write")
+    return bool(faults)
+
+
+def missing_parts() -> Iterator[str]:
+    """`module.name: part` for each part that a public name's docstring lacks."""
+    seen: set[int] = set()
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if id(value) in seen or not (inspect.isclass(value) or inspect.isroutine(value)):
+                continue
+            seen.add(id(value))
+            for part in lacking(value):
+                yield f"{module_name}.{name}: {part}"
+
+
+def lacking(value: Any) -> list[str]:
+    """The parts that the docstring of a function or class lacks."""
+    doc = docstring(value)
+    if not doc.strip():
+        return ["summary"]
+    body = source(value.__init__ if inspect.isclass(value) else value)
+    needed = {"Example": (">>>", "```")}
+    if inspect.isclass(value):
+        if dataclasses.is_dataclass(value) or hasattr(value, "_fields"):
+            needed["Attributes"] = ("Attributes:",)
+        elif parameters(value.__init__):
+            needed["Args"] = ("Args:", "Attributes:")
+    else:
+        if parameters(value):
+            needed["Args"] = ("Args:",)
+        if inspect.signature(value).return_annotation not in ("None", None, inspect.Signature.empty):
+            needed["Returns"] = ("Returns:", "Yields:")
+    if body is not None and raises(body):
+        needed["Raises"] = ("Raises:",)
+    return [part for part, signs in needed.items() if not any(sign in doc for sign in signs)]
+
+
+def docstring(value: Any) -> str:
+    """The docstring itself, not an inherited one; of a class with that of its `__init__`."""
+    own = value.__dict__.get("__doc__") if inspect.isclass(value) else value.__doc__
+    if dataclasses.is_dataclass(value) and own and own.startswith(f"{value.__name__}("):
+        own = ""  # dataclasses write a signature where there is no docstring
+    made = value.__dict__.get("__init__") if inspect.isclass(value) else None
+    return inspect.cleandoc(own or "") + "\n" + inspect.cleandoc(getattr(made, "__doc__", None) or "")
+
+
+def parameters(function: Any) -> list[str]:
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a function of C
+        return []
+    return [name for name in names if name not in ("self", "cls", "args", "kwargs")]
+
+
+def source(function: Any) -> ast.AST | None:
+    """The syntax tree of a function of the package; None where there is none, as for `__init__` of a dataclass."""
+    try:
+        file = inspect.getsourcefile(function)
+        if file is None or ROOT not in Path(file).resolve().parents:
+            return None
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError):
+        return None
+
+
+def raises(body: ast.AST) -> bool:
+    for node in ast.walk(body):
+        if isinstance(node, ast.Raise) and not any(name in ast.dump(node) for name in IGNORED):
+            return True
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in CHECKERS:
+                return True
+    return False
+
+
+def bad_phrases() -> Iterator[str]:
+    """`file: name: what` for each docstring of the package that asks, or says "See above"."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for path in sorted((ROOT / "constrain").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            doc = ast.get_docstring(node) if isinstance(node, kinds) else None
+            if not doc:
+                continue
+            where = f"{path.relative_to(ROOT).as_posix()}: {getattr(node, 'name', 'the module')}"
+            if doc.splitlines()[0].endswith("?"):
+                yield f"{where}: a question"
+            if "see above" in doc.lower():
+                yield f"{where}: see above"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""Kernels that were compiled when the package was built: what Python sees of them is what it sees of numba's, but that
+numba is not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_package import FIRST, RESULTS, SmallPackage
+
+pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> SmallPackage:
+    """The small package with its library."""
+    small = SmallPackage(tmp_path_factory.mktemp("native"))
+    command = [sys.executable, "-m", "native.build", "--out", str(small.kernels / "compiler")]
+    path = os.pathsep.join([str(small.folder), str(repository)])
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, cwd=small.folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return small
+
+
+def test_the_library_is_used(package: SmallPackage) -> None:
+    found = package.ask()
+    assert found == {**found, "mode": "native", "was_ready": True, "results": RESULTS, "numba": False, "stderr": ""}
+
+
+@pytest.mark.parametrize(
+    "environment, mode",
+    [
+        ({"CONSTRAIN_KERNELS": "native"}, "native"),
+        ({"CONSTRAIN_KERNELS": "numba"}, "numba"),
+        ({"CONSTRAIN_KERNELS": "python"}, "python"),
+        ({"NUMBA_DISABLE_JIT": "1"}, "python"),
+        ({"NUMBA_DISABLE_JIT": "0"}, "native"),
+        ({"NUMBA_BOUNDSCHECK": "1"}, "numba"),
+    ],
+)
+def test_the_mode_can_be_chosen(package: SmallPackage, environment: dict[str, str], mode: str) -> None:
+    found = package.ask(**environment)
+    assert (found["mode"], found["results"]) == (mode, RESULTS)
+
+
+def test_a_library_of_other_sources_is_not_used(package: SmallPackage) -> None:
+    package.write_first(FIRST.replace("+ 5", "+ 6"))
+    try:
+        found = package.ask()
+        assert (found["mode"], found["results"]) == ("numba", [18, 10])
+        process = package.begin(CONSTRAIN_KERNELS="native")
+        assert "were edited after they were compiled" in process.communicate()[1]
+    finally:
+        package.write_first(FIRST)
+
+
+def test_a_damaged_library_is_not_used(package: SmallPackage) -> None:
+    library = next(package.kernels.rglob("_native*"))
+    content = library.read_bytes()
+    library.unlink()
+    library.write_bytes(content[:100])
+    try:
+        assert package.ask()["mode"] == "numba"
+    finally:
+        library.unlink()
+        library.write_bytes(content)
+
+
+def test_without_numba_or_library_a_sentence_says_so(package: SmallPackage) -> None:
+    (package.folder / "numba.py").write_text("raise ModuleNotFoundError('no numba', name='numba')")
+    try:
+        assert package.ask()["results"] == RESULTS
+        process = package.begin(NUMBA_BOUNDSCHECK="1")
+        assert "pip install numba" in process.communicate()[1]
+    finally:
+        (package.folder / "numba.py").unlink()
+
+
+REFUSED = """
+ints, read_only = np.arange(10, dtype=np.int32), np.arange(10, dtype=np.int32)
+read_only.flags.writeable = False
+row, rows, counter = np.zeros(4, np.uint32), np.zeros((2, 4), np.uint32), np.ones(1, np.int64)
+unaligned = np.frombuffer(bytearray(41), np.uint8)[1:].view(np.int32)
+calls = [
+    (second.twice, (ints,)), (second.twice, (ints, 1, 2)), (second.twice, ()),
+    (second.twice, (ints.astype(np.int64), 1)), (second.twice, (ints.astype(np.uint32), 1)),
+    (second.twice, (ints[::2], 1)), (second.twice, (ints.reshape(2, 5), 1)), (second.twice, (read_only, 1)),
+    (second.twice, (ints.astype(">i4"), 1)), (second.twice, (unaligned, 1)), (second.twice, (list(ints), 1)),
+    (second.twice, (memoryview(ints), 1)), (second.twice, (None, 1)), (second.twice, (ints, 1.0)),
+    (second.twice, (ints, None)), (second.twice, (ints, "1")), (second.wait, (ints, 1)),
+    (second.copy, (rows[:, :2], 0, row)), (second.copy, (rows.T, 0, row)), (second.copy, (row, 0, row)),
+    (second.copy, (rows, 0, rows)), (second.copy, (rows.view(np.int32), 0, row)),
+]
+for number, (kernel, arguments) in enumerate(calls):
+    try:
+        kernel(*arguments)
+    except TypeError:
+        continue
+    raise AssertionError(f"call {number} was taken")
+try:
+    second.twice(ints, 1 << 63)
+except OverflowError:
+    pass
+else:
+    raise AssertionError("a number of 65 bits was taken")
+"""
+
+
+def test_other_arguments_are_refused(package: SmallPackage) -> None:
+    """What numba refuses once a kernel is compiled is refused here. (Numba cuts a long number to 64 bits.)"""
+    assert package.ask(REFUSED, CONSTRAIN_KERNELS="native")["results"] == RESULTS
+    only_numbers = REFUSED.replace("(second.twice, (ints, 1.0)),", "").partition("\ntry:\n    second.twice")[0]
+    assert package.ask("kernels.load()" + only_numbers, CONSTRAIN_KERNELS="numba")["results"] == RESULTS
+
+
+TAKEN = """
+ints = np.arange(10, dtype=np.int32)
+assert second.twice(ints, np.int32(3)) == second.twice(ints, np.uint8(3)) == second.twice(ints, True) + 4 == 16
+assert type(second.twice(ints, 3)) is int
+mapped = np.frombuffer(bytearray(ints.tobytes()), np.int32)
+assert second.twice(mapped, 3) == 16
+rows, row = np.zeros((3, 4), np.uint32), np.arange(4, dtype=np.uint32)
+assert second.copy(rows, 2, row) is None and rows.tolist() == [[0] * 4, [0] * 4, [0, 1, 2, 3]]
+second.copy(rows[1:], 0, row)
+assert rows.tolist() == [[0] * 4, [0, 1, 2, 3], [0, 1, 2, 3]]
+assert second.wait(np.array([7]), 7) == 7
+for _ in range(3):
+    try:
+        second.twice(ints, -1)
+    except first.Full as error:
+        assert type(error) is first.Full and error.args == ()
+    else:
+        raise AssertionError("no exception")
+"""
+
+
+@pytest.mark.parametrize("mode", ["native", "numba", "python"])
+def test_what_is_taken_and_given(package: SmallPackage, mode: str) -> None:
+    """Numbers of any type, arrays however they came about; exceptions from a kernel that a kernel calls."""
+    assert package.ask("kernels.load()" + TAKEN, CONSTRAIN_KERNELS=mode)["results"] == RESULTS
+
+
+WAITED_FOR = """
+import threading
+counter = np.zeros(1, np.int64)
+thread = threading.Thread(target=second.wait, args=(counter, 5), daemon=True)
+thread.start()
+counter[0] = 5
+thread.join(60)
+assert not thread.is_alive()
+"""
+
+
+def test_other_threads_run_beside_a_kernel(package: SmallPackage) -> None:
+    """A kernel waits for a word that only another thread of Python can change."""
+    assert package.ask(WAITED_FOR, CONSTRAIN_KERNELS="native")["results"] == RESULTS
