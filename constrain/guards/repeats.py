@@ -151,12 +151,12 @@ def _words_seen(here: JsonState) -> bool:
 
 
 def _texts_seen(here: JsonState) -> Iterator[str]:
-    """The texts that the current string must not equal."""
+    """The texts that the current string must not equal, or the name behind the current number."""
     container: OpenContainer | None = here.stack[0] if here.stack is not None else None
     if container is None or container.seen is None:
         return
     if container.is_object:
-        if container.name is None:
+        if container.name is None or here.mode == SCALAR:
             yield from cast(Iterator[str], iter(container.seen))
         return
     for key in container.seen if container.unique else ():
