@@ -181,10 +181,15 @@ SCHEMA = {
 
 
 @pytest.mark.parametrize(
-    "text", ['{"name": "a\\u0062c", "tags": ["red", "green"], "n": 17, "x": [null]}', '{"name":"é😀","n":3}']
+    ("spelling", "text"),
+    [
+        ("any", '{"name": "a\\u0062c", "tags": ["red", "green"], "n": 17, "x": [null]}'),
+        ("plain", '{"name": "a\\u00e9c", "tags": ["red", "green"], "n": 17, "x": [null]}'),
+        ("plain", '{"name":"é😀","n":3}'),
+    ],
 )
-def test_every_cut_of_an_instance(text):
-    constraint = json_schema(SCHEMA, spelling="any")
+def test_every_cut_of_an_instance(spelling, text):
+    constraint = json_schema(SCHEMA, spelling=spelling)
     for start in range(len(text) + 1):
         for end in range(start, len(text) + 1, 5):
             if (start, end) != (0, len(text)):

@@ -163,6 +163,16 @@ def test_names_after_a_value_that_ends_with_them(text: str) -> None:
     assert TOKENS.index(b',"a"') not in tokens
 
 
+def test_a_name_behind_a_number() -> None:
+    """A token may end a number and hold the next name."""
+    for spelling in ("plain", "any"):
+        schema = SCHEMAS["some equal"]
+        matcher = constrain.compile(constrain.json_schema(schema, spelling=spelling), VOCABULARY).matcher()
+        assert matcher.advance_bytes(b'["a",{"a":6')
+        token = TOKENS.index(b',"a"')
+        assert not matcher.allows(token) and token not in allowed(matcher)
+
+
 def repeats_keys(text: str) -> bool:
     found = []
     json.loads(text, object_pairs_hook=lambda pairs: found.append(len(dict(pairs)) < len(pairs)))
