@@ -170,7 +170,10 @@ def _integers(box: NumberBox, digits_only: bool) -> Node:
         node = intersect(node, complement(shape)) if shape is not None else node
     if box.holes:
         node = intersect(node, complement(literals(str(hole) for hole in box.holes if hole == int(hole))))
-    return node if digits_only else concat(node, optional(literal(".0")))
+    if digits_only:
+        return node
+    short = intersect(node, concat(optional(MINUS), repeat(DIGIT, 1, MAX_SIGNIFICANT - 1)))  # as doubles they are exact
+    return alternate(node, concat(short, literal(".0")))
 
 
 def _least(low: Rational, is_open: bool) -> int:
