@@ -1,7 +1,6 @@
 """Check that the docstrings of public names are complete, and that no docstring asks or refers back.
 
     python scripts/check_docstrings.py            names what is missing; exit code 1 if anything is
-    python scripts/check_docstrings.py --write    lists what is missing today in docstrings_to_write.txt
 
 The rules are mechanical. A name in the `__all__` of a public module that is a function or a class has a docstring with
 
@@ -12,8 +11,6 @@ The rules are mechanical. A name in the `__all__` of a public module that is a f
     Example     lines with `>>>`, or a fenced block
 
 In the whole package no docstring ends its first line with a question mark, and none says "See above".
-What is listed in docstrings_to_write.txt is let pass. A line there that is no longer true is a fault, so that the list
-only shrinks.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-LIST = Path(__file__).with_name("docstrings_to_write.txt")
 MODULES = (
     "constrain",
     "constrain.sampling",
@@ -44,14 +40,8 @@ IGNORED = ("NotImplementedError", "StopIteration", "AssertionError")  # raised, 
 
 
 def main() -> int:
-    found = sorted({*missing_parts(), *bad_phrases()})
-    if "--write" in sys.argv[1:]:
-        LIST.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
-        return 0
-    listed = LIST.read_text(encoding="utf-8").splitlines() if LIST.exists() else []
-    faults = [f"{line}: missing" for line in found if line not in listed]
-    faults += [f"{line}: done, so take it off {LIST.name}" for line in listed if line not in found]
-    print("\n".join(faults) if faults else f"docstrings: {len(listed)} parts left to write")
+    faults = sorted({*missing_parts(), *bad_phrases()})
+    print("\n".join(f"{fault}: missing" for fault in faults) or "docstrings: nothing is missing")
     return bool(faults)
 
 

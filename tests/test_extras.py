@@ -86,7 +86,7 @@ def test_an_import_beside_the_other_package_is_a_sentence(repository: Path, tmp_
 
 def test_the_command_line_under_the_other_package_is_a_sentence() -> None:
     code = (
-        "import constrain\ndel constrain.__dict__['__getattr__']\nfrom constrain.cli import main\n"
+        "import constrain\ndel constrain.__all__\nfrom constrain.cli import main\n"
         "try: main()\nexcept SystemExit as end: print(end.code)\n"
     )
     assert "is installed over constrain-lm" in run_without((), code)

@@ -11,6 +11,7 @@ from masks.interface import WARM_UP, CompileError, Engine, NothingFulfilsError, 
 from masks.vocabularies import BenchVocabulary
 
 ENGINE_NAMES = ("constrain", "llguidance", "xgrammar", "outlines-core", "lm-format-enforcer")
+PACKAGES = {"constrain": "constrain-lm"}  # where a package is not named like the engine
 
 
 def missing(name: str) -> str | None:
@@ -18,7 +19,7 @@ def missing(name: str) -> str | None:
     if name not in ENGINE_NAMES:
         raise ValueError(f"no engine {name}; there are {', '.join(ENGINE_NAMES)}")
     try:
-        version(name)
+        version(PACKAGES.get(name, name))
     except PackageNotFoundError:
         return f"the package {name} is not installed\n  fix: pip install 'constrain-lm[bench]'"
     return None

@@ -100,6 +100,7 @@ def command(
     else:
         with waiting("writing"):
             results = constrain.generate(loaded, prompt, n=n, **given)
+        results = results if isinstance(results, list) else [results]
         for result in results:
             if as_json:
                 say_json(as_object(result))

@@ -24,29 +24,27 @@ THEME = Theme(
     }
 )
 CARETS = re.compile(r"^(.*)\n( *)\^+$", re.MULTILINE)
+PATTERNS = [
+    r"^\s*(?P<bad>not a member|refused)(?=[: ]|$)",
+    r"^\s*(?P<good>member|allowed|nothing is doubtful)\b",
+    r"^(?:refused): (?P<bad>'.*?'|token \d+(?: = b'.*?')?)(?= after| at the start| would| is a)",
+    r"^not a member: (?P<bad>'.*?'|byte 0x[0-9a-f]{2})(?= is not allowed)",
+    r"^\s*(?P<bad>\^+)$",
+    r"^\s+(?P<label>expected|then expected|for example|in the grammar|inside|because|up to there)\b",
+    r"^\s+at (?P<place>\S.*)$",
+    r"^\s*(?P<fix>fix:)",
+    r"^(?P<quiet>constrain:)",
+    r"^(?:constrain: )(?P<bad>[A-Za-z]*Error|internal error)(?=:)",
+    r"^(?P<label>reading|unused|loop|shadowed|ambiguous)(?=:)",
+    r"(?P<literal>`[^`]`)",
+]
 
 
 class Said(RegexHighlighter):
     """Colours lines of `check`, `explain`, `lint`, `test-grammar`, and messages of faults."""
 
     base_style = "said."
-    highlights = [  # noqa: RUF012  (rich's own way to give them)
-        r"^\s*(?P<bad>not a member|refused)(?=[: ]|$)",
-        r"^\s*(?P<good>member|allowed|nothing is doubtful)\b",
-        r"^(?:refused): (?P<bad>'.*?'|token \d+(?: = b'.*?')?)(?= after| at the start| would| is a)",
-        r"^not a member: (?P<bad>'.*?'|byte 0x[0-9a-f]{2})(?= is not allowed)",
-        r"^\s*(?P<bad>\^+)$",
-        r"^\s+(?P<label>expected|then expected|for example|in the grammar|inside|because|up to there)\b",
-        r"^\s+at (?P<place>\S.*)$",
-        r"^\s*(?P<fix>fix:)",
-        r"^(?P<quiet>constrain:)",
-        r"^(?:constrain: )(?P<bad>[A-Za-z]*Error|internal error)(?=:)",
-        r"^(?P<label>reading|unused|loop|shadowed|ambiguous)(?=:)",
-        r"(?P<literal>`[^`]`)",
-    ]
-
-    def __init__(self) -> None:
-        self.highlights = [f"(?m){pattern}" for pattern in type(self).highlights]
+    highlights = [f"(?m){pattern}" for pattern in PATTERNS]  # noqa: RUF012  (rich's own way to give them)
 
     def highlight(self, text: Text) -> None:
         """Colour the words, and what stands above a caret to the end of its line."""

@@ -34,7 +34,7 @@ def command(
     if as_json:
         say_json({"findings": found})
     else:
-        say("\n".join(_lines(found)) if found else "nothing is doubtful")
+        say("\n".join(as_lines(found)) if found else "nothing is doubtful")
     if found:
         raise typer.Exit(DOUBTFUL)
 
@@ -81,7 +81,13 @@ def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
     return found
 
 
-def _lines(found: list[dict[str, str]]) -> list[str]:
+def report(constraint: Any, seconds: float = 5.0) -> list[str]:
+    """A line for each finding, and an example for an ambiguity."""
+    return as_lines(findings(constraint, seconds))
+
+
+def as_lines(found: list[dict[str, str]]) -> list[str]:
+    """The findings as lines of text."""
     lines = []
     for finding in found:
         lines.append(f"{finding['kind']}: {finding['message']}")

@@ -30,7 +30,15 @@ def _home() -> Path:
 
 
 def names() -> list[str]:
-    """The names of the collection, sorted."""
+    """List the grammars of the collection.
+
+    Returns:
+        Their names, sorted.
+
+    Example:
+        >>> "json" in names()
+        True
+    """
     return sorted(path.parent.name for path in _home().glob(f"*/{SETTINGS}"))
 
 

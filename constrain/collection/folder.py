@@ -45,6 +45,11 @@ class GrammarFolder:
         path: The folder.
         file: The grammar in it.
         settings: The settings, by the keys in `KEYS`.
+
+    Example:
+        >>> from constrain import collection
+        >>> collection.folder("arithmetic").name
+        'arithmetic'
     """
 
     path: Path

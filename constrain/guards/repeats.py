@@ -84,7 +84,7 @@ class Repeats:
         self._try_brackets(here, tables.empty_containers, row)
         if _may_veto_closing(here):
             self._try_brackets(here, tables.brackets, row)
-        for text in _texts_seen(here):
+        for text in _texts_seen(here, names=True):  # a token may end a number and begin the next name: `,"a"`
             if text in tables.one_string:
                 self._try(here, tables.one_string[text], row)
         if here.mode == VALUE and _words_seen(here):
@@ -150,13 +150,13 @@ def _words_seen(here: JsonState) -> bool:
     return any(word in container.seen for word in WORDS.values())
 
 
-def _texts_seen(here: JsonState) -> Iterator[str]:
-    """The texts that the current string must not equal, or the name behind the current number."""
+def _texts_seen(here: JsonState, names: bool = False) -> Iterator[str]:
+    """The texts that the current string must not equal. names: those of an object even while a value is read."""
     container: OpenContainer | None = here.stack[0] if here.stack is not None else None
     if container is None or container.seen is None:
         return
     if container.is_object:
-        if container.name is None or here.mode == SCALAR:
+        if names or container.name is None:
             yield from cast(Iterator[str], iter(container.seen))
         return
     for key in container.seen if container.unique else ():

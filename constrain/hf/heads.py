@@ -33,13 +33,26 @@ class HeadState(NamedTuple):
 
 
 class DraftHeads(torch.nn.Module):
-    """Heads for a model; see the module. `constrain.speculative.Heads(heads)` drafts with them."""
+    """Draft heads for a model: small layers on its last hidden state, with the model's own head behind them.
+
+    They are untrained at first (`scripts/train_heads.py` trains them). `constrain.speculative.Heads(heads)` drafts with
+    them.
+
+    Args:
+        model: Anything that `HFModel.of` takes.
+        kind: "sequential" (each head reads the token before it) or "independent".
+        depth: Tokens that the heads look ahead of the one that follows, at least 1.
+
+    Raises:
+        ConstrainError: An unknown kind, or a depth below 1.
+
+    Example:
+        >>> import constrain
+        >>> DraftHeads(constrain.reference.load(), depth=2).depth
+        2
+    """
 
     def __init__(self, model: Any, *, kind: str = "sequential", depth: int = 4) -> None:
-        """Untrained heads. Raises ConstrainError: an unknown kind, or a depth below 1.
-
-        model: anything that `HFModel.of` takes. depth: tokens that they look ahead of the one that follows
-        """
         super().__init__()
         if kind not in KINDS or depth < 1:
             raise ConstrainError(f"heads are {' or '.join(KINDS)}, of depth 1 or more, not {kind!r} of depth {depth}")

@@ -33,15 +33,25 @@ LOADED_MODELS = 4  # by name, kept for the next call
 class HFModel:
     """A model and its tokenizer.
 
-    width: logits per position. context: positions that the model has, None when unlimited.
-    vocabulary: the tokenizer's, padded to `width`.
+    Args:
+        model: A causal language model of transformers; it runs in evaluation mode from now on.
+        tokenizer: Its tokenizer.
+
+    Attributes:
+        width: Logits a position.
+        context: Positions that the model has; None: unlimited.
+        vocabulary: The tokenizer's vocabulary, padded to `width`.
+
+    Raises:
+        ConstrainError: The model is no causal language model, or there is no tokenizer.
+
+    Example:
+        >>> import constrain
+        >>> HFModel.of(constrain.reference.load()).width
+        3072
     """
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
-        """Raises ConstrainError: no causal language model, or no tokenizer.
-
-        model: a causal language model of transformers; runs in eval mode from now on
-        """
         check_kind(model)
         self.model = model.eval()
         self.tokenizer = tokenizer

@@ -37,15 +37,29 @@ from constrain.sampling.bitmask.buffer import MaskBuffer
 class ConstraintProcessor(LogitsProcessor):
     """Masks the scores of every row to what a constraint allows.
 
-    compiled: a compiled constraint for all rows, or one for each prompt; with B rows for N prompts, row i belongs to
-      prompt i // (B // N), as transformers lays out beams and returned sequences.
-    prompt_lengths: the length of the prompts in tokens, padding included — one number, or one for each prompt; learnt
-      from the first call by default, and learnt anew when rows appear that do not start with the known prompts.
-    eos_token_id: the ids at which the loop stops; by default those of the `model.generate` that calls, and in other
-      loops those of the constraint's vocabulary.
-
     One processor serves one `model.generate` call at a time; call `reset()` before the next when prompt lengths are
     learnt and the next prompt continues the last output.
+
+    Args:
+        compiled: A compiled constraint for all rows, or one for each prompt. With B rows for N prompts, row i belongs
+            to prompt i // (B // N), as transformers lays out beams and returned sequences.
+        prompt_lengths: The length of the prompts in tokens, padding included: one number, or one for each prompt. By
+            default learnt from the first call, and learnt anew when rows do not start with the known prompts.
+        eos_token_id: The ids at which the loop stops; by default those of the `model.generate` that calls, and in other
+            loops those of the constraint's vocabulary.
+
+    Raises:
+        ConstrainError: `compiled` holds no compiled constraints, or some for vocabularies of different sizes.
+
+    Example:
+        >>> import constrain
+        >>> model, tokenizer = (ref := constrain.reference.load()).model, ref.tokenizer
+        >>> vocabulary = constrain.Vocabulary.from_huggingface(tokenizer)
+        >>> processor = ConstraintProcessor(constrain.compile(constrain.regex("[0-9]{3}"), vocabulary))
+        >>> ids = tokenizer("A number: ", return_tensors="pt").input_ids
+        >>> output = model.generate(ids, logits_processor=[processor], do_sample=False, max_new_tokens=9)
+        >>> len(tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True))
+        3
     """
 
     def __init__(

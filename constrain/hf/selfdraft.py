@@ -61,10 +61,22 @@ def best_depth(agreement: float, share: float, most: int) -> tuple[int, float]:
 
 @torch.inference_mode()
 def search_layers(model: Any, tokens: Sequence[int], *, trials: int = 24, depth: int = 8, seed: int = 0) -> Skip:
-    """The layers that draft best on a text.
+    """Search for the layers that draft best on a text.
 
-    model: anything that `HFModel.of` takes. tokens: ids of a text that the model has read, at least two; the last
-      `WINDOW` of them are used. trials: sets that are tried. depth: tokens of a draft at most
+    Args:
+        model: Anything that `HFModel.of` takes.
+        tokens: Ids of a text that the model has read, at least two; the last `WINDOW` of them are used.
+        trials: Sets of layers that are tried.
+        depth: Tokens of a draft at most.
+        seed: Of the search.
+
+    Returns:
+        The best set that was tried, with its agreement and the depth at which it pays.
+
+    Example:
+        >>> import constrain
+        >>> search_layers(constrain.reference.load(), [5, 6, 7, 8], trials=2).layers != ()
+        True
     """
     handle = HFModel.of(model)
     count = layer_count(handle)
@@ -98,15 +110,29 @@ def _rank(skip: Skip) -> tuple[float, float, int]:
 
 
 class SelfDraft(Model):
-    """Drafts of the target itself; see the module. `found` is what it has chosen, None before the first draft."""
+    """A drafter that is the target itself without some of its layers, which it searches on the text at hand.
+
+    Args:
+        model: The target; anything that `HFModel.of` takes.
+        trials: Sets of layers that the search tries.
+        depth: Tokens of a draft at most.
+        width: Drafts side by side, as in `constrain.speculative.Model`.
+
+    Attributes:
+        found: The layers that were chosen, as a `Skip`; None before the first draft.
+
+    Raises:
+        ConstrainError: An option is wrong, or the model has no list of layers.
+
+    Example:
+        >>> import constrain
+        >>> SelfDraft(constrain.reference.load()).layers
+        4
+    """
 
     name = "self"
 
     def __init__(self, model: Any, *, trials: int = 24, depth: int = 8, width: int = 1) -> None:
-        """Raises ConstrainError naming the option that is wrong, or that the model has no list of layers.
-
-        model: the target, anything that `HFModel.of` takes. trials, depth: see `search_layers`. width: see `Model`
-        """
         self.handle = HFModel.of(model)
         self.layers = layer_count(self.handle)
         super().__init__(self.handle, width=width)

@@ -22,15 +22,24 @@ from constrain.hf.model import HFModel
 
 
 def skip_layers(model: Any, keep: int | Sequence[int] | None = None) -> HFModel:
-    """The model with some of its layers only; it shares all weights, and `model` stays as it is.
+    """Make the model with some of its layers only. It shares all weights, and `model` stays as it is.
 
-    model: anything that `HFModel.of` takes
-    keep: the layers, by index in rising order; or how many, evenly spaced with the first and the last; None: half
+    Args:
+        model: Anything that `HFModel.of` takes.
+        keep: The layers, by index in rising order; or how many, evenly spaced with the first and the last; None: half.
 
-        draft = constrain.speculative.Model(skip_layers(model, keep=8))
-        constrain.generate(model, prompt, schema=schema, draft=draft)
+    Returns:
+        The smaller model, for `constrain.speculative.Model`.
 
-    Raises ConstrainError: no list of layers is found, or `keep` is no choice of them.
+    Raises:
+        ConstrainError: No list of layers is found, or `keep` is no choice of them.
+
+    Example:
+        >>> import constrain
+        >>> model = constrain.reference.load()
+        >>> draft = constrain.speculative.Model(skip_layers(model, keep=2))
+        >>> constrain.generate(model, "Yes or no: ", choices=["yes", "no"], draft=draft, seed=1).finish_reason
+        'stop'
     """
     handle = HFModel.of(model)
     _, name, count = _layers(handle.model)

@@ -62,6 +62,10 @@ class JsonSchema(Constraint):
         given: The argument of `json_schema` that it was made from.
         parse_with: The function that turns a member text into an instance of a Python type; None: JSON values.
         limits: The limits on reading it.
+
+    Example:
+        >>> json_schema({"type": "integer"}).parse("7")
+        7
     """
 
     schema: Any

@@ -82,6 +82,10 @@ class Violation(NamedTuple):
         pointer: Its place as a path: `$.properties.a`.
         message: What is outside the subset.
         fix: What to do about it.
+
+    Example:
+        >>> violations({"type": "object", "properties": {}})[0].message
+        'additionalProperties is not false'
     """
 
     pointer: str

@@ -29,8 +29,9 @@ OBJECT = {
 
 @cache
 def engine(name: str, any_order: bool = False) -> Any:
-    """An engine over single bytes; a skip where its package is missing."""
+    """An engine over single bytes; a skip where another's package is missing."""
     if fault := engines.missing(name):
+        assert name != "constrain", fault
         pytest.skip(fault)
     return engines.make(name, BYTES, Settings(any_order=any_order, formats="annotate"))
 

@@ -95,7 +95,7 @@ def test_masks_and_single_tokens_agree(seed):
 
 @pytest.mark.parametrize("name", ["sentencepiece32k", "tekken"])
 def test_counts_of_groups_are_those_of_single_tokens(name):
-    """`Horizon.after`, which decides most tokens at once, against reading each token."""
+    """`TokensToEnd.after`, which decides most tokens at once, against reading each token."""
     vocabulary = getattr(vocabularies, name)()
     compiled = compile_source(constrain.grammar(JSON), vocabulary)
     budget = LengthBudget(compiled)
@@ -103,7 +103,7 @@ def test_counts_of_groups_are_those_of_single_tokens(name):
     for text in ('{"a', '{"', "[1", "", '["é', '["\\'):
         matcher = budget.matcher()
         matcher.inner.advance_bytes(text.encode())
-        counts = matcher._ask(budget.to_end.after)
+        counts = matcher.inner.locked(budget.to_end.after)
         mask = set(allowed(compiled_matcher(compiled, text), vocabulary)) - set(vocabulary.eos_ids)
         assert set(np.flatnonzero(counts < NEVER).tolist()) == mask
         odd = [token for token in mask if not vocabulary.tokens[token].isascii()]

@@ -61,8 +61,8 @@ def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
         "alternatives": sum(map(len, rules.values())),
         "items at the start": sum(len(waiters.of(start, symbol)) for symbol in waiters.symbols(start)),
         "steps": int(automaton.A[HEADER.STEPS_MADE]),
-        "configurations": len(closing.horizon.walk.configurations),
-        "completions": len(closing.horizon._needs),
+        "configurations": len(closing.to_end.walk.configurations),
+        "completions": len(closing.to_end._needs),
     }
 
 

@@ -153,6 +153,16 @@ def test_masks_are_what_is_allowed(name: str) -> None:
                 matcher.rollback(rng.randint(0, 3) if len(matcher._steps) > 3 else 0)
 
 
+@pytest.mark.parametrize("text", ['[{"a":1', '[{"a":1,"b":true', '[["x",{"a":{"a":2'])
+def test_names_after_a_value_that_ends_with_them(text: str) -> None:
+    """One token ends a number or a word and writes the next name; the mask knows it as `allows` does."""
+    matcher = constrain.compile(constrain.json_schema(SCHEMAS["some equal"]), VOCABULARY).matcher()
+    assert matcher.advance_bytes(text.encode())
+    tokens = allowed(matcher)
+    assert tokens == [i for i in range(VOCABULARY.size) if matcher.allows(i)]
+    assert TOKENS.index(b',"a"') not in tokens
+
+
 def test_a_name_behind_a_number() -> None:
     """A token may end a number and hold the next name."""
     for spelling in ("plain", "any"):

@@ -63,8 +63,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
-    st.integers(-1000, 1000),
-    st.integers(-(10**21) + 1, 10**21 - 1),
+    st.integers(),
+    st.integers(-(2**256) + 1, 2**256 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     TEXTS,
 )
@@ -128,7 +128,7 @@ def is_plain_number(text: str) -> bool:
         is_double = Fraction(Decimal("3e-324")) <= size <= Fraction(Decimal("1.7976931348623158e308"))
         return one_digit and zeros <= 2 and is_double and not (sign == "-" and int(exponent) == 0)
     if fraction is None:
-        return len(whole) <= 21
+        return len(whole) <= 78
     if whole != "0":
         return len(whole) + len(fraction) <= 17
     digits = fraction.lstrip("0")
@@ -137,7 +137,7 @@ def is_plain_number(text: str) -> bool:
 
 
 def is_plain_integer(text: str) -> bool:
-    return re.fullmatch(r"0|-?[1-9][0-9]{0,20}", text) is not None
+    return re.fullmatch(r"0|-?[1-9][0-9]{0,77}", text) is not None
 
 
 @cache

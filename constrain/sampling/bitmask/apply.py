@@ -51,14 +51,26 @@ def apply_bitmask_(
     *,
     rows: Sequence[int] | np.ndarray | torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Set the logits of all tokens that are not allowed to -inf, in place; returns `logits`.
+    """Set the logits of all tokens that are not allowed to -inf, in place.
 
-    logits: float[B, W]
-    bitmask: uint32 or int32 [N, ceil(V / 32)]; one that is on the logits' device stays there
-    size: V, the tokens of the vocabulary; by default all that the words have room for, up to W
-    rows: N row numbers: bitmask[i] is for logits[rows[i]], other rows stay as they are; by default N = B, in order.
-      A tensor on another device than the CPU is not checked, since that would wait for the device.
-    raises: ConstrainError when shapes or dtypes do not fit, or W < V
+    Args:
+        logits: float[B, W].
+        bitmask: uint32 or int32 [N, ceil(V / 32)], low bit first, 1 = allowed. One on the logits' device stays there.
+        size: V, the tokens of the vocabulary; by default all that the words have room for, up to W.
+        rows: N row numbers: bitmask[i] is for logits[rows[i]], other rows stay as they are; by default N = B, in order.
+            A tensor on another device than the CPU is not checked, since that would wait for the device.
+
+    Returns:
+        `logits`.
+
+    Raises:
+        ConstrainError: shapes or dtypes do not fit, or W < V.
+
+    Example:
+        >>> import numpy as np
+        >>> import torch
+        >>> apply_bitmask_(torch.zeros(1, 4), np.array([[0b1010]], dtype=np.uint32))
+        tensor([[-inf, 0., -inf, 0.]])
     """
     size = checked_size(logits, bitmask, size, None if rows is None else len(rows))
     if logits.device.type != "cpu":

@@ -47,7 +47,7 @@ from constrain.schema.sets.digits import (
 from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational, steps_of
 
 MAX_SIGNIFICANT = 17  # digits that tell all doubles apart
-MAX_WHOLE = 21  # digits of an integer: 64 bits have 20, and JavaScript writes doubles of 22 with an exponent
+MAX_WHOLE = 78  # digits of an integer: those of 256 bits
 MAX_COUNTED = 40  # digits around a point that are counted as one run
 MAX_ZEROS = 7  # after the point, before the first other digit: 0.00000001
 MIN_ORDER, MAX_ORDER = -324, 308  # of doubles: 5e-324, 1.8e308
@@ -172,7 +172,7 @@ def _integers(box: NumberBox, digits_only: bool) -> Node:
         node = intersect(node, complement(literals(str(hole) for hole in box.holes if hole == int(hole))))
     if digits_only:
         return node
-    short = intersect(node, concat(optional(MINUS), repeat(DIGIT, 1, MAX_SIGNIFICANT - 1)))
+    short = intersect(node, concat(optional(MINUS), repeat(DIGIT, 1, MAX_SIGNIFICANT - 1)))  # as doubles they are exact
     return alternate(node, concat(short, literal(".0")))
 
 

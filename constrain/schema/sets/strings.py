@@ -41,7 +41,7 @@ def meet_strings(a: Node, b: Node) -> Node:
 
 @lru_cache(maxsize=65536)
 def matches(node: Node, text: str) -> bool:
-    """Is the text in the language?"""
+    """Whether the text is in the language."""
     return node == ANY_TEXT or decide.matches(for_text(node, text), text)
 
 
@@ -52,7 +52,7 @@ def is_void(node: Node) -> bool:
 
 @lru_cache(maxsize=1024)
 def plainly_some(node: Node) -> bool:
-    """Does the tree show, without an automaton, that the language is not empty?"""
+    """Whether the tree shows, without an automaton, that the language is not empty."""
     if isinstance(node, Literals):
         return bool(node.texts)
     if isinstance(node, Chars):

@@ -65,7 +65,7 @@ def check_policy(policy: str) -> None:
         raise ConstrainError(f"whitespace={policy!r} is not a policy", fix=f"use one of {', '.join(POLICIES)}")
 
 
-@cache
+@cache  # at most MAX_DEPTH + 4
 def layout(policy: str, depth: int) -> Layout:
     """The layout of containers at a depth, the same in every schema; depth: 0 unless the policy is "indented"."""
     check_policy(policy)
