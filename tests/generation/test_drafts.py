@@ -140,8 +140,9 @@ class Remembers(Drafter):
 @pytest.mark.parametrize("stop", ['"size"', "e", [", ", "zzz"], "}"])
 @pytest.mark.parametrize("temperature", [0, 1])
 def test_a_stop_in_the_middle_of_a_draft(ref: reference.Reference, stop: Any, temperature: float) -> None:
-    """The draft goes on behind the stop; the output does not."""
-    given = {"schema": PERSON, "seed": 5, "max_tokens": 60, "temperature": temperature}
+    """The draft goes on behind the stop; the output does not. A key has spellings without the stop."""
+    constraint = constrain.json_schema(PERSON, spelling="any")
+    given = {"constraint": constraint, "seed": 5, "max_tokens": 60, "temperature": temperature}
     whole = constrain.generate(ref, PROMPT, **given)
     expected = constrain.generate(ref, PROMPT, stop=stop, **given)
     draft = Speculation([Remembers(whole.tokens)], controller=Fixed(30, 30))

@@ -13,7 +13,7 @@ import torch
 import constrain
 from constrain.errors import SchemaError
 
-OWN_TESTS = {"faithful", "guided", "potentials"}  # test_faithful_docs, test_guided_docs, test_potentials
+OWN_TESTS = {"faithful", "guided", "potentials", "transformers"}  # test_faithful_docs, test_guided_docs, …
 
 
 def blocks(page: str) -> list[str]:
@@ -34,7 +34,11 @@ def run(repository: Path, name: str, places: int) -> dict[str, Any]:
 def test_every_page_with_examples_is_run(repository: Path) -> None:
     pages = (repository / "docs" / "howto").glob("*.md")
     with_examples = {page.stem for page in pages if blocks(page.read_text(encoding="utf-8"))}
-    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict", "serving"}
+    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict", "serving", "spelling"}
+
+
+def test_spelling(repository: Path) -> None:
+    run(repository, "spelling", 1)
 
 
 def test_grammars_in_python(repository: Path) -> None:
