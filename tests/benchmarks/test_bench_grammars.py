@@ -108,7 +108,7 @@ def test_a_run_goes_on_and_writes_a_page(tmp_path: Path, repository: Path) -> No
     command = [sys.executable, repository / "benchmarks" / "grammars.py", "json", "--corpus", tmp_path / "corpus"]
     command += ["--engines", "", "--mutants", "9", "--out", tmp_path / "out", "--page", tmp_path / "page.md"]
     first = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 1  # holds a run
+    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 2  # holds a run
     again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)
     assert again.stdout == first.stdout
     assert "json: " in first.stderr and "json: " not in again.stderr

@@ -194,7 +194,7 @@ def test_the_whole_program(repository: Path, tmp_path: Path) -> None:
 
 def test_bad_options_are_one_message(repository: Path, tmp_path: Path) -> None:
     done = run_maskbench(repository, "--engines", "constrain", "--data", str(tmp_path / "nowhere"))
-    assert (done.returncode, done.stderr.startswith("no data: ")) == (1, True)
+    assert (done.returncode, done.stderr.startswith("no data: ")) == (2, True)
     done = run_maskbench(repository, "--engines", "constrain", "--files", str(tmp_path))
     assert done.stderr.startswith("maskbench: no files in ")
     (tmp_path / "a.json").write_text("{}")
