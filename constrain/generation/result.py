@@ -97,7 +97,7 @@ class Generation(Generic[T]):
         >>> import constrain
         >>> schema = {"type": "integer", "minimum": 1, "maximum": 3}
         >>> g = constrain.generate(constrain.reference.load(), "A number: ", schema=schema, seed=1)
-        >>> g.finish_reason, g.value in (1, 2, 3), g.text == str(g.value)
+        >>> g.finish_reason, g.value in (1, 2, 3), int(g.text) == g.value
         ('stop', True, True)
     """
 
