@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-from guided_cases import Made
 
 import constrain
 import vocabularies
@@ -17,6 +16,7 @@ from constrain.completion.tokens_to_end import NEVER, Spellings
 from constrain.engine import compile as compile_source
 from constrain.errors import ConstrainError, LimitError
 from constrain.vocab.vocabulary import Vocabulary
+from handmade import Made
 from naive_grammar import random_grammar
 from small_grammars import JSON, STATEMENTS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from guided_cases import Made
 
 import constrain
 from constrain.completion.shortest import Shortest
@@ -15,6 +14,7 @@ from constrain.derived.triggered import triggered
 from constrain.engine import inspect
 from constrain.grammar_text.text import grammar
 from constrain.kernels.records import arena
+from handmade import Made
 from naive_grammar import language, random_grammar, texts
 from small_grammars import JSON, STATEMENTS
 

@@ -9,7 +9,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from guided_cases import Made
 
 import vocabularies
 from constrain.automata import quotient, syntax
@@ -22,6 +21,7 @@ from constrain.engine import compile as compile_source
 from constrain.errors import ConstrainError, LimitError, UnsatisfiableError
 from constrain.grammar_text.text import grammar
 from constrain.schema import json_schema
+from handmade import Made
 from naive_grammar import language, random_grammar, random_node, texts
 from small_grammars import JSON, STATEMENTS
 

@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from guided_cases import Made, reads
 
 import constrain
 import vocabularies
@@ -15,6 +14,7 @@ from constrain.automata.parse.python import parse_python
 from constrain.derived.members import byte_matcher
 from constrain.derived.triggered import after, triggered
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
+from handmade import Made, reads
 from naive_grammar import texts
 
 
