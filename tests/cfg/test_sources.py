@@ -165,7 +165,7 @@ def test_what_no_text_fulfils():
         (
             lambda: regex(b"a"),
             RegexError,
-            "a pattern is a str, not bytes: b'a'\n  fix: pass regex.pattern",
+            "a pattern is a str or a compiled pattern of str, not bytes: b'a'\n  fix: pass the pattern as text",
         ),
     ],
 )
