@@ -11,9 +11,17 @@ import torch
 from constrain.constraints.base import Constraint
 from constrain.constraints.regular import regex as regex_source
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import check_request, check_settings, compile_for, the_constraint
+from constrain.generation.arguments import (
+    check_language,
+    check_method,
+    check_request,
+    check_settings,
+    check_tokenizer,
+    compile_for,
+    the_constraint,
+)
 from constrain.generation.drafts import check_draft, speculation_of
-from constrain.generation.prompts import read_prompts
+from constrain.generation.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
 from constrain.generation.shaping import between_texts, check_limits, ending_at
@@ -330,23 +338,28 @@ def generate(
         True
     """
     start = time.perf_counter()
+    clock = Clock()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
-    check_request(n, seed, stream)
+    check_request(n, seed, stream, healing)
+    check_tokenizer(tokenizer)
     limits = check_limits(min_tokens, settings.max_tokens, complete, healing)
     chosen = method_of(method)
+    check_method(chosen, settings)
     check_draft(draft, chosen)
+    prompts = parse_prompts(prompt)
+    if stream and not prompts.single:
+        raise ConstrainError(
+            f"stream=True takes one prompt, not a list of {len(prompts.each)}", fix="call generate once for each prompt"
+        )
     names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
     constraint = the_constraint({**names, "constraint": constraint})
     constraint = between_texts(constraint, prompt, prefix, suffix)
-    handle = HFModel.of(model, tokenizer)
-    prompts, single = read_prompts(prompt, handle)
-    if stream and not single:
-        raise ConstrainError(
-            f"stream=True takes one prompt, not a list of {len(prompts)}", fix="call generate once for each prompt"
-        )
     constraint = ANYTHING if constraint is None and (healing or limits or stop is not None) else constraint
     constraint = constraint if stop is None else ending_at(constraint, stop)
-    clock = Clock()
+    with clock.stage("compile"):
+        check_language(constraint, limits)
+    handle = HFModel.of(model, tokenizer)  # whatever can be wrong without a model is checked above
+    texts = token_ids(prompts, handle)
     with clock.stage("compile"):
         compiled = None if constraint is None else compile_for(constraint, handle)
     speculation = (
@@ -356,12 +369,12 @@ def generate(
         chosen = speculation
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in prompts for _ in range(n)]
+    rows = [ids for ids in texts for _ in range(n)]
     run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
     outputs = run.complete()
     if n == 1:
-        return outputs[0] if single else outputs
+        return outputs[0] if prompts.single else outputs
     groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
-    return groups[0] if single else groups
+    return groups[0] if prompts.single else groups

@@ -21,7 +21,6 @@ from typing import Any
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
-from constrain.errors import ConstrainError
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
@@ -199,9 +198,7 @@ class Run:
 
 
 def _length_budget(compiled: Any, limits: LengthLimits) -> LengthBudget:
-    """What keeps the limits. Raises LimitError; ConstrainError for a constraint of another make."""
-    if not isinstance(compiled, CompiledConstraint):
-        raise ConstrainError("complete and min_tokens need a constraint of this library", fix="pass a constraint")
+    """What keeps the limits. Raises LimitError."""
     return LengthBudget(compiled, complete=limits.complete)
 
 

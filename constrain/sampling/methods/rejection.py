@@ -46,6 +46,7 @@ class Rejection(Sampler):
     """
 
     name = "rejection"
+    needs_chance = True
     distribution = "the model conditioned on the constraint, exactly (given that an attempt succeeds)"
     exact = True
 

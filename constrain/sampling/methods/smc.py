@@ -79,6 +79,7 @@ class SMC(Sampler):
     """
 
     name = "smc"
+    needs_chance = True
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as particles grow"
 
     def __init__(
