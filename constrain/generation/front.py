@@ -21,6 +21,7 @@ from constrain.generation.arguments import (
     the_constraint,
 )
 from constrain.generation.drafts import check_draft, speculation_of
+from constrain.generation.progress import Progress, check_progress, watching
 from constrain.generation.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
@@ -265,6 +266,7 @@ def generate(
     complete: bool = False,
     prefix: str | None = None,
     suffix: str | None = None,
+    progress: Progress = False,
 ) -> Generation[Any] | list[Generation[Any]] | Generations[Any] | list[Generations[Any]] | Stream[Any]:
     """Generate text that obeys a constraint.
 
@@ -313,6 +315,8 @@ def generate(
         prefix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` is that of the
             whole (`constrain.between`). None beside a suffix: the prompt, which is a str then.
         suffix: see `prefix`.
+        progress: draw a bar on standard error: outputs that are done, tokens, steps of the model. True: where that is a
+            terminal; "always": also elsewhere. Not with `stream`.
 
     Returns:
         A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a
@@ -341,6 +345,7 @@ def generate(
     clock = Clock()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
     check_request(n, seed, stream, healing)
+    check_progress(progress, stream)
     check_tokenizer(tokenizer)
     limits = check_limits(min_tokens, settings.max_tokens, complete, healing)
     chosen = method_of(method)
@@ -373,7 +378,9 @@ def generate(
     run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
-    outputs = run.complete()
+    with watching(len(rows), progress) as watcher:
+        run.watcher = clock.watcher = watcher
+        outputs = run.complete()
     if n == 1:
         return outputs[0] if prompts.single else outputs
     groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]

@@ -17,6 +17,7 @@ import logging
 import os
 import pickle
 import tempfile
+import warnings
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ Blobs = dict[str, bytes]  # of each kernel by its name, as numba writes it
 
 VERSIONS = 4
 DIGEST = 32  # bytes of a checksum
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def folder() -> Path | None:
@@ -62,7 +63,7 @@ def read(path: Path | None) -> Blobs:
     except OSError:
         return {}
     if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
-        _log.warning("the kernels in %s are damaged, and compiled again", path)
+        log.warning("the kernels in %s are damaged, and compiled again", path)
         return {}
     return pickle.loads(content[DIGEST:])
 
@@ -82,7 +83,8 @@ def write(path: Path | None, blobs: Blobs) -> None:
         for old in sorted(path.parent.glob("kernels-*.bin"), key=_age)[VERSIONS:]:
             old.unlink(missing_ok=True)
     except OSError as error:
-        _log.warning("the compiled kernels cannot be kept (%s); CONSTRAIN_CACHE names a folder for them", error)
+        said = f"the compiled kernels cannot be kept ({error}); CONSTRAIN_CACHE names a folder for them"
+        warnings.warn(said, RuntimeWarning, stacklevel=2)  # each start of the program compiles them again
         if aside is not None:
             with contextlib.suppress(OSError):
                 aside.unlink()

@@ -114,6 +114,8 @@ class SMC(Sampler):
         run.begin()
         while run.cloud.live:
             run.advance()
+            for row in run.of_row.keys() - {particle.row for particle in run.cloud.live}:
+                job.watcher.ended(row)
         return [run.result(row) for row in range(len(job.prompts))]
 
 
