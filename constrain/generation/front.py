@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 ANYTHING = regex_source(r"(?s:.*)")
 
 
@@ -50,6 +52,18 @@ def generate(  # type: ignore[overload-overlap]
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[T]: ...
+
+
+@overload
+def generate(  # type: ignore[overload-overlap]
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    choices: type[E],
+    n: Literal[1] = 1,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[E]: ...
 
 
 @overload
@@ -97,6 +111,18 @@ def generate(
     model: ModelLike,
     prompt: Prompt,
     *,
+    choices: type[E],
+    n: Literal[1] = 1,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[E]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
@@ -130,6 +156,18 @@ def generate(
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generations[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    choices: type[E],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[E]: ...
 
 
 @overload
@@ -177,6 +215,18 @@ def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
+    choices: type[E],
+    n: Literal[1] = 1,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[E]]: ...
+
+
+@overload
+def generate(  # type: ignore[overload-overlap]
+    model: ModelLike,
+    prompt: Prompts,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
@@ -217,6 +267,18 @@ def generate(
     model: ModelLike,
     prompt: Prompts,
     *,
+    choices: type[E],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[E]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
@@ -247,7 +309,7 @@ def generate(
     schema: object = None,
     regex: str | None = None,
     grammar: str | None = None,
-    choices: Sequence[str] | None = None,
+    choices: Sequence[str] | type[Enum] | None = None,
     type: object = None,  # noqa: A002  (the public name)
     constraint: Constraint | Compiled | None = None,
     tokenizer: object = None,
@@ -281,7 +343,8 @@ def generate(
         schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.
         regex: a pattern that the whole text matches (`constrain.regex`).
         grammar: a Lark grammar (`constrain.grammar`).
-        choices: the texts to choose from (`constrain.choices`).
+        choices: the texts to choose from, or an Enum whose values they are (`constrain.choices`); then `value` is a
+            member of it.
         type: a Python type whose JSON is written: a pydantic model, dataclass, TypedDict, Enum, Literal or Union, or a
             function (its arguments). `value` is an instance of it.
         constraint: a constraint, or what `constrain.compile` returned.
@@ -321,7 +384,7 @@ def generate(
     Returns:
         A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a
         list of prompts a list with one of these for each; a `Stream` with `stream=True`. `value` has the type that
-        `type` names.
+        `type` names, or the Enum of `choices`.
 
     Raises:
         ConstrainError: an argument is wrong, a constraint cannot be completed within `max_tokens` (with `complete`), or

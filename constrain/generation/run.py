@@ -34,7 +34,7 @@ from constrain.sampling.methods.table import Method
 from constrain.speculative.decode import Speculation
 
 RETRIES = 8
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Run:
             if attempt + 1 < attempts:
                 for row in pending:
                     self.stats[row].retries += 1
-                    log.info("output %d fails the last check and is sampled anew: %s", row, outputs[row].fault)
+                    _log.info("output %d fails the last check and is sampled anew: %s", row, outputs[row].fault)
                     self.watcher.reopened(row)
         for row in pending:
             self.watcher.ended(row)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from constrain.speculative.target import TreeSession
 
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 LOADED_MODELS = 4  # by name, kept for the next call
 
 
@@ -230,5 +230,5 @@ def _load(name: str) -> HFModel:
             f"the model {name!r} cannot be loaded: {reason}",
             fix="check the name; pass a folder, a model object with tokenizer=, or constrain.reference.load()",
         ) from error
-    log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
+    _log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
     return handle

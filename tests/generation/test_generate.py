@@ -382,7 +382,9 @@ def test_wrong_arguments(tokenizer: Any, model: Any, case: dict[str, Any]) -> No
     check_refusal(model, {"tokenizer": tokenizer}, case)
 
 
-@pytest.mark.parametrize("case", [each for each in ERRORS["case"] if "needs" not in each], ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case", [case for case in ERRORS["case"] if "needs" not in case], ids=lambda case: case["name"]
+)
 def test_arguments_are_checked_before_a_model_is_loaded(tmp_path: Path, case: dict[str, Any]) -> None:
     """The name of the model leads nowhere, and the error is that of the argument."""
     check_refusal(str(tmp_path / "nowhere"), {}, case)
@@ -405,8 +407,8 @@ def test_arguments_of_python_are_checked_before_a_model_is_loaded(tmp_path: Path
     foreign = ToyConstraint(ToyVocabulary([b"a", None], [1]), [b"a"])
     with pytest.raises(ConstrainError, match="complete and min_tokens need a constraint of this library"):
         constrain.generate(nowhere, "a", constraint=foreign, complete=True)
+    lossy = Speculation(["lookup"], verifier="typical", lossy=True)
     with pytest.raises(ConstrainError, match="is lossy, and this method needs weights"):
-        lossy = Speculation(["lookup"], verifier="typical", lossy=True)
         constrain.generate(nowhere, "a", regex="a", method="sir", draft=lossy)
     with pytest.raises(ConstrainError, match="prompt 1 has a lone surrogate"):
         constrain.generate(nowhere, ["a", "\ud800"], regex="a")

@@ -17,8 +17,8 @@ import logging
 import os
 import pickle
 import tempfile
-import warnings
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -31,7 +31,7 @@ Blobs = dict[str, bytes]  # of each kernel by its name, as numba writes it
 
 VERSIONS = 4
 DIGEST = 32  # bytes of a checksum
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def folder() -> Path | None:
@@ -63,7 +63,7 @@ def read(path: Path | None) -> Blobs:
     except OSError:
         return {}
     if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
-        log.warning("the kernels in %s are damaged, and compiled again", path)
+        _log.warning("the kernels in %s are damaged, and compiled again", path)
         return {}
     return pickle.loads(content[DIGEST:])
 

@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 PATIENCE = 0.5  # seconds until the first line of progress
 INTERVAL = 10.0  # seconds between lines where there is no terminal
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Kernel(NamedTuple):
@@ -118,7 +118,7 @@ class _Job(threading.Thread):
         try:
             self._make([k for k in declared if k.is_entry or linking.is_symbol(k.dispatcher)])
         except Exception as error:  # whatever numba says to data that it did not write
-            log.warning("the kernels in %s cannot be read, and are compiled again: %r", _path(), error)
+            _log.warning("the kernels in %s cannot be read, and are compiled again: %r", _path(), error)
             _blobs.clear()
             return False
         _blobs.clear()
