@@ -20,8 +20,8 @@ from constrain.cli.lazy import Entry, LazyGroup
 MODULES = {  # name: (module of constrain.cli, first line of help)
     "generate": ("generate", "Write text that obeys the constraint."),
     "check": ("check", "Say whether a text is a member; if not, where it fails and what could follow there."),
-    "explain": ("explain", "Say why a token is refused: which of its bytes has no continuation, and what is expected there."),
-    "test-grammar": ("examples", "Test a grammar on folders of texts that must be members, and of texts that must not."),
+    "explain": ("explain", "Say why a token is refused: which byte has no continuation, and what is expected there."),
+    "test-grammar": ("examples", "Test a grammar on folders of members, and of texts that it must refuse."),
     "lint": ("lint", "Name what is doubtful in a grammar: unused rules, endless loops, shadowed terminals, ambiguity."),
     "diagram": ("diagram", "Draw the rules of a grammar as railroad diagrams."),
     "warmup": ("warmup", "Compile all kernels into their cache (for images; once per version)."),
