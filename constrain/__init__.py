@@ -14,6 +14,7 @@ them.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from constrain.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # who wants messages configures logging
 
 if (Path(__file__).parent / "api" / "verification_library.py").exists():
     raise ImportError(

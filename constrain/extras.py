@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from constrain.errors import MissingExtraError
 
 EXTRAS = {
-    "hf": ("torch", "transformers", "safetensors"),
+    "hf": ("torch", "transformers", "safetensors", "tqdm"),
     "cli": ("typer", "rich"),
     "diagrams": ("railroad",),
     "bench": ("jsonschema",),

@@ -2,46 +2,63 @@
 
 The idea: a command reads its options, asks the library, and prints. A result goes to standard output; a fault is one
 message on standard error and an exit code, never a traceback (`console.py`). Whatever takes time to load (numba,
-torch, transformers) is imported inside the commands, so that `constrain --help` answers at once.
+torch, transformers) is imported inside the commands, and a command's own module when it is asked for (`lazy.py`), so
+that `constrain --help` answers at once.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from importlib import import_module
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-from constrain.cli import bench, check, diagram, examples, explain, generate, lint, warmup
 from constrain.cli.console import EXIT_CODES, reported
+from constrain.cli.lazy import Entry, LazyGroup
+
+MODULES = {  # name: (module of constrain.cli, first line of help)
+    "generate": ("generate", "Write text that obeys the constraint."),
+    "check": ("check", "Say whether a text is a member; if not, where it fails and what could follow there."),
+    "explain": ("explain", "Say why a token is refused: which byte has no continuation, and what is expected there."),
+    "test-grammar": ("examples", "Test a grammar on folders of members, and of texts that it must refuse."),
+    "lint": ("lint", "Name what is doubtful in a grammar: unused rules, endless loops, shadowed terminals, ambiguity."),
+    "diagram": ("diagram", "Draw the rules of a grammar as railroad diagrams."),
+    "warmup": ("warmup", "Compile all kernels into their cache (for images; once per version)."),
+}
+
+
+def _load(name: str) -> Any:
+    """The command of a module, by the name of the command."""
+    module, help_line = MODULES[name]
+    single = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    command = reported(import_module(f"constrain.cli.{module}").command)
+    single.command(name, short_help=help_line, epilog=EXIT_CODES)(command)
+    return typer.main.get_command(single)
+
+
+def _load_bench() -> Any:
+    from constrain.cli.bench import app
+
+    return typer.main.get_command(app)
+
+
+class _Commands(LazyGroup):
+    table: ClassVar = {
+        **{name: Entry(line, partial(_load, name)) for name, (_, line) in MODULES.items()},
+        "bench": Entry("Measure: right and wrong, time, models.", _load_bench),
+    }
+
 
 app = typer.Typer(
     name="constrain",
+    cls=_Commands,
     help="Make a language model's output obey a JSON Schema, a regex or a grammar.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-bench_app = typer.Typer(help="Measure: right and wrong, time, models.", no_args_is_help=True, rich_markup_mode=None)
-
-for name, module in {
-    "generate": generate,
-    "check": check,
-    "explain": explain,
-    "test-grammar": examples,
-    "lint": lint,
-    "diagram": diagram,
-    "warmup": warmup,
-}.items():
-    first = (module.command.__doc__ or "").split("\n")[0]  # click would cut it to 45 characters
-    app.command(name, short_help=first, epilog=EXIT_CODES)(reported(module.command))
-app.add_typer(bench_app, name="bench")
-for benchmark in (bench.maskbench, bench.keywords, bench.jsonschemabench):
-    bench_app.command(
-        benchmark.__name__,
-        short_help=benchmark.__doc__,
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-    )(reported(benchmark))
 
 
 def _show_version(wanted: bool) -> None:

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import typer
 
+from constrain.cli.console import reported
 from constrain.extras import require
+
+app = typer.Typer(
+    name="bench",
+    help="Measure: right and wrong, time, models.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 
 def maskbench(context: typer.Context) -> None:
@@ -39,3 +48,11 @@ def _run(name: str, context: typer.Context) -> None:
     )
     done = subprocess.run([sys.executable, str(script), *context.args], check=False)
     raise typer.Exit(done.returncode)
+
+
+for _benchmark in (maskbench, keywords, jsonschemabench):
+    app.command(
+        _benchmark.__name__,
+        short_help=_benchmark.__doc__,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+    )(reported(_benchmark))

@@ -40,7 +40,7 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Is this text a member? If not, show where it fails and what could follow there.
+    """Say whether a text is a member; if not, where it fails and what could follow there.
 
     A schema takes every spelling of JSON, and keys in any order, unless options say otherwise.
     """

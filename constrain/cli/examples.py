@@ -28,7 +28,7 @@ def command(
         bool, typer.Option("--json", help="One JSON object: examples, to_accept, failures (name, and as check --json).")
     ] = False,
 ) -> None:
-    """Test a grammar on examples: folders of texts that must be members, and of texts that must not."""
+    """Test a grammar on folders of members, and of texts that it must refuse."""
     from constrain.collection.examples import failures, read_examples
 
     folder = grammar_folder(grammar)

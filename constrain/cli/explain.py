@@ -33,7 +33,7 @@ def command(
         bool, typer.Option("--json", help="One JSON object: allowed, message, details (a list of sentences).")
     ] = False,
 ) -> None:
-    """Why is this token refused? Show which of its bytes has no continuation, and what is expected there.
+    """Say why a token is refused: which byte has no continuation, and what is expected there.
 
     Without a token: show where the text stands, in the words of the grammar.
     """

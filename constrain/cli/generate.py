@@ -9,6 +9,7 @@ about is coloured (forced.py).
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -98,8 +99,8 @@ def command(
     if stream:
         results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given), constraint)]
     else:
-        with waiting("writing"):
-            results = constrain.generate(loaded, prompt, n=n, **given)
+        with nullcontext() if n > 1 else waiting("writing"):  # of several texts a bar says how many are done
+            results = constrain.generate(loaded, prompt, n=n, progress=n > 1, **given)
         results = results if isinstance(results, list) else [results]
         for result in results:
             if as_json:

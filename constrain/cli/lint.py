@@ -29,7 +29,7 @@ def command(
         bool, typer.Option("--json", help="One JSON object: findings (kind, message, and example of an ambiguity).")
     ] = False,
 ) -> None:
-    """What is doubtful about a grammar? Unused and unreachable rules, endless loops, shadowed terminals, ambiguity."""
+    """Name what is doubtful in a grammar: unused rules, endless loops, shadowed terminals, ambiguity."""
     found = findings(load(one_of(given, grammar), grammar_format, start, lexer), seconds)
     if as_json:
         say_json({"findings": found})

@@ -130,6 +130,10 @@ def choices(options: Iterable[str] | type[Enum]) -> Constraint:
     """
     if isinstance(options, str):
         raise GrammarError(f"choices need a list of texts, not one text: {options!r:.60}", fix="write choices([text])")
+    if not isinstance(options, Iterable):
+        raise GrammarError(
+            f"choices need a list of texts, not {type(options).__name__}: {options!r:.60}", fix="write choices([text])"
+        )
     enum = options if isinstance(options, type) and issubclass(options, Enum) else None
     listed = tuple(options) if enum is None else tuple(member.value for member in enum)
     for index, option in enumerate(listed):

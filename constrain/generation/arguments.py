@@ -8,6 +8,7 @@ from typing import Any
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.hf.model import HFModel
 from constrain.sampling.core.job import Settings
+from constrain.sampling.core.shape import refuse_greedy
 
 CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint")
 
@@ -28,8 +29,11 @@ def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) ->
     return Settings(max_tokens, float(temperature), top_k, None if top_p is None else float(top_p))
 
 
-def check_request(n: Any, seed: Any, stream: Any) -> None:
+def check_request(n: Any, seed: Any, stream: Any, healing: Any = False) -> None:
     """The arguments that say how often and how; ConstrainError naming the argument and its value."""
+    for name, value in (("stream", stream), ("healing", healing)):
+        if not isinstance(value, bool):
+            raise ConstrainError(f"{name} must be True or False, not {value!r}")
     _check_count("n", n)
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise ConstrainError(f"seed must be an int or None, not {seed!r}")
@@ -37,6 +41,40 @@ def check_request(n: Any, seed: Any, stream: Any) -> None:
         raise ConstrainError(
             f"stream=True gives one output, not n={n}", fix="call generate n times, or leave stream out"
         )
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Refuse what cannot turn texts into token ids. Raises ConstrainError."""
+    if tokenizer is None or (not isinstance(tokenizer, str) and (callable(tokenizer) or hasattr(tokenizer, "encode"))):
+        return
+    raise ConstrainError(
+        f"tokenizer must be a tokenizer, not {tokenizer!r:.60}",
+        fix="pass transformers.AutoTokenizer.from_pretrained(name), or leave it out",
+    )
+
+
+def check_method(method: Any, settings: Settings) -> None:
+    """Refuse settings that a method cannot serve. Raises ConstrainError."""
+    if getattr(method, "needs_chance", False):
+        refuse_greedy(settings)
+
+
+def check_language(constraint: Any, limits: Any) -> None:
+    """Make the grammar of a constraint, which shows whether it has a text. Raises what `to_grammar` raises.
+
+    limits: `LengthLimits` or None; they need a constraint of this library. Raises ConstrainError for others.
+    """
+    if constraint is None:
+        return
+    if not hasattr(constraint, "matcher"):
+        constraint.to_grammar()
+    elif limits is not None:
+        from constrain.engine import CompiledConstraint
+
+        if not isinstance(constraint, CompiledConstraint):
+            raise ConstrainError(
+                "complete and min_tokens need a constraint of this library", fix="pass what constrain.compile returned"
+            )
 
 
 def the_constraint(given: dict[str, Any]) -> Any:

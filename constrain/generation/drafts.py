@@ -48,12 +48,16 @@ def check_draft(draft: Any, method: Any) -> None:
             fix="leave draft out, or choose one of these methods",
         )
     if isinstance(draft, Speculation):
+        if method is not lcd:
+            draft.check_lossless()
         return
     for each in draft if isinstance(draft, (list, tuple)) else [draft]:
         if isinstance(each, type):
             raise ConstrainError(
                 f"draft is the class {each.__name__}, not a drafter", fix=f"make one: {each.__name__}()"
             )
+        if isinstance(each, str) and each != "auto" and not _is_model_name(each):
+            NAMED.named(each, also=["auto"])
         known = isinstance(each, (str, Drafter, HFModel)) or hasattr(each, "forward")
         if not known and not (hasattr(each, "model") and hasattr(each, "tokenizer")):
             raise ConstrainError(

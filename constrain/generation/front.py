@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
@@ -11,9 +12,18 @@ import torch
 from constrain.constraints.base import Constraint
 from constrain.constraints.regular import regex as regex_source
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import check_request, check_settings, compile_for, the_constraint
+from constrain.generation.arguments import (
+    check_language,
+    check_method,
+    check_request,
+    check_settings,
+    check_tokenizer,
+    compile_for,
+    the_constraint,
+)
 from constrain.generation.drafts import check_draft, speculation_of
-from constrain.generation.prompts import read_prompts
+from constrain.generation.progress import Progress, check_progress, watching
+from constrain.generation.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
 from constrain.generation.shaping import between_texts, check_limits, ending_at
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 ANYTHING = regex_source(r"(?s:.*)")
 
 
@@ -41,6 +52,18 @@ def generate(  # type: ignore[overload-overlap]
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generation[T]: ...
+
+
+@overload
+def generate(  # type: ignore[overload-overlap]
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    choices: type[E],
+    n: Literal[1] = 1,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generation[E]: ...
 
 
 @overload
@@ -88,6 +111,18 @@ def generate(
     model: ModelLike,
     prompt: Prompt,
     *,
+    choices: type[E],
+    n: Literal[1] = 1,
+    stream: Literal[True],
+    **options: Unpack[Options],
+) -> Stream[E]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
@@ -121,6 +156,18 @@ def generate(
     stream: Literal[False] = False,
     **options: Unpack[Options],
 ) -> Generations[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompt,
+    *,
+    choices: type[E],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Generations[E]: ...
 
 
 @overload
@@ -168,6 +215,18 @@ def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
+    choices: type[E],
+    n: Literal[1] = 1,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generation[E]]: ...
+
+
+@overload
+def generate(  # type: ignore[overload-overlap]
+    model: ModelLike,
+    prompt: Prompts,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
@@ -208,6 +267,18 @@ def generate(
     model: ModelLike,
     prompt: Prompts,
     *,
+    choices: type[E],
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options],
+) -> list[Generations[E]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: Prompts,
+    *,
     regex: str | None = None,
     grammar: str | None = None,
     choices: Sequence[str] | None = None,
@@ -238,7 +309,7 @@ def generate(
     schema: object = None,
     regex: str | None = None,
     grammar: str | None = None,
-    choices: Sequence[str] | None = None,
+    choices: Sequence[str] | type[Enum] | None = None,
     type: object = None,  # noqa: A002  (the public name)
     constraint: Constraint | Compiled | None = None,
     tokenizer: object = None,
@@ -257,6 +328,7 @@ def generate(
     complete: bool = False,
     prefix: str | None = None,
     suffix: str | None = None,
+    progress: Progress = False,
 ) -> Generation[Any] | list[Generation[Any]] | Generations[Any] | list[Generations[Any]] | Stream[Any]:
     """Generate text that obeys a constraint.
 
@@ -271,7 +343,8 @@ def generate(
         schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.
         regex: a pattern that the whole text matches (`constrain.regex`).
         grammar: a Lark grammar (`constrain.grammar`).
-        choices: the texts to choose from (`constrain.choices`).
+        choices: the texts to choose from, or an Enum whose values they are (`constrain.choices`); then `value` is a
+            member of it.
         type: a Python type whose JSON is written: a pydantic model, dataclass, TypedDict, Enum, Literal or Union, or a
             function (its arguments). `value` is an instance of it.
         constraint: a constraint, or what `constrain.compile` returned.
@@ -305,11 +378,13 @@ def generate(
         prefix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` is that of the
             whole (`constrain.between`). None beside a suffix: the prompt, which is a str then.
         suffix: see `prefix`.
+        progress: draw a bar on standard error: outputs that are done, tokens, steps of the model. True: where that is a
+            terminal; "always": also elsewhere. Not with `stream`.
 
     Returns:
         A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a
         list of prompts a list with one of these for each; a `Stream` with `stream=True`. `value` has the type that
-        `type` names.
+        `type` names, or the Enum of `choices`.
 
     Raises:
         ConstrainError: an argument is wrong, a constraint cannot be completed within `max_tokens` (with `complete`), or
@@ -330,23 +405,29 @@ def generate(
         True
     """
     start = time.perf_counter()
+    clock = Clock()
     settings = check_settings(max_tokens, temperature, top_k, top_p)
-    check_request(n, seed, stream)
+    check_request(n, seed, stream, healing)
+    check_progress(progress, stream)
+    check_tokenizer(tokenizer)
     limits = check_limits(min_tokens, settings.max_tokens, complete, healing)
     chosen = method_of(method)
+    check_method(chosen, settings)
     check_draft(draft, chosen)
+    prompts = parse_prompts(prompt)
+    if stream and not prompts.single:
+        raise ConstrainError(
+            f"stream=True takes one prompt, not a list of {len(prompts.each)}", fix="call generate once for each prompt"
+        )
     names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
     constraint = the_constraint({**names, "constraint": constraint})
     constraint = between_texts(constraint, prompt, prefix, suffix)
-    handle = HFModel.of(model, tokenizer)
-    prompts, single = read_prompts(prompt, handle)
-    if stream and not single:
-        raise ConstrainError(
-            f"stream=True takes one prompt, not a list of {len(prompts)}", fix="call generate once for each prompt"
-        )
     constraint = ANYTHING if constraint is None and (healing or limits or stop is not None) else constraint
     constraint = constraint if stop is None else ending_at(constraint, stop)
-    clock = Clock()
+    with clock.stage("compile"):
+        check_language(constraint, limits)
+    handle = HFModel.of(model, tokenizer)  # whatever can be wrong without a model is checked above
+    texts = token_ids(prompts, handle)
     with clock.stage("compile"):
         compiled = None if constraint is None else compile_for(constraint, handle)
     speculation = (
@@ -356,12 +437,14 @@ def generate(
         chosen = speculation
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in prompts for _ in range(n)]
+    rows = [ids for ids in texts for _ in range(n)]
     run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
     if stream:
         return Stream(run.stream())
-    outputs = run.complete()
+    with watching(len(rows), progress) as watcher:
+        run.watcher = clock.watcher = watcher
+        outputs = run.complete()
     if n == 1:
-        return outputs[0] if single else outputs
+        return outputs[0] if prompts.single else outputs
     groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
-    return groups[0] if single else groups
+    return groups[0] if prompts.single else groups

@@ -6,8 +6,16 @@ import time
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import CONSTRAINTS, check_request, check_settings, compile_for, the_constraint
-from constrain.generation.prompts import read_prompts
+from constrain.generation.arguments import (
+    CONSTRAINTS,
+    check_language,
+    check_request,
+    check_settings,
+    check_tokenizer,
+    compile_for,
+    the_constraint,
+)
+from constrain.generation.prompts import parse_prompts, token_ids
 from constrain.generation.run import Run
 from constrain.hf.model import HFModel
 from constrain.sampling.core.job import Clock, Job
@@ -38,8 +46,10 @@ def make_job(
     settings = check_settings(max_tokens, temperature, top_k, top_p)
     check_request(n, seed, False)
     constraint = the_constraint({name: constraint.get(name) for name in CONSTRAINTS})
+    prompts = parse_prompts(prompt)
+    check_tokenizer(tokenizer)
+    check_language(constraint, None)
     handle = HFModel.of(model, tokenizer)
-    prompts, _ = read_prompts(prompt, handle)
     compiled = None if constraint is None else compile_for(constraint, handle)
-    rows = [ids for ids in prompts for _ in range(n)]
+    rows = [ids for ids in token_ids(prompts, handle) for _ in range(n)]
     return Run(handle, rows, compiled, constraint, settings, lcd, seed, Clock(), time.perf_counter()).job(with_key=True)

@@ -1,49 +1,94 @@
 """Prompts: text, chat messages or token ids, one or several → token ids.
 
-A list is several prompts, unless it is a list of numbers (token ids) or of dicts (chat messages).
+A list is several prompts, unless it is a list of numbers (token ids) or of dicts (chat messages). What a prompt is, is
+decided before a model is loaded (`parse_prompts`); its tokens are found with the model's tokenizer (`token_ids`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from constrain.errors import ConstrainError
 from constrain.hf.model import HFModel
 
 FORMS = "pass a str, a list of chat messages (dicts), a list of token ids, or a list of such prompts"
+Parsed: TypeAlias = "str | list[int] | list[Mapping[str, Any]]"  # text, token ids, chat messages
 
 
-def read_prompts(prompt: Any, handle: HFModel) -> tuple[list[list[int]], bool]:
-    """(token ids of every prompt, whether there was only one, not in a list). Raises ConstrainError."""
+class ParsedPrompts(NamedTuple):
+    """Prompts whose form is known. single: there was one prompt, not a list of them."""
+
+    each: list[Parsed]
+    single: bool
+
+    def name(self, place: int) -> str:
+        """What messages call a prompt."""
+        return "the prompt" if self.single else f"prompt {place}"
+
+
+def parse_prompts(prompt: Any) -> ParsedPrompts:
+    """The prompts, each as text, chat messages or token ids; needs no model. Raises ConstrainError."""
     prompt = _plain(prompt)
     if isinstance(prompt, (str, Mapping)) or not isinstance(prompt, (list, tuple)):
-        return [_ids(prompt, handle, "the prompt")], True
+        return ParsedPrompts([_parse(prompt, "the prompt")], True)
     if not prompt:
         raise ConstrainError("the prompt is an empty list", fix=FORMS)
     if isinstance(_plain(prompt[0]), (int, Mapping)):
-        return [_ids(prompt, handle, "the prompt")], True
-    return [_ids(each, handle, f"prompt {i}") for i, each in enumerate(prompt)], False
+        return ParsedPrompts([_parse(prompt, "the prompt")], True)
+    return ParsedPrompts([_parse(each, f"prompt {i}") for i, each in enumerate(prompt)], False)
+
+
+def _parse(prompt: Any, name: str) -> Parsed:
+    prompt = _plain(prompt)
+    if isinstance(prompt, str):
+        if any("\ud800" <= character <= "\udfff" for character in prompt):
+            raise ConstrainError(f"{name} has a lone surrogate: {prompt!r:.60}", fix="it is not text: remove it")
+        return prompt
+    if isinstance(prompt, (list, tuple)) and prompt and all(isinstance(each, Mapping) for each in prompt):
+        _check_messages(prompt, name)
+        return list(prompt)
+    if isinstance(prompt, (list, tuple)) and all(type(_plain(each)) is int for each in prompt):
+        ids = [_plain(each) for each in prompt]
+        for place, token in enumerate(ids):
+            if token < 0:
+                raise ConstrainError(
+                    f"{name} has token id {token}", place=f"token {place} of the prompt", fix="ids begin at 0"
+                )
+        return ids
+    what = "a mixed list" if isinstance(prompt, (list, tuple)) else type(prompt).__name__
+    raise ConstrainError(f"{name} is neither text, chat messages nor token ids: {what}", fix=FORMS)
+
+
+def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
+    for place, message in enumerate(messages):
+        if not isinstance(message.get("role"), str):
+            raise ConstrainError(
+                f"{name} has a chat message without a role",
+                place=f"message {place}: {str(dict(message))[:80]}",
+                fix='write messages as {"role": "user", "content": "..."}',
+            )
+
+
+def token_ids(prompts: ParsedPrompts, handle: HFModel) -> list[list[int]]:
+    """Token ids of every prompt. Raises ConstrainError: what the model or its tokenizer cannot read."""
+    return [_ids(prompt, handle, prompts.name(place)) for place, prompt in enumerate(prompts.each)]
 
 
 def _ids(prompt: Any, handle: HFModel, name: str) -> list[int]:
-    prompt = _plain(prompt)
     if isinstance(prompt, str):
         ids = tokenize(handle.tokenizer, prompt)
-    elif isinstance(prompt, (list, tuple)) and prompt and all(isinstance(each, Mapping) for each in prompt):
+    elif prompt and isinstance(prompt[0], Mapping):
         ids = tokenize(handle.tokenizer, _render(prompt, handle.tokenizer, name), special=False)
-    elif isinstance(prompt, (list, tuple)) and all(type(_plain(each)) is int for each in prompt):
-        ids = [_plain(each) for each in prompt]
+    else:
+        ids = list(prompt)
         for place, token in enumerate(ids):
-            if not 0 <= token < handle.width:
+            if token >= handle.width:
                 raise ConstrainError(
                     f"{name} has token id {token}, which the model does not know",
                     place=f"token {place} of the prompt",
                     fix=f"ids of this model go from 0 to {handle.width - 1}",
                 )
-    else:
-        what = "a mixed list" if isinstance(prompt, (list, tuple)) else type(prompt).__name__
-        raise ConstrainError(f"{name} is neither text, chat messages nor token ids: {what}", fix=FORMS)
     return _fitting(ids or _beginning(handle.tokenizer, name), handle, name)
 
 
@@ -73,13 +118,6 @@ def _beginning(tokenizer: Any, name: str) -> list[int]:
 
 
 def _render(messages: Sequence[Any], tokenizer: Any, name: str) -> str:
-    for place, message in enumerate(messages):
-        if not isinstance(message.get("role"), str):
-            raise ConstrainError(
-                f"{name} has a chat message without a role",
-                place=f"message {place}: {str(dict(message))[:80]}",
-                fix='write messages as {"role": "user", "content": "..."}',
-            )
     if not getattr(tokenizer, "chat_template", None):
         raise ConstrainError(
             f"{name} is a list of chat messages, and the tokenizer has no chat template",

@@ -12,6 +12,7 @@ their mean no longer estimates the mass of the language (`stats.retries` tells).
 from __future__ import annotations
 
 import codecs
+import logging
 import math
 import time
 from collections.abc import Generator, Sequence
@@ -21,7 +22,6 @@ from typing import Any
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
-from constrain.errors import ConstrainError
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
@@ -29,11 +29,12 @@ from constrain.generation.shaping import LengthLimits
 from constrain.generation.verdict import verdict
 from constrain.hf.model import HFModel
 from constrain.sampling.core.draw import TorchDraw
-from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, fill_one_by_one
+from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.methods.table import Method
 from constrain.speculative.decode import Speculation
 
 RETRIES = 8
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Run:
     speculation: how methods that are built on masked decoding use drafts; None: they do not
     healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
     limits: of tokens, kept by the masks; they need a constraint of the engine
+    watcher: is told how far the rows are
     """
 
     handle: HFModel
@@ -59,6 +61,7 @@ class Run:
     healing: bool = False
     limits: LengthLimits | None = None
     speculation: Speculation | None = None
+    watcher: Watcher = field(default_factory=Watcher)
     stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,20 +81,40 @@ class Run:
         random = self.settings.temperature > 0 and getattr(self.method, "random", True)
         attempts = 1 + RETRIES if random else 1
         for attempt in range(attempts):
-            samples = _result_of(self.method(self.job(pending, attempt)))
+            samples = self._followed(self.job(pending, attempt))
             failed = []
             for row, sample in zip(pending, samples, strict=True):
                 outputs[row] = self._finish(row, sample)
                 if outputs[row].fault is not None:
                     failed.append(row)
+                else:
+                    self.watcher.ended(row)
             pending = failed
             if not pending:
                 break
             if attempt + 1 < attempts:
                 for row in pending:
                     self.stats[row].retries += 1
+                    _log.info("output %d fails the last check and is sampled anew: %s", row, outputs[row].fault)
+                    self.watcher.reopened(row)
+        for row in pending:
+            self.watcher.ended(row)
         self._stop()
         return [outputs[row] for row in range(len(self.prompts))]
+
+    def _followed(self, job: Job) -> list[Sample]:
+        """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
+        method = self.method(job)
+        written = [0] * len(job.prompts)
+        while True:
+            try:
+                row, tokens = next(method)
+            except StopIteration as stop:
+                return stop.value
+            written[row] += len(tokens)
+            job.watcher.wrote(row, tokens)
+            if written[row] >= self.settings.max_tokens or any(token in job.eos_ids for token in tokens):
+                job.watcher.ended(row)
 
     def stream(self) -> Generator[str, None, Generation]:
         """The text of the only row, as it is written."""
@@ -140,6 +163,7 @@ class Run:
             else None,
             token_bytes=self.vocabulary.tokens,
             grow=None if self.speculation is None else self.speculation.complete,
+            watcher=self.watcher.of(rows),
         )
 
     def _matcher(self, row: int) -> Any:
@@ -199,20 +223,10 @@ class Run:
 
 
 def _length_budget(compiled: Any, limits: LengthLimits) -> LengthBudget:
-    """What keeps the limits. Raises LimitError; ConstrainError for a constraint of another make."""
-    if not isinstance(compiled, CompiledConstraint):
-        raise ConstrainError("complete and min_tokens need a constraint of this library", fix="pass a constraint")
+    """What keeps the limits. Raises LimitError."""
     return LengthBudget(compiled, complete=limits.complete)
 
 
 def _mask_filler(compiled: Any) -> Any:
     """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
     return fill_masks if isinstance(compiled, CompiledConstraint) else fill_one_by_one
-
-
-def _result_of(method: Generator[tuple[int, list[int]], None, list[Sample]]) -> list[Sample]:
-    while True:
-        try:
-            next(method)
-        except StopIteration as stop:
-            return stop.value

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 
 import torch
 
+from constrain.generation.progress import Progress
 from constrain.hf.model import HFModel
 from constrain.sampling.methods.table import Method
 from constrain.speculative import Drafter, Speculation
@@ -63,3 +64,4 @@ class Options(TypedDict, total=False):
     complete: bool
     prefix: str | None
     suffix: str | None
+    progress: Progress

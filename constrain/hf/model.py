@@ -9,6 +9,8 @@ Limit: models that predict the token that follows from token ids alone; encoder-
 from __future__ import annotations
 
 import inspect
+import logging
+import time
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from constrain.speculative.target import TreeSession
 
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations
+_log = logging.getLogger(__name__)
 LOADED_MODELS = 4  # by name, kept for the next call
 
 
@@ -216,8 +219,9 @@ def _tokenizer_of(model: Any) -> Any:
 def _load(name: str) -> HFModel:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    start = time.perf_counter()
     try:
-        return HFModel(AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name))
+        handle = HFModel(AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name))
     except (OSError, ValueError) as error:
         if isinstance(error, ConstrainError):
             raise
@@ -226,3 +230,5 @@ def _load(name: str) -> HFModel:
             f"the model {name!r} cannot be loaded: {reason}",
             fix="check the name; pass a folder, a model object with tokenizer=, or constrain.reference.load()",
         ) from error
+    _log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
+    return handle

@@ -13,6 +13,7 @@ thousands of tokens is not seen; models with a window never grow ragged for that
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ LOOSE = 1e-3  # of the largest logit; some families' own steps differ by 2e-4 fr
 ROOM = 40  # positions that a trial takes at most
 NO_MEMORY = {"logits", "loss", "hidden_states", "attentions", "router_logits", "last_hidden_state", "cross_attentions"}
 
-
+_log = logging.getLogger(__name__)
 _found: weakref.WeakKeyDictionary[Any, Reading] = weakref.WeakKeyDictionary()  # by model
 
 
@@ -41,6 +42,7 @@ def reading_of(handle: HFModel) -> Reading:
     if handle.model not in _found:
         with torch.inference_mode():
             _found[handle.model] = _Trials(handle).find()
+        _log.debug("%s is read as %s", type(handle.model).__name__, _found[handle.model])
     return _found[handle.model]
 
 

@@ -111,16 +111,20 @@ class Speculation:
                 sample.log_weight, sample.log_evidence = math.nan, None
         return samples
 
-    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
-        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget.
-
-        Raises ConstrainError: the verifier is lossy, and methods that weigh outputs need the law of masked decoding.
-        """
+    def check_lossless(self) -> None:
+        """Refuse a lossy verifier, for methods that need weights. Raises ConstrainError."""
         if self.lossy:
             raise ConstrainError(
                 f"the verifier {self.verifier.name!r} is lossy, and this method needs weights",
                 fix='use method="lcd", or a lossless verifier',
             )
+
+    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
+        """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget.
+
+        Raises ConstrainError: the verifier is lossy, and methods that weigh outputs need the law of masked decoding.
+        """
+        self.check_lossless()
         for _ in self.grow(job, particles, members=True):
             pass
 

@@ -5,6 +5,7 @@ A fault of a drafter costs speed, never the output. It is kept by name, and told
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from constrain.errors import ConstrainError
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.tree import EMPTY, NONE, DraftTree
 
+_log = logging.getLogger(__name__)
 TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
 
 
@@ -57,6 +59,7 @@ class Drafting:
         except Exception as error:  # whatever a drafter does wrong, decoding goes on without it
             first = str(error).split("\n", 1)[0]
             self.faults[index] = f"{type(error).__name__}: {first}"
+            _log.warning("the drafter %s failed and is not asked again: %s", self.names[index], self.faults[index])
 
 
 def _checked(trees: Any, contexts: Sequence[Context]) -> list[DraftTree]:

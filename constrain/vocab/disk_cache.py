@@ -34,7 +34,7 @@ WORTHWHILE = 10_000  # tokens; smaller vocabularies are built within 30 ms, and 
 FORMAT = hashlib.sha256(repr((2, MAX_LENGTH, CLASSES)).encode()).hexdigest()[:8]  # raise the 2 when the format changes
 NODE_ARRAYS = {"byte": np.uint8, "depth": np.int32, "end": np.int32, "token": np.int32}
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def folder() -> Path | None:
@@ -71,7 +71,7 @@ def read(path: Path, key: str, size: int) -> Derived | None:
     except FileNotFoundError:
         return None
     except Exception as error:  # a damaged file may raise any error: as an archive, a header, an array or a value
-        log.info("ignored the cache file %s: %s", path, error)
+        _log.info("ignored the cache file %s: %s", path, error)
         return None
 
 
@@ -85,7 +85,7 @@ def write(path: Path, key: str, derived: Derived) -> None:
             np.savez(file, **_pack(key, derived))
         os.replace(temporary, path)
     except OSError as error:
-        log.info("could not write the cache file %s: %s", path, error)
+        _log.info("could not write the cache file %s: %s", path, error)
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)

@@ -27,7 +27,9 @@ def test_nothing_is_cut(name: str) -> None:
     assert "..." not in words.replace("[ARGS]...", "")
     if not name:
         for each, command in GROUP.commands.items():
-            assert f"{each} {command.short_help or command.help}".split("\n")[0] in words
+            first = (command.short_help or command.help).split("\n")[0]
+            assert f"{each} {first}" in words
+            assert command.help.startswith(first)
     for parameter in GROUP.commands[name].params if name else GROUP.params:
         if getattr(parameter, "help", None):
             assert " ".join(parameter.help.split()) in words

@@ -1,13 +1,21 @@
-"""Every command of the README runs as it stands, in a folder with the files that it names."""
+"""Every command of the README runs as it stands, from an installed wheel, in a folder with the files that it names.
+
+The wheel is built from this checkout and installed into an environment of its own, which sees the packages of this one:
+nothing is fetched. A wheel with kernels compiled takes minutes to build, so `make test` builds one without.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
+import sysconfig
+import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,10 +49,47 @@ ENDS = {  # exit code, and what standard output has
 }
 
 
-def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+ELSEWHERE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # not the checkout
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("0", id="pure"),
+        pytest.param("1", id="compiled", marks=pytest.mark.slow),
+    ],
+)
+def programs(request: Any, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment with an installed wheel."""
+    for module in ("hatchling", "pip"):
+        pytest.importorskip(module, reason=f"{module} is not installed, and a wheel is to be built")
+    home = tmp_path_factory.mktemp("installed")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(home)]
+    done = subprocess.run(
+        build, cwd=repository, env={**os.environ, "CONSTRAIN_NATIVE": request.param}, capture_output=True, check=False
+    )
+    if request.param == "1" and b"kernels cannot be compiled" in done.stderr:
+        pytest.skip("there is no compiler for the kernels")
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    venv.create(home / "env", with_pip=False)
+    (wheel,) = home.glob("*.whl")
+    python = home / "env" / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(install, env=ELSEWHERE, capture_output=True, check=True)
+    show = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip())
+    paths = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    (packages / "outer.pth").write_text("\n".join(paths) + "\n", encoding="utf-8")
+    where = [str(python), "-c", "import constrain; print(constrain.__file__)"]
+    found = subprocess.run(where, cwd=home, env=ELSEWHERE, capture_output=True, text=True, check=True).stdout.strip()
+    assert Path(found) == packages / "constrain" / "__init__.py"
+    return python.parent
+
+
+def run(programs: Path, line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     program, *args = shlex.split(line, comments=True)
-    command = [str(Path(sys.executable).with_name(program)), *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = [str(programs / program), *args]
+    return subprocess.run(command, cwd=folder, env=ELSEWHERE, capture_output=True, text=True, check=False)
 
 
 def test_all_commands_are_in_the_readme() -> None:
@@ -52,7 +97,7 @@ def test_all_commands_are_in_the_readme() -> None:
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: shlex.split(line)[1])
-def test_a_line_of_the_readme(line: str, tmp_path: Path) -> None:
+def test_a_line_of_the_readme(programs: Path, line: str, tmp_path: Path) -> None:
     name = shlex.split(line)[1]
     if name == "diagram":
         pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
@@ -62,7 +107,7 @@ def test_a_line_of_the_readme(line: str, tmp_path: Path) -> None:
     for file, text in FILES.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text, encoding="utf-8")
-    done = run(line, tmp_path)
+    done = run(programs, line, tmp_path)
     code, said = ENDS[name]
     assert "Traceback" not in done.stderr
     if name == "generate" and done.returncode == 3:  # a random text may reach its length
@@ -75,7 +120,7 @@ def test_a_line_of_the_readme(line: str, tmp_path: Path) -> None:
         assert "<svg" in (tmp_path / "my.html").read_text(encoding="utf-8")
 
 
-def test_the_fault_that_the_readme_shows(tmp_path: Path) -> None:
+def test_the_fault_that_the_readme_shows(programs: Path, tmp_path: Path) -> None:
     line, message = SECTION.split("\n    $ ")[1].split("\n", 1)
-    done = run(line, tmp_path)
+    done = run(programs, line, tmp_path)
     assert (done.returncode, done.stderr.rstrip()) == (2, re.sub("^    ", "", message, flags=re.MULTILINE).rstrip())

@@ -16,7 +16,8 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Stream
 from constrain.hf import ConstraintProcessor, HFModel
-from constrain.sampling import METHODS, Sample, TorchDraw, register
+from constrain.sampling import METHODS, SMC, Sample, TorchDraw, register
+from constrain.speculative import Speculation
 from toy_matcher import ToyConstraint, ToyVocabulary
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
@@ -378,13 +379,41 @@ def test_a_method_that_revises_its_output_can_be_streamed(tokenizer: Any, model:
 
 @pytest.mark.parametrize("case", ERRORS["case"], ids=lambda case: case["name"])
 def test_wrong_arguments(tokenizer: Any, model: Any, case: dict[str, Any]) -> None:
-    arguments = {"prompt": "the red", **case["arguments"]}
+    check_refusal(model, {"tokenizer": tokenizer}, case)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in ERRORS["case"] if "needs" not in case], ids=lambda case: case["name"]
+)
+def test_arguments_are_checked_before_a_model_is_loaded(tmp_path: Path, case: dict[str, Any]) -> None:
+    """The name of the model leads nowhere, and the error is that of the argument."""
+    check_refusal(str(tmp_path / "nowhere"), {}, case)
+
+
+def check_refusal(model: Any, given: dict[str, Any], case: dict[str, Any]) -> None:
     with pytest.raises(ConstrainError) as caught:
-        constrain.generate(model, tokenizer=tokenizer, **arguments)
+        constrain.generate(model, **{"prompt": "the red", **given, **case["arguments"]})
     if "error" in case:
         assert str(caught.value) == case["error"].strip("\n")
     else:
         assert str(caught.value).startswith(case["starts"])
+
+
+def test_arguments_of_python_are_checked_before_a_model_is_loaded(tmp_path: Path) -> None:
+    """As above, where a table cannot hold the argument."""
+    nowhere = str(tmp_path / "nowhere")
+    with pytest.raises(ConstrainError, match="cannot be loaded"):
+        constrain.generate(nowhere, "a", regex="a")
+    foreign = ToyConstraint(ToyVocabulary([b"a", None], [1]), [b"a"])
+    with pytest.raises(ConstrainError, match="complete and min_tokens need a constraint of this library"):
+        constrain.generate(nowhere, "a", constraint=foreign, complete=True)
+    lossy = Speculation(["lookup"], verifier="typical", lossy=True)
+    with pytest.raises(ConstrainError, match="is lossy, and this method needs weights"):
+        constrain.generate(nowhere, "a", regex="a", method="sir", draft=lossy)
+    with pytest.raises(ConstrainError, match="prompt 1 has a lone surrogate"):
+        constrain.generate(nowhere, ["a", "\ud800"], regex="a")
+    with pytest.raises(ConstrainError, match="particles must be an int of at least 1, not 0"):
+        constrain.generate(nowhere, "a", regex="a", method=SMC(particles=0))
 
 
 def test_constraints_for_another_vocabulary(tokenizer: Any, model: Any) -> None:

@@ -18,6 +18,7 @@ import os
 import pickle
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -82,7 +83,8 @@ def write(path: Path | None, blobs: Blobs) -> None:
         for old in sorted(path.parent.glob("kernels-*.bin"), key=_age)[VERSIONS:]:
             old.unlink(missing_ok=True)
     except OSError as error:
-        _log.warning("the compiled kernels cannot be kept (%s); CONSTRAIN_CACHE names a folder for them", error)
+        said = f"the compiled kernels cannot be kept ({error}); CONSTRAIN_CACHE names a folder for them"
+        warnings.warn(said, RuntimeWarning, stacklevel=2)  # each start of the program compiles them again
         if aside is not None:
             with contextlib.suppress(OSError):
                 aside.unlink()

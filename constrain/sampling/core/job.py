@@ -163,11 +163,49 @@ class Sample:
     drafts: dict[str, DraftCount] = field(default_factory=dict)
 
 
-class Clock:
-    """Seconds by stage, for the batch as a whole."""
+class Watcher:
+    """Is told how far a method is. This one does nothing with it; `generate(progress=True)` draws a bar.
 
-    def __init__(self) -> None:
+    Rows are numbered as in the job.
+    """
+
+    def wrote(self, row: int, tokens: Sequence[int]) -> None:
+        """Tokens of an output are final."""
+
+    def stepped(self) -> None:
+        """The model was asked."""
+
+    def ended(self, row: int) -> None:
+        """An output is done. It may be told twice."""
+
+    def reopened(self, row: int) -> None:
+        """An output that was done failed the check of the finished text, and is sampled anew."""
+
+    def of(self, rows: Sequence[int]) -> Watcher:
+        """The watcher of a part of the job: its row i is rows[i] here."""
+        return _PartWatcher(self, rows)
+
+
+class _PartWatcher(Watcher):
+    def __init__(self, whole: Watcher, rows: Sequence[int]) -> None:
+        self.whole, self.rows = whole, rows
+
+    def wrote(self, row: int, tokens: Sequence[int]) -> None:
+        self.whole.wrote(self.rows[row], tokens)
+
+    def ended(self, row: int) -> None:
+        self.whole.ended(self.rows[row])
+
+    def reopened(self, row: int) -> None:
+        self.whole.reopened(self.rows[row])
+
+
+class Clock:
+    """Seconds by stage, for the batch as a whole. watcher: is told when the stage "model" ends."""
+
+    def __init__(self, watcher: Watcher | None = None) -> None:
         self.seconds: dict[str, float] = {}
+        self.watcher = watcher
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -177,6 +215,8 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+            if name == "model" and self.watcher is not None:
+                self.watcher.stepped()
 
 
 def fill_one_by_one(matchers: Sequence[TokenMatcher], out: np.ndarray) -> None:
@@ -205,6 +245,7 @@ class Job:
         token_bytes: bytes by id, None for what is no text; only methods with potentials need it.
         grow: completes sequences (`Particle`s) by masked decoding, with only EOS at the last place of a budget, instead
             of the plain loop of `masked_draws`. So methods built on that loop use drafts (`constrain.speculative`).
+        watcher: is told which outputs are done, by methods that finish one after the other.
 
     Example:
         >>> import constrain
@@ -228,6 +269,7 @@ class Job:
     row_keys: Sequence[str] | None = None
     token_bytes: Sequence[bytes | None] = ()
     grow: Callable[[Job, Sequence[Any]], None] | None = None
+    watcher: Watcher = field(default_factory=Watcher)
 
     def target(self, row: int) -> tuple[tuple[int, ...], str]:
         """Rows with equal values sample the same: the prompt, and what is particular about the row's constraint."""

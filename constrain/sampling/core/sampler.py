@@ -22,6 +22,7 @@ class Sampler:
         distribution: the law of its samples, in one line.
         exact: the law of a complete sample is the target itself.
         random: it draws, so that another run may give another sample.
+        needs_chance: it samples a law of the model, which temperature 0 has none of; `generate` refuses that then.
 
     Example:
         >>> from constrain.sampling import Sampler
@@ -36,6 +37,7 @@ class Sampler:
     distribution: str = ""
     exact: bool = False
     random: bool = True
+    needs_chance: bool = False
 
     def run(self, job: Job) -> list[Sample]:
         """One sample for each row of the job."""

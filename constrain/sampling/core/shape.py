@@ -41,14 +41,19 @@ def shaped(job: Job) -> Job:
         1.0
     """
     settings = job.settings
+    refuse_greedy(settings)
+    if settings.temperature == 1 and not settings.truncates:
+        return job
+    return replace(job, model=ShapedModel(job.model, settings), settings=Settings(max_tokens=settings.max_tokens))
+
+
+def refuse_greedy(settings: Settings) -> None:
+    """Refuse temperature 0, for methods that draw. Raises ConstrainError."""
     if settings.temperature == 0:
         raise ConstrainError(
             "temperature 0 leaves nothing to sample, and this method is about what is sampled",
             fix='use method="argmax" for the likeliest member, "lcd" for greedy tokens, or a temperature above 0',
         )
-    if settings.temperature == 1 and not settings.truncates:
-        return job
-    return replace(job, model=ShapedModel(job.model, settings), settings=Settings(max_tokens=settings.max_tokens))
 
 
 class ShapedModel:

@@ -55,6 +55,7 @@ class ASAp(Sampler):
     """
 
     name = "asap"
+    needs_chance = True
     distribution = "near the model conditioned on the constraint: at most tv_bound away; weighted"
 
     def __init__(

@@ -133,4 +133,6 @@ def best_of_each_prompt(job: Job, search: Callable[[Job, int, Best], None]) -> l
         best = Best(len(rows))
         search(job, rows[0], best)
         outputs.update(zip(rows, best.samples(), strict=True))
+        for row in rows:
+            job.watcher.ended(row)
     return [outputs[row] for row in range(len(job.prompts))]

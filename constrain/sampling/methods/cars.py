@@ -55,6 +55,7 @@ class CARS(Sampler):
     """
 
     name = "cars"
+    needs_chance = True
     distribution = "the model conditioned on the constraint, exactly (given that an attempt succeeds)"
     exact = True
 

@@ -55,6 +55,7 @@ class Exact(Sampler):
     """
 
     name = "exact"
+    needs_chance = True
     distribution = "the model conditioned on the constraint, exactly"
     exact = True
 

@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.job import Job, Sample, Watcher
 from constrain.sampling.core.memory import Memory
 from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.resampling import effective_size
@@ -65,6 +65,7 @@ class Faithful(Sampler):
     """
 
     name = "faithful"
+    needs_chance = True
     distribution = "that of the method chosen, which stats.method names: exact, cars, sir, or lcd without a constraint"
 
     def __init__(
@@ -119,13 +120,14 @@ class Faithful(Sampler):
 
 
 def _part(job: Job, rows: Sequence[int], streams: Sequence[int] | None = None) -> Job:
-    """Some rows of a job, as one of its own. Rows may repeat if streams are given."""
+    """Some rows of a job, as one of its own. Rows may repeat if streams are given; they are no outputs then."""
     return replace(
         job,
         prompts=[job.prompts[row] for row in rows],
         matchers=None if job.matchers is None else [job.matchers[row].fork() for row in rows],
         streams=[job.streams[row] for row in rows] if streams is None else streams,
         row_keys=None if job.row_keys is None else [job.row_keys[row] for row in rows],
+        watcher=job.watcher.of(rows) if streams is None else Watcher(),
     )
 
 

@@ -46,6 +46,7 @@ class Rejection(Sampler):
     """
 
     name = "rejection"
+    needs_chance = True
     distribution = "the model conditioned on the constraint, exactly (given that an attempt succeeds)"
     exact = True
 
@@ -81,9 +82,13 @@ def first_accepted(job: Job, tries: Sequence[PrefixTrie | None], *, attempts: in
         run_round(job, stems, queue, masked=False)
         for row in pending:
             row.close_round()
-        pending = [
-            row for row in pending if row.chosen is None and row.made < attempts and not _empty(tries[row.number])
-        ]
+        unfinished = []
+        for row in pending:
+            if row.chosen is None and row.made < attempts and not _empty(tries[row.number]):
+                unfinished.append(row)
+            else:
+                job.watcher.ended(row.number)
+        pending = unfinished
     return [row.sample(tries[row.number]) for row in rows]
 
 

@@ -79,6 +79,7 @@ class SMC(Sampler):
     """
 
     name = "smc"
+    needs_chance = True
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as particles grow"
 
     def __init__(
@@ -113,6 +114,8 @@ class SMC(Sampler):
         run.begin()
         while run.cloud.live:
             run.advance()
+            for row in run.of_row.keys() - {particle.row for particle in run.cloud.live}:
+                job.watcher.ended(row)
         return [run.result(row) for row in range(len(job.prompts))]
 
 
