@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from constrain.constraints.substring import substring
     from constrain.derived.between import between
     from constrain.derived.triggered import after, triggered
-    from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, advance_all, compile, fill_masks
+    from constrain.engine import (
+        CompiledConstraint,
+        Matcher,
+        ShardedAutomaton,
+        TokenAutomaton,
+        advance_all,
+        compile,
+        fill_draft_masks,
+        fill_masks,
+    )
     from constrain.errors import (
         ConstrainError,
         GrammarError,
@@ -73,6 +82,7 @@ __all__ = [
     "MissingExtraError",
     "RegexError",
     "SchemaError",
+    "ShardedAutomaton",
     "Stats",
     "Stream",
     "TokenAutomaton",
@@ -86,6 +96,7 @@ __all__ = [
     "between",
     "choices",
     "compile",
+    "fill_draft_masks",
     "fill_masks",
     "generate",
     "grammar",
@@ -114,6 +125,7 @@ _HOMES = {
     "MissingExtraError": "constrain.errors",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
+    "ShardedAutomaton": "constrain.engine",
     "Stats": "constrain.generation",
     "Stream": "constrain.generation",
     "TokenAutomaton": "constrain.engine",
@@ -127,6 +139,7 @@ _HOMES = {
     "between": "constrain.derived.between",
     "choices": "constrain.constraints.regular",
     "compile": "constrain.engine",
+    "fill_draft_masks": "constrain.engine",
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",
     "grammar": "constrain.grammar_text.text",

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from constrain.kernels import kernel
+from constrain.kernels import kernel, release_fence
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.schema import KEY, KIND_BITS, KIND_MASK, Region, word
 from constrain.kernels.records.stack import set_top, top
@@ -42,6 +42,7 @@ class HEADER(Region, size=64):
     RECORDS = word("number of records")
     NEED = word("how many words the kernel asked for that raised ArenaFull")
     SERIAL = word("number of the latest walk or mask; marks with another number do not count")
+    EPOCH = word("1 + how often all was forgotten; 0 while that is being done: nobody reads then without the lock")
     UNEXPANDED = word("region: nonterminals that wait for their alternatives")
     N_UNEXPANDED = word("how many of them there are")
     SEARCH_LIMIT = word("states that one liveness search may visit")
@@ -77,6 +78,8 @@ EPS = NONE + KEY  # the empty text
 ALL = EPS + KEY  # NOT(NONE): every byte string
 NO_TAGS = ALL + KEY + 1
 OWN = NO_TAGS + KEY  # the tagset that stands for the only terminal of a lexer state, whichever it is
+
+fence = release_fence()
 
 WORDS_A_SLOT = 4  # of A, in bits, as `near_slot` spreads records over H
 NEAR, NEAR_PROBES = 32, 8  # slots among which the hash chooses; how many are tried before any slot of H may be meant
@@ -122,6 +125,19 @@ def set_head(A, r, what, n):
 def arena_top(A):
     """The first free word."""
     return np.int64(A[HEADER.TOP])
+
+
+@accessor
+def is_of_epoch(A, epoch):
+    """Whether what is known of an epoch's states may be read without the lock. epoch: as in `TokenAutomaton`."""
+    return A[HEADER.EPOCH] == epoch + 1
+
+
+@kernel("void(arena, i, i)")
+def publish_word(A, at, value):
+    """Set a memo word that other threads read without the lock, after all that it leads to was written."""
+    fence()
+    A[at] = value
 
 
 @kernel("i(arena, i)")
