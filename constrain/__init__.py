@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from constrain.engine import (
         CompiledConstraint,
         Matcher,
-        ShardedAutomaton,
         TokenAutomaton,
         advance_all,
         compile,
@@ -82,7 +81,6 @@ __all__ = [
     "MissingExtraError",
     "RegexError",
     "SchemaError",
-    "ShardedAutomaton",
     "Stats",
     "Stream",
     "TokenAutomaton",
@@ -125,7 +123,6 @@ _HOMES = {
     "MissingExtraError": "constrain.errors",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
-    "ShardedAutomaton": "constrain.engine",
     "Stats": "constrain.generation",
     "Stream": "constrain.generation",
     "TokenAutomaton": "constrain.engine",

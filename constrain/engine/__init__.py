@@ -12,12 +12,10 @@ from constrain.engine.batch import advance_all, fill_masks
 from constrain.engine.compiled import CompiledConstraint, compile
 from constrain.engine.drafts import fill_draft_masks
 from constrain.engine.matcher import Matcher
-from constrain.engine.shards import ShardedAutomaton
 
 __all__ = [
     "CompiledConstraint",
     "Matcher",
-    "ShardedAutomaton",
     "TokenAutomaton",
     "advance_all",
     "compile",

@@ -2,9 +2,9 @@
 
 The idea: Python only collects the states of the matchers; kernels do the rest (kernels/masks). Masks are computed under
 the automaton's lock; known ones are looked up without it. Rows are written without it, by as many threads as the caller
-allows; a flush waits for them (readers.py). Matchers may belong to several automata of one vocabulary. Each automaton
-has its own lock, so new masks are computed in parallel too: compile constraints with `automaton=ShardedAutomaton(...)`
-(shards.py), and allow several threads.
+allows; a flush waits for them (readers.py). Matchers may belong to several automata of one vocabulary, each with a lock
+of its own: then new masks are made by several threads too, which brings little, since rules are expanded in Python
+(note 0013).
 
 Cost: under 1 µs a matcher whose mask is known. Guards, checks of finished texts and EOS tokens are handled matcher by
 matcher, where there are any.
@@ -56,7 +56,7 @@ def fill_masks(
         rows: B different row numbers: `matchers[i]` is written to `out[rows[i]]`, and other rows stay as they are.
             Default: B rows, in order, and N = B.
         threads: The greatest number of threads, including the caller's, 1 to 64. Default 1. New masks are made in
-            parallel where the matchers belong to several automata (`ShardedAutomaton`).
+            parallel where the matchers belong to several automata.
 
     Raises:
         ConstrainError: `out` or `rows` has another shape or dtype, or the matchers have different vocabularies.
@@ -146,9 +146,8 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
     ends = np.zeros(len(matchers), np.bool_)
     for eos in automaton.eos_ids:
         ends |= tokens == eos
-    for i, matcher in enumerate(matchers):
-        if matcher._eos_ids is not automaton.eos_ids:
-            ends[i] = tokens[i] in matcher._eos_ids
+    if {id(m._eos_ids) for m in matchers} != {id(automaton.eos_ids)}:
+        ends = np.array([token in m._eos_ids for m, token in zip(matchers, tokens.tolist(), strict=True)])
     if not _step_known(group, tokens, ends, results):
 
         def operation() -> None:
@@ -174,7 +173,7 @@ def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Id
     """Advance a group without the lock. If a step is not known yet, take none and return False."""
     automaton, matchers, _ = group
     epoch = automaton.epoch
-    if any(m._epoch != epoch for m in matchers):
+    if {m._epoch for m in matchers} != {epoch}:
         return False
     states = np.array(_states(matchers), np.int64)
     states[ends] = 0
@@ -204,7 +203,7 @@ def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
     automaton.readers.enter()  # first: a flush waits for the readers that it finds
     try:
         epoch, words = automaton.epoch, automaton.A
-        if any(m._epoch != epoch for m in matchers):
+        if {m._epoch for m in matchers} != {epoch}:
             return False
         states[:] = _states(matchers)
         if not batch.known_masks(words, epoch, states, records, flags):

@@ -13,7 +13,6 @@ from constrain.constraints.base import Constraint
 from constrain.constraints.report import Entry
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.matcher import Matcher
-from constrain.engine.shards import ShardedAutomaton
 from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.kernels.records import arena
 from constrain.vocab.vocabulary import Vocabulary
@@ -118,7 +117,7 @@ class CompiledConstraint:
 
 
 def compile(  # noqa: A001
-    constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | ShardedAutomaton | None = None
+    constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None
 ) -> CompiledConstraint:
     """Compile a constraint for a vocabulary.
 
@@ -126,8 +125,7 @@ def compile(  # noqa: A001
         constraint: The constraint: `json_schema(...)`, `regex(...)`, `grammar(...)`, `choices([...])`, ...
         vocabulary: The bytes of every token id.
         automaton: Holds the states. Default: the automaton that all constraints on the vocabulary share, with 256 MiB
-            at most. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own, and
-            `ShardedAutomaton(vocabulary)` to make states of several constraints in parallel.
+            at most. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
     Returns:
         The compiled constraint. Equal constraints share their states. Cost: usually under 1 ms.
@@ -155,6 +153,4 @@ def compile(  # noqa: A001
             f"compile() takes a Vocabulary, not {type(vocabulary).__name__}",
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
-    if isinstance(automaton, ShardedAutomaton):
-        automaton = automaton.shard_of(constraint)
     return CompiledConstraint(constraint, vocabulary, automaton or TokenAutomaton.of(vocabulary))

@@ -1,4 +1,4 @@
-"""What engines ask of a matcher: ends of a request, a prefix, several tokens at once, rows of a draft, scattered rows."""
+"""What engines ask of a matcher: ends of a request, a prefix, several tokens at once, drafts, scattered rows."""
 
 from __future__ import annotations
 
@@ -153,7 +153,6 @@ def test_a_wrong_id_among_several() -> None:
             lambda: constrain.fill_masks([compiled().matcher()], np.zeros((3, WORDS), np.uint32), rows=[0.5]),
             "1 matchers need as many row numbers",
         ),
-        (lambda: constrain.ShardedAutomaton(VOCABULARY, shards=0), "from 1 to 64"),
     ],
 )
 def test_bad_calls(call: Any, message: str) -> None:

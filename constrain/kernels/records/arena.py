@@ -218,7 +218,7 @@ def intern(A, H, what, n):
     return new
 
 
-@kernel("i(arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, i, i)", entry=True, brief=True)
 def intern1(A, H, what, a):
     """The record of a kind with one key word."""
     start = key_start(reserve(A, KEY + 1))
@@ -226,7 +226,7 @@ def intern1(A, H, what, a):
     return intern(A, H, what, 1)
 
 
-@kernel("i(arena, arena, i, i, i)", entry=True)
+@kernel("i(arena, arena, i, i, i)", entry=True, brief=True)
 def intern2(A, H, what, a, b):
     """The record of a kind with two key words."""
     start = key_start(reserve(A, KEY + 2))
@@ -235,7 +235,7 @@ def intern2(A, H, what, a, b):
     return intern(A, H, what, 2)
 
 
-@kernel("i(arena, arena, i, i, i, i)", entry=True)
+@kernel("i(arena, arena, i, i, i, i)", entry=True, brief=True)
 def intern3(A, H, what, a, b, c):
     """The record of a kind with three key words."""
     start = key_start(reserve(A, KEY + 3))
@@ -245,7 +245,7 @@ def intern3(A, H, what, a, b, c):
     return intern(A, H, what, 3)
 
 
-@kernel("i(arena, arena, i, i, i, i, i)", entry=True)
+@kernel("i(arena, arena, i, i, i, i, i)", entry=True, brief=True)
 def intern4(A, H, what, a, b, c, d):
     """The record of a kind with four key words."""
     start = key_start(reserve(A, KEY + 4))
@@ -266,7 +266,7 @@ def intern_copy(A, H, S, what, start):
     return intern(A, H, what, n)
 
 
-@kernel("i(arena, arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, arena, i, i)", entry=True, brief=True)
 def intern_list(A, H, S, what, start):
     """The record whose key words are those from S[start] to the top of the stack; pops them."""
     n = top(S) - start
