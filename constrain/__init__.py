@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from constrain.constraints.substring import substring
     from constrain.derived.between import between
     from constrain.derived.triggered import after, triggered
-    from constrain.engine import CompiledConstraint, Matcher, TokenAutomaton, advance_all, compile, fill_masks
+    from constrain.engine import (
+        CompiledConstraint,
+        Matcher,
+        TokenAutomaton,
+        advance_all,
+        compile,
+        fill_draft_masks,
+        fill_masks,
+    )
     from constrain.errors import (
         ConstrainError,
         GrammarError,
@@ -86,6 +94,7 @@ __all__ = [
     "between",
     "choices",
     "compile",
+    "fill_draft_masks",
     "fill_masks",
     "generate",
     "grammar",
@@ -127,6 +136,7 @@ _HOMES = {
     "between": "constrain.derived.between",
     "choices": "constrain.constraints.regular",
     "compile": "constrain.engine",
+    "fill_draft_masks": "constrain.engine",
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",
     "grammar": "constrain.grammar_text.text",

@@ -1,7 +1,8 @@
 """The engine: a grammar and a vocabulary give masks, by a lazy token automaton.
 
 takes: a `Grammar` (whose nonterminals may be made on demand) and a `Vocabulary`
-gives: `compile` -> `CompiledConstraint` (shared, thread-safe) -> `Matcher` (one sequence); `fill_masks`, `advance_all`
+gives: `compile` -> `CompiledConstraint` (shared, thread-safe) -> `Matcher` (one sequence); `fill_masks`, `advance_all`,
+      `fill_draft_masks`
 used by: derived, completion, sampling, hf, generation, cli
 start reading at: matcher.py for the questions, automaton.py for the answers
 """
@@ -9,6 +10,15 @@ start reading at: matcher.py for the questions, automaton.py for the answers
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.batch import advance_all, fill_masks
 from constrain.engine.compiled import CompiledConstraint, compile
+from constrain.engine.drafts import fill_draft_masks
 from constrain.engine.matcher import Matcher
 
-__all__ = ["CompiledConstraint", "Matcher", "TokenAutomaton", "advance_all", "compile", "fill_masks"]
+__all__ = [
+    "CompiledConstraint",
+    "Matcher",
+    "TokenAutomaton",
+    "advance_all",
+    "compile",
+    "fill_draft_masks",
+    "fill_masks",
+]

@@ -113,6 +113,7 @@ class TokenAutomaton(Store):
         self.readers = ReaderCount()
         self._slices = [whole_class(piece) for piece in vocabulary.slices]
         self._layout = arena_image(vocabulary)
+        self._registry = threading.Lock()  # of the tables of constraints; never held while anything is computed
         size = self._layout.words.size
         budget = max(budget, 4 * size + (1 << 20))
         # The whole budget is allocated at once: untouched pages cost nothing, and nothing is copied to grow.
@@ -139,7 +140,7 @@ class TokenAutomaton(Store):
         self._grammars: weakref.WeakValueDictionary[Constraint, CompiledRules] = weakref.WeakValueDictionary()
         self._asked: set[int] = set()  # hashes of constraints that were compiled
         self._kept: dict[Constraint, CompiledRules] = {}  # the latest is last
-        self.rows: dict[int, tuple[NDArray[np.uint32], int]] = {}  # configuration -> (mask, flags of `fill_mask`)
+        self.rows: dict[int, tuple[int, NDArray[np.uint32], int]] = {}  # configuration -> (epoch, mask, its flags)
         base = self.region(self._layout.words)
         for word, offset in self._layout.header.items():
             self.A[word] = base + offset
@@ -149,6 +150,7 @@ class TokenAutomaton(Store):
         self.A[HEADER.N_TOKENS], self.A[HEADER.N_EOS] = self.size, len(self.eos_ids)
         self.A[HEADER.N_SLICES] = len(self._slices)
         self.A[HEADER.SPELLED] = self.region(spelled(self))
+        self.A[HEADER.EPOCH] = self.epoch + 1
 
     def covered_slices(self, ranges: Ranges) -> int:
         """The flags of the slices whose characters are all in the ranges."""
@@ -160,6 +162,7 @@ class TokenAutomaton(Store):
 
     def flush(self) -> None:
         """Forget all states. Matchers compute theirs again when they are next used. The caller holds the lock."""
+        self.A[HEADER.EPOCH] = 0  # from here on nobody reads without the lock
         self.readers.wait()
         self.epoch += 1
         self.reset()
@@ -172,6 +175,8 @@ class TokenAutomaton(Store):
     def attempt(self, operation: Callable[[], Result]) -> Result:
         """Run an operation under the lock. If memory runs out: flush, and run it again beyond the budget."""
         with self.lock:
+            if not self.A[HEADER.EPOCH]:  # a flush was interrupted
+                self.flush()
             try:
                 return operation()
             except Flush:
@@ -193,7 +198,7 @@ class TokenAutomaton(Store):
             if epoch == self.epoch:
                 if len(self.rows) >= MAX_ROWS:
                     self.rows.clear()
-                self.rows[configuration] = row, flags
+                self.rows[configuration] = epoch, row, flags
 
     def rules_of(self, constraint: Constraint) -> CompiledRules:
         """The compiled rules of a constraint. Equal constraints share them, so a repeated request finds its states.
@@ -202,10 +207,13 @@ class TokenAutomaton(Store):
         constraints never return, and keeping them would cost the garbage collector more than making them again.
         Raises what the constraint raises.
         """
-        with self.lock:
+        with self._registry:
             rules = self._grammars.get(constraint)
-            if rules is None:
-                rules = self._grammars[constraint] = CompiledRules(constraint.to_grammar(), self.epoch)
+        if rules is None:
+            made = CompiledRules(constraint.to_grammar(), self.epoch)  # without a lock: others go on meanwhile
+            with self._registry:
+                rules = self._grammars.setdefault(constraint, made)
+        with self._registry:
             if hash(constraint) in self._asked:
                 self._kept.pop(constraint, None)
                 self._kept[constraint] = rules

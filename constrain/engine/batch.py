@@ -1,9 +1,10 @@
 """Batches of matchers: `fill_masks` and `advance_all`.
 
 The idea: Python only collects the states of the matchers; kernels do the rest (kernels/masks). Masks are computed under
-the automaton's lock. Rows are written without it, by as many threads as the caller allows; a flush waits for them
-(readers.py). Matchers may belong to several automata of one vocabulary. Each automaton has its own lock, so new masks
-are computed in parallel too: compile constraints with `automaton=` for two of them, and allow two threads.
+the automaton's lock; known ones are looked up without it. Rows are written without it, by as many threads as the caller
+allows; a flush waits for them (readers.py). Matchers may belong to several automata of one vocabulary, each with a lock
+of its own: then new masks are made by several threads too, which brings little, since rules are expanded in Python
+(note 0013).
 
 Cost: under 1 µs a matcher whose mask is known. Guards, checks of finished texts and EOS tokens are handled matcher by
 matcher, where there are any.
@@ -15,14 +16,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.engine.matcher import _STATE, WATCH, Matcher, Row, _row
+from constrain.engine.matcher import _STATE, WATCH, Matcher, Row, Rows, _row, shared_array
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import batch, fill
 from constrain.kernels.records import arena
@@ -43,16 +44,22 @@ class _Group(NamedTuple):
     places: Ids
 
 
-def fill_masks(matchers: Sequence[Matcher], out: Row, *, threads: int = 1) -> None:
-    """Write the masks of a batch: row i of `out` is the mask of `matchers[i]`. Releases the GIL while it computes.
+def fill_masks(
+    matchers: Sequence[Matcher], out: Rows, *, rows: Sequence[int] | NDArray[np.integer] | None = None, threads: int = 1
+) -> None:
+    """Write the masks of a batch: row i of `out` is the mask of `matchers[i]`. Known masks need no lock.
 
     Args:
         matchers: B matchers of one vocabulary.
-        out: uint32[B, >= ceil(V / 32)], C-contiguous and writable (int32 is accepted too); see `Matcher.fill_mask`.
-        threads: The greatest number of threads, including the caller's, 1 to 64. Default 1.
+        out: uint32[N, >= ceil(V / 32)], C-contiguous and writable, int32 too: an array, or a tensor of torch in the
+            memory of the CPU. See `Matcher.fill_mask`.
+        rows: B different row numbers: `matchers[i]` is written to `out[rows[i]]`, and other rows stay as they are.
+            Default: B rows, in order, and N = B.
+        threads: The greatest number of threads, including the caller's, 1 to 64. Default 1. New masks are made in
+            parallel where the matchers belong to several automata.
 
     Raises:
-        ConstrainError: `out` has another shape or dtype, or the matchers have different vocabularies.
+        ConstrainError: `out` or `rows` has another shape or dtype, or the matchers have different vocabularies.
         LimitError: A mask does not fit into the automaton's memory.
 
     Example:
@@ -69,25 +76,23 @@ def fill_masks(matchers: Sequence[Matcher], out: Row, *, threads: int = 1) -> No
     """
     _check_matchers(matchers, "fill_masks([matcher], out)")
     _check_threads(threads)
-    if not isinstance(out, np.ndarray) or out.ndim != 2 or len(out) != len(matchers):
-        given = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ConstrainError(f"{len(matchers)} matchers need a mask array with as many rows, not {given}")
+    out = shared_array(out)
+    places = _places(rows, len(matchers), out)
     if not matchers:
         return
     if not out.flags.c_contiguous:
         raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
     if len(matchers) == 1:  # PERF: 45 instead of 155 µs between two forwards of a model, when CPU caches are cold
-        matchers[0].fill_mask(out[0])
+        matchers[0].fill_mask(out[places[0]])
         return
-    groups = _groups(matchers, "fill_masks")
+    groups = _groups(matchers, places, "fill_masks")
     _row(out[0], groups[0].automaton.size)
-    rows = out.view(np.uint32)
-    cold = [group for group in groups if not _fill(group, rows, threads, find=False)]
-    shares = [cold[k::threads] for k in range(min(threads, len(cold)))]
-    futures = [_workers().submit(_fill_all, share, rows) for share in shares[1:]]
+    words = out.view(np.uint32)
+    cold = [group for group in groups if not _fill_known(group, words, threads)]
+    left = iter(cold)  # each thread takes the next group
+    futures = [_workers().submit(_fill_all, left, words) for _ in range(min(threads, len(cold)) - 1)]
     try:
-        for share in shares[:1]:
-            _fill_all(share, rows)
+        _fill_all(left, words)
     finally:
         wait(futures)
     for future in futures:
@@ -125,7 +130,7 @@ def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[
     taken = np.zeros(len(matchers), np.bool_)
     if not matchers:
         return taken
-    groups = _groups(matchers, "advance_all")
+    groups = _groups(matchers, np.arange(len(matchers)), "advance_all")
     size = groups[0].automaton.size
     wrong = tokens[(tokens < 0) | (tokens >= size)]
     if wrong.size:
@@ -141,19 +146,19 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
     ends = np.zeros(len(matchers), np.bool_)
     for eos in automaton.eos_ids:
         ends |= tokens == eos
+    if {id(m._eos_ids) for m in matchers} != {id(automaton.eos_ids)}:
+        ends = np.array([token in m._eos_ids for m, token in zip(matchers, tokens.tolist(), strict=True)])
+    if not _step_known(group, tokens, ends, results):
 
-    def operation() -> None:
-        states = np.array(_states(matchers, automaton.epoch), np.int64)
-        states[ends] = 0
-        automaton.call(batch.advance_all, states, tokens, results)
-        for i, (matcher, token, state) in enumerate(zip(matchers, tokens.tolist(), results.tolist(), strict=True)):
-            if arena.NONE < state < WATCH:
-                matcher._states.append(state)
-                matcher._steps.append(token)
-                results[i] = -1
+        def operation() -> None:
+            _follow(matchers, automaton.epoch)
+            states = np.array(_states(matchers), np.int64)
+            states[ends] = 0
+            automaton.call(batch.advance_all, states, tokens, results)
+            _note_steps(matchers, tokens, results)
 
-    automaton.attempt(operation)
-    taken[places] = results == -1
+        automaton.attempt(operation)
+    taken[places] = (results > arena.NONE) & (results < WATCH)
     for i in np.flatnonzero(results >= WATCH).tolist():
         matcher, token = matchers[i], int(tokens[i])
         if matcher._is_clear(token, keep=True):
@@ -164,43 +169,88 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
         taken[places[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
 
 
-def _fill_all(groups: list[_Group], rows: Row) -> None:
+def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Ids) -> bool:
+    """Advance a group without the lock. If a step is not known yet, take none and return False."""
+    automaton, matchers, _ = group
+    epoch = automaton.epoch
+    if {m._epoch for m in matchers} != {epoch}:
+        return False
+    states = np.array(_states(matchers), np.int64)
+    states[ends] = 0
+    if batch.known_steps(automaton.A, epoch, states, tokens, results):
+        return False
+    _note_steps(matchers, tokens, results)
+    return True
+
+
+def _note_steps(matchers: Sequence[Matcher], tokens: Ids, results: Ids) -> None:
+    """Note the steps that are allowed, but for those that a guard decides."""
+    for matcher, token, state in zip(matchers, tokens.tolist(), results.tolist(), strict=True):
+        if arena.NONE < state < WATCH:
+            matcher._states.append(state)
+            matcher._steps.append(token)
+
+
+def _fill_all(groups: Iterator[_Group], rows: Row) -> None:
     for group in groups:
-        _fill(group, rows, 1, find=True)
+        _fill(group, rows)
 
 
-def _fill(group: _Group, rows: Row, threads: int, find: bool) -> bool:
-    """Fill the rows of a group. If a mask is not known yet and `find` is False, fill no row and return False."""
+def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
+    """Fill the rows of a group without the lock. If a mask is not known yet, fill no row and return False."""
     automaton, matchers, places = group
     states, records, flags = np.empty((3, len(matchers)), np.int64)
-
-    def operation() -> bool:
-        states[:] = _states(matchers, automaton.epoch)
-        if automaton.call(batch.known_masks, states, records, flags):
-            if not find:
-                return False
-            automaton.call(batch.find_masks, states, records)
-        automaton.readers.enter()
-        return True
-
-    with automaton.lock:  # so that `words` is the arena that the operation has used
-        if not automaton.attempt(operation):
-            return False
-        words = automaton.A
+    automaton.readers.enter()  # first: a flush waits for the readers that it finds
     try:
+        epoch, words = automaton.epoch, automaton.A
+        if {m._epoch for m in matchers} != {epoch}:
+            return False
+        states[:] = _states(matchers)
+        if not batch.known_masks(words, epoch, states, records, flags):
+            return False
         _write(words, records, places, rows, threads)
     finally:
         automaton.readers.leave()
-    always = [m.compiled.always_guarded for m in matchers]
+    _narrow_all(group, rows, states, flags)
+    return True
+
+
+def _fill(group: _Group, rows: Row) -> None:
+    """Fill the rows of a group."""
+    automaton, matchers, places = group
+    states, records, flags = np.empty((3, len(matchers)), np.int64)
+
+    def operation() -> None:
+        _follow(matchers, automaton.epoch)
+        states[:] = _states(matchers)
+        automaton.call(batch.find_masks, states, records, flags)
+        automaton.readers.enter()
+
+    with automaton.lock:  # so that `words` is the arena that the operation has used
+        automaton.attempt(operation)
+        words = automaton.A
+    try:
+        _write(words, records, places, rows, 1)
+    finally:
+        automaton.readers.leave()
+    _narrow_all(group, rows, states, flags)
+
+
+def _narrow_all(group: _Group, rows: Row, states: Ids, flags: Ids) -> None:
+    """Let guards and checks remove tokens from the rows of a group. flags: what `fill_mask` returns."""
+    _, matchers, places = group
+    always = [m._always_narrowed for m in matchers]
     for i in range(len(matchers)) if any(always) else np.flatnonzero(flags).tolist():
         watched = always[i] or flags[i] & fill.IS_WATCHED
         if states[i] and (watched or matchers[i].compiled.constraint.residual):
             matchers[i]._narrow(rows[places[i]], int(flags[i]))
-    return True
 
 
 def _write(words: Any, records: Ids, places: Ids, rows: Row, threads: int) -> None:
     """Write the rows, with other threads if that is faster."""
+    if rows.nbytes < WORTH_A_THREAD:
+        batch.write_few_masks(words, records, places, rows)
+        return
     counter = np.zeros(2, np.int64)
     for _ in range(min(threads - 1, rows.nbytes // WORTH_A_THREAD)):
         _workers().submit(batch.write_masks, words, records, places, rows, counter)
@@ -226,26 +276,45 @@ def _check_threads(threads: int) -> None:
         raise ConstrainError(f"threads is a number from 1 to {MAX_THREADS}, not {threads!r}")
 
 
-def _groups(matchers: Sequence[Matcher], caller: str) -> list[_Group]:
-    """The matchers by automaton. Raises ConstrainError if their vocabularies differ."""
+def _places(rows: Any, n: int, out: Any) -> Ids:
+    """The rows of `out` that n matchers are written to. Raises ConstrainError."""
+    if not isinstance(out, np.ndarray) or out.ndim != 2 or (rows is None and len(out) != n):
+        given = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ConstrainError(f"{n} matchers need a mask array with as many rows, not {given}")
+    if rows is None:
+        return np.arange(n)
+    places = np.asarray(rows)
+    if places.shape != (n,) or (n and places.dtype.kind not in "iu"):
+        raise ConstrainError(f"{n} matchers need as many row numbers, not {places.dtype} {places.shape}")
+    if n and not (places.min() >= 0 and places.max() < len(out) and np.unique(places).size == n):
+        raise ConstrainError(f"row numbers are different and from 0 to {len(out) - 1}, not {places.tolist()!r:.60}")
+    return places.astype(np.int64)
+
+
+def _groups(matchers: Sequence[Matcher], places: Ids, caller: str) -> list[_Group]:
+    """The matchers by automaton, with their rows. Raises ConstrainError if their vocabularies differ."""
     automata = [m._automaton for m in matchers]
     distinct = dict.fromkeys(automata)
     if len(distinct) == 1:
-        return [_Group(automata[0], matchers, np.arange(len(matchers)))]
+        return [_Group(automata[0], matchers, places)]
     if len({m.compiled.vocabulary for m in matchers}) > 1:
         raise ConstrainError(f"the matchers of one {caller}() call must share a vocabulary")
     groups = []
     for automaton in distinct:
-        places = [i for i, other in enumerate(automata) if other is automaton]
-        groups.append(_Group(automaton, [matchers[i] for i in places], np.array(places)))
+        mine = [i for i, other in enumerate(automata) if other is automaton]
+        groups.append(_Group(automaton, [matchers[i] for i in mine], places[mine]))
     return groups
 
 
-def _states(matchers: Sequence[Matcher], epoch: int) -> list[int]:
-    """The configuration of each matcher; 0 if it has read an EOS. The caller holds the lock."""
+def _follow(matchers: Sequence[Matcher], epoch: int) -> None:
+    """Compute the states of matchers again that are of another epoch. The caller holds the lock."""
     for matcher in matchers:
         if matcher._epoch != epoch:
             matcher._follow()
+
+
+def _states(matchers: Sequence[Matcher]) -> list[int]:
+    """The configuration of each matcher; 0 if it has read an EOS."""
     return [0 if m._finished else m._states[-1] for m in matchers]
 
 

@@ -10,7 +10,7 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
@@ -32,7 +32,9 @@ WATCH = advance.WATCH
 _STATE = WATCH - 1
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
 Row = NDArray[np.uint32]
+Rows = Any  # an array or a tensor
 Result = TypeVar("Result")
+_NO_ROW = -1, np.zeros(0, np.uint32), 0  # of no epoch
 
 
 class Matcher:
@@ -59,15 +61,15 @@ class Matcher:
     """
 
     __slots__ = (
-        "compiled", "_always_guarded", "_automaton", "_eos_ids", "_epoch", "_finished", "_guarded", "_passed", "_row",
+        "compiled", "_always_narrowed", "_automaton", "_eos_ids", "_epoch", "_finished", "_guarded", "_passed", "_row",
         "_size", "_states", "_steps",
     )  # fmt: skip
 
-    def __init__(self, compiled: CompiledConstraint) -> None:
+    def __init__(self, compiled: CompiledConstraint, eos_ids: tuple[int, ...] | None = None) -> None:
         self.compiled = compiled
         self._automaton: TokenAutomaton = compiled.automaton
-        self._always_guarded = compiled.always_guarded
-        self._eos_ids = self._automaton.eos_ids
+        self._always_narrowed = compiled.always_guarded or eos_ids is not None
+        self._eos_ids = self._automaton.eos_ids if eos_ids is None else eos_ids
         self._size = self._automaton.size
         self._row: Row | None = None  # the last row that was checked
         self._epoch, start = compiled.known_start
@@ -102,9 +104,8 @@ class Matcher:
             self._finished = True
         else:
             automaton = self._automaton
-            with automaton.lock:  # PERF: most steps are known; they need no scratch and cannot stop
-                current = self._epoch == automaton.epoch
-                state = automaton.known_step(automaton.A, self._states[-1], token) if current else 0
+            # PERF: most steps are known; they need neither the lock nor scratch
+            state = automaton.known_step(automaton.A, self._epoch, self._states[-1], token)
             state = state or self._ask(automaton.step, token)
             if state >= WATCH:
                 if not self._is_clear(token, keep=True):
@@ -141,6 +142,37 @@ class Matcher:
         self._steps.append(bytes(text))
         return True
 
+    def advance_tokens(self, token_ids: Iterable[SupportsIndex], *, atomic: bool = False) -> int:
+        """Read tokens, one step each, up to the first that is not allowed.
+
+        Args:
+            token_ids: Token ids, such as those that a draft model proposes.
+            atomic: Read all of them or none.
+
+        Returns:
+            How many were read. 0 if `atomic` and one of them is not allowed.
+
+        Raises:
+            ConstrainError: An id is not in the vocabulary. Then the tokens before it were read, or none if `atomic`.
+            LimitError: A step does not fit into the automaton's memory.
+
+        Example:
+            >>> import constrain
+            >>> matcher = constrain.compile(constrain.regex("ab+"), constrain.Vocabulary.of_bytes()).matcher()
+            >>> matcher.advance_tokens(b"abx", atomic=True), matcher.advance_tokens(b"abx"), matcher.text
+            (0, 2, b'ab')
+        """
+        before = len(self._steps)
+        try:
+            complete = all(map(self.advance, token_ids))
+        except BaseException:
+            if atomic:
+                self.rollback(len(self._steps) - before)
+            raise
+        if atomic and not complete:
+            self.rollback(len(self._steps) - before)
+        return len(self._steps) - before
+
     def rollback(self, n_tokens: int) -> None:
         """Undo steps.
 
@@ -161,7 +193,7 @@ class Matcher:
 
     def fork(self) -> Matcher:
         """An independent copy at the same place. Cost: O(steps)."""
-        copy = Matcher(self.compiled)
+        copy = Matcher(self.compiled, self._own_eos_ids)
         copy._epoch = self._epoch
         copy._steps = self._steps.copy()
         copy._states = self._states.copy()
@@ -178,7 +210,7 @@ class Matcher:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the compiled constraint and the steps; the steps are read again."""
-        return _reread, (self.compiled, self._steps)
+        return _reread, (self.compiled, self._steps, self._own_eos_ids)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -186,9 +218,9 @@ class Matcher:
         """Write the mask of the tokens that may come next.
 
         Args:
-            row: uint32[>= ceil(V / 32)], contiguous and writable (int32 is accepted too). Bit `i & 31` of word `i >> 5`
-                is 1 if token i is allowed. The bits of EOS tokens are 1 if and only if the text is complete. After an
-                EOS no token is allowed.
+            row: uint32[>= ceil(V / 32)], contiguous and writable, int32 too: an array, or a tensor of torch in the
+                memory of the CPU. Bit `i & 31` of word `i >> 5` is 1 if token i is allowed. The bits of EOS tokens
+                are 1 if and only if the text is complete. After an EOS no token is allowed.
 
         Raises:
             ConstrainError: The row has another shape or dtype.
@@ -200,16 +232,13 @@ class Matcher:
         if self._finished:
             row[:] = 0
             return
-        flags = -1
-        with automaton.lock:  # PERF: as in `advance`
-            if self._epoch == automaton.epoch:
-                try:
-                    flags = known_mask(automaton.A, self._states[-1], row)
-                except TypeError:  # the flags or the shape of the row have changed since it was checked
-                    row = _row(row, automaton.size)
+        try:
+            flags = known_mask(automaton.A, self._epoch, self._states[-1], row)  # PERF: as in `advance`
+        except TypeError:  # the flags or the shape of the row have changed since it was checked
+            row, flags = _row(row, automaton.size), -1
         if flags < 0:
             flags = self._ask(fill_mask, row)
-        if flags > 0 or self._always_guarded:
+        if flags > 0 or self._always_narrowed:
             self._narrow(row, flags)
 
     def write_mask(self, row: Row, find: Callable[[int], Row]) -> None:
@@ -232,9 +261,8 @@ class Matcher:
 
         flags = self.locked(write)
         if flags & fill.IS_ACCEPTING:
-            for token in self._eos_ids:
-                row[token >> 5] |= np.uint32(1 << (token & 31))
-        if flags or self._always_guarded:
+            _set_bits(row, self._automaton.eos_ids)
+        if flags or self._always_narrowed:
             self._narrow(row, flags)
 
     def mask(self) -> Row:
@@ -247,11 +275,9 @@ class Matcher:
             LimitError: The mask does not fit into the automaton's memory.
         """
         automaton = self._automaton
-        with automaton.lock:
-            current = self._epoch == automaton.epoch and not self._finished
-            cached = automaton.rows.get(self._states[-1]) if current else None
-        if cached is not None and not self._narrows(cached[1]):
-            return cached[0]
+        epoch, cached, flags = automaton.rows.get(0 if self._finished else self._states[-1], _NO_ROW)
+        if epoch == self._epoch and not self._narrows(flags):
+            return cached
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
         if not self._finished:
             flags = self._ask(fill_mask, row)
@@ -271,7 +297,7 @@ class Matcher:
         token = self._token(token_id)
         if self._finished:
             return False
-        if token in self._automaton.eos_ids:
+        if token in self._eos_ids:
             return self.is_accepting()
         state = self._ask(advance.advance, token)
         return state != arena.NONE and (state < WATCH or self._is_clear(token))
@@ -279,6 +305,11 @@ class Matcher:
     def is_accepting(self) -> bool:
         """Whether the text so far is a member of the language and passes the constraint's check."""
         return bool(self._ask(configurations.accepts)) and self._passes()
+
+    @property
+    def ended(self) -> bool:
+        """Whether an EOS was read. `is_finished` is also true where only an EOS can follow."""
+        return self._finished
 
     def is_finished(self) -> bool:
         """Whether an EOS was read, or only an EOS can follow."""
@@ -299,7 +330,7 @@ class Matcher:
         fork = self.fork()
         while len(forced) < MAX_FORCED:
             token = fork._ask(fill.forced_token)
-            if token < 0 or token in self._automaton.eos_ids:
+            if token < 0 or token in self._eos_ids or token in self._automaton.eos_ids:
                 break
             if not fork.advance(token):  # the guard vetoes the only token: a dead end
                 break
@@ -397,21 +428,34 @@ class Matcher:
         """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
         compiled = self.compiled
         return bool(
-            compiled.always_guarded
+            self._always_narrowed
             or (flags & fill.IS_WATCHED and compiled.guard is not None)
             or (flags & fill.IS_ACCEPTING and compiled.constraint.residual)
         )
 
     def _narrow(self, words: Row, flags: int) -> None:
-        """Remove the tokens that the guard vetoes from a mask, and the EOS tokens if the text fails its check."""
+        """Remove the tokens that the guard vetoes from a mask, and the EOS tokens if the text fails its check.
+
+        The kernel knows the vocabulary's EOS tokens only: those of a matcher of its own are set here.
+        """
         guard = self.compiled.guard
         if guard is not None and (flags & fill.IS_WATCHED or guard.always):
             guard.veto(self._guard_state(), words)
-        if flags & fill.IS_ACCEPTING and not self._passes():
-            for token in self._automaton.eos_ids:
-                words[token >> 5] &= ~np.uint32(1 << (token & 31))
+        ends = bool(flags & fill.IS_ACCEPTING) and self._passes()
+        if not ends or self._own_eos_ids is not None:
+            _clear_bits(words, self._automaton.eos_ids)
+            _clear_bits(words, self._eos_ids)
+        if ends and self._own_eos_ids is not None:
+            _set_bits(words, self._eos_ids)
+
+    @property
+    def _own_eos_ids(self) -> tuple[int, ...] | None:
+        """The EOS tokens that this matcher was given; None: those of the vocabulary."""
+        return None if self._eos_ids is self._automaton.eos_ids else self._eos_ids
 
     def _bytes(self, step: int | bytes) -> bytes:
+        if not isinstance(step, bytes) and step in self._eos_ids:
+            return b""
         return step if isinstance(step, bytes) else self.compiled.vocabulary.tokens[step] or b""
 
     # -- the automaton -------------------------------------------------------------------------------------------------
@@ -446,7 +490,7 @@ class Matcher:
         for step in self._steps:
             if isinstance(step, bytes):
                 states.append(automaton.call(advance.advance_bytes, states[-1], _words(step)) & _STATE)
-            elif step in automaton.eos_ids:
+            elif step in self._eos_ids:
                 states.append(states[-1])
             else:
                 states.append(automaton.call(advance.advance, states[-1], step) & _STATE)
@@ -463,9 +507,9 @@ class Matcher:
         return token
 
 
-def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
+def _reread(compiled: CompiledConstraint, steps: list[int | bytes], eos_ids: tuple[int, ...] | None) -> Matcher:
     """Rebuild a matcher from a pickle."""
-    matcher = Matcher(compiled)
+    matcher = Matcher(compiled, eos_ids)
     for step in steps:
         taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
         if not taken:
@@ -475,8 +519,31 @@ def _reread(compiled: CompiledConstraint, steps: list[int | bytes]) -> Matcher:
     return matcher
 
 
+def _set_bits(row: Row, tokens: Iterable[int]) -> None:
+    for token in tokens:
+        row[token >> 5] |= np.uint32(1 << (token & 31))
+
+
+def _clear_bits(row: Row, tokens: Iterable[int]) -> None:
+    for token in tokens:
+        row[token >> 5] &= ~np.uint32(1 << (token & 31))
+
+
+def shared_array(rows: Any) -> Any:
+    """A tensor of torch in the memory of the CPU as an array of the same memory; anything else as it is."""
+    if isinstance(rows, np.ndarray) or not hasattr(rows, "data_ptr"):
+        return rows
+    if rows.device.type != "cpu":
+        raise ConstrainError(
+            f"masks are written to the memory of the CPU, and this tensor is on {rows.device}",
+            fix="fill a pinned tensor of the CPU, and copy it",
+        )
+    return rows.numpy()
+
+
 def _row(row: Row, size: int) -> Row:
     """The row as uint32 words. Raises ConstrainError if it cannot hold a mask."""
+    row = shared_array(row)
     need = (size + 31) // 32
     if not isinstance(row, np.ndarray) or row.dtype not in (np.uint32, np.int32):
         kind = row.dtype if isinstance(row, np.ndarray) else type(row).__name__

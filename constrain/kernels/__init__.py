@@ -16,6 +16,6 @@ holds the rules of this folder.
 
 from __future__ import annotations
 
-from constrain.kernels.compiler.declare import MODE, atomic_add, is_ready, kernel, load, recursion
+from constrain.kernels.compiler.declare import MODE, atomic_add, is_ready, kernel, load, recursion, release_fence
 
-__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion"]
+__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence"]

@@ -12,7 +12,9 @@ import pytest
 import apply_bitmask
 import batch
 import cold_start
+import constrain
 import memory
+import tail
 import warm
 from masks import batches, engines
 from masks.measure import empty_record
@@ -106,6 +108,17 @@ def test_a_start_and_a_wrong_mask() -> None:
     assert "| warm | 1 | 2 |" in page
     with pytest.raises(SystemExit, match="wrong tokens"):
         cold_start.start(code.replace('"type": "object"', '"type": "array"'), "warm", cold_start.checkout(None))
+
+
+def test_steps_beside_threads_that_compile() -> None:
+    vocabulary = constrain.Vocabulary(BYTES.tokens, eos_ids=[BYTES.eos_id])
+    chosen = [(schema, [*text.encode()]) for schema, text in zip(SCHEMAS, TEXTS, strict=True)]
+    reader = tail.Reader(chosen[:1], vocabulary)
+    times, made = tail.round_beside(reader, chosen[1:], vocabulary, tail.parse(["--seconds", "0.3"]))
+    assert len(times) >= len(TEXTS[0]) and made > 0
+    reader.sums[0, 3] ^= 1
+    with pytest.raises(SystemExit, match="differs from the first reading"):
+        reader.read(0.0)
 
 
 @pytest.mark.parametrize("part", ["matchers", "threads"])

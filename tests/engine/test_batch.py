@@ -198,7 +198,7 @@ def test_every_row_is_taken_once() -> None:
     n = 20_000
     records, flags, states = np.zeros((3, n), np.int64)
     states[:] = matcher._states[-1]
-    assert kernels.known_masks(automaton.A, automaton.H, automaton.S, states, records, flags) == 0
+    assert kernels.known_masks(automaton.A, automaton.epoch, states, records, flags) == 1
     rows = np.zeros((n, VOCABULARY.words), np.uint32)
     threads = [
         threading.Thread(target=kernels.write_masks, args=(automaton.A, records, np.arange(n), rows, counter))

@@ -128,4 +128,4 @@ def test_steps_that_are_not_allowed_any_more_are_an_error() -> None:
     from constrain.engine.matcher import _reread
 
     with pytest.raises(ConstrainError, match="not allowed any more"):
-        _reread(constrain.compile(constrain.regex("a"), VOCABULARY), [98])
+        _reread(constrain.compile(constrain.regex("a"), VOCABULARY), [98], None)

@@ -12,7 +12,7 @@ import numpy as np
 from constrain.kernels.compiler import native
 from constrain.kernels.compiler.mode import MODE
 
-__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion"]
+__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 if MODE == "numba":
@@ -32,7 +32,7 @@ def kernel(
     `expand_signature` for all.
 
     entry: Python calls it, not only other kernels.
-    brief: it takes less than a microsecond, so that native code keeps the interpreter's lock.
+    brief: it is so short that it keeps the interpreter's lock. No other thread runs Python meanwhile.
     inline: numba copies it into its callers, although it is not small.
     """
 
@@ -79,6 +79,15 @@ def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Cal
 def atomic_add() -> Callable[..., int]:
     """What a kernel calls to add to a word that threads share: add(counter, word, amount) is what it was before."""
     return jit.linking.add_atomically if MODE == "numba" else _add_plainly
+
+
+def release_fence() -> Callable[[], None]:
+    """What a kernel calls so that other threads see what it wrote before once they see what it writes after."""
+    return jit.linking.order_writes if MODE == "numba" else _no_fence
+
+
+def _no_fence() -> None:
+    """The interpreter keeps the order of what it writes."""
 
 
 _one_at_a_time = threading.Lock()

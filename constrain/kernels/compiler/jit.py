@@ -57,7 +57,7 @@ def compiled(function: Any, signature: str, is_entry: bool, is_brief: bool, is_i
     """The kernel as a function that numba compiles."""
     # PERF: without numba's runtime, arrays are passed without counting references. Two locked instructions an array
     # and call were 38 % of all CPU time of MaskBench (perf record; note 0005). So kernels cannot make arrays.
-    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False, pipeline_class=pipeline.Compiler)(
+    dispatcher = numba.njit(nogil=not is_brief, error_model="numpy", _nrt=False, pipeline_class=pipeline.Compiler)(
         linking.caller(function)
     )
     name = native.name_of(function, signature)

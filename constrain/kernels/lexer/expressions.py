@@ -115,7 +115,7 @@ def init_expressions(A, H):
         flags(A, e)
 
 
-@kernel("i(arena, arena, arena)", entry=True)
+@kernel("i(arena, arena, arena)", entry=True, brief=True)
 def byte_set(A, H, S):
     """The expression of one byte of the set whose 8 words are on top of the stack; pops them."""
     start = top(S) - 8
@@ -146,7 +146,7 @@ def cat(A, H, a, b):
     return e
 
 
-@kernel("i(arena, arena, i, i, i)", entry=True)
+@kernel("i(arena, arena, i, i, i)", entry=True, brief=True)
 def rep(A, H, a, low, high):
     """The expression of low to high copies; high = -1: no bound."""
     if high == 0 or a == EPS:
@@ -164,7 +164,7 @@ def rep(A, H, a, low, high):
     return e
 
 
-@kernel("i(arena, arena, i)", entry=True)
+@kernel("i(arena, arena, i)", entry=True, brief=True)
 def negate(A, H, a):
     """The expression of every other byte string."""
     if kind(A, a) == NOT.KIND:
@@ -354,7 +354,7 @@ def cat_run(A, H, S, start, n):
     return e
 
 
-@kernel("i(arena, arena, arena)", entry=True)
+@kernel("i(arena, arena, arena)", entry=True, brief=True)
 def concat(A, H, parts):
     """CAT of the expressions in an array."""
     e = EPS

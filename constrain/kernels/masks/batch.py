@@ -1,8 +1,9 @@
 """Many sequences in one call: find their masks, write them as rows, advance them by a token each.
 
 The idea: finding a mask may make states, and is done by one thread at a time. What is found, a mask record, never
-changes again: rows are written from records by any number of threads at once, each of which takes the next row from a
-shared counter and says when it has written it. So no thread waits for one that was late to wake.
+changes again: it is looked up without a lock, and rows are written from records by any number of threads at once, each
+of which takes the next row from a shared counter and says when it has written it. So no thread waits for one that was
+late to wake.
 
 A finished sequence has the configuration 0 and the mask 0: nothing is allowed.
 
@@ -14,37 +15,57 @@ from __future__ import annotations
 
 from constrain.kernels import atomic_add, kernel
 from constrain.kernels.masks.fill import IS_ACCEPTING, IS_WATCHED, mask, write_mask
-from constrain.kernels.parser.advance import advance
+from constrain.kernels.parser.advance import advance, known_step
 from constrain.kernels.parser.configurations import accepts
-from constrain.kernels.records.arena import NONE
-from constrain.kernels.records.configurations import config_mask, is_watched
+from constrain.kernels.records.arena import NONE, is_of_epoch
+from constrain.kernels.records.configurations import CONFIG, config_mask, is_watched
 from constrain.kernels.records.masks import ROW_COUNTER
 
 add = atomic_add()
 
 
-@kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)
-def known_masks(A, H, S, configurations, records, flags):
-    """Look up what is known of configurations: records[i] = the MASK region, or 0; flags[i] = IS_WATCHED and
-    IS_ACCEPTING, added up, as they apply. Returns how many masks are not known."""
-    unknown = 0
+@kernel("i(arena, i, ids, ids, ids)", entry=True, brief=True)
+def known_masks(A, epoch, configurations, records, flags):
+    """`find_masks` if all are known. Returns whether they are. Needs no lock: configurations are of this epoch."""
+    if not is_of_epoch(A, epoch):
+        return 0
     for i in range(configurations.size):
         c = configurations[i]
         records[i] = 0
         flags[i] = 0
         if c != 0:
+            if config_mask(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:
+                return 0
             records[i] = config_mask(A, c)
-            flags[i] = (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
-            unknown += records[i] == 0
-    return unknown
+            flags[i] = (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if A[c + CONFIG.ACCEPTS] == 2 else 0)
+    return 1
 
 
-@kernel("i(arena, arena, arena, ids, ids)", entry=True)
-def find_masks(A, H, S, configurations, records):
-    """Find masks: records[i] = the MASK region of configurations[i], where it is 0 so far."""
+@kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)
+def find_masks(A, H, S, configurations, records, flags):
+    """Find masks: records[i] = the MASK region of configurations[i]; flags[i] = IS_WATCHED and IS_ACCEPTING, added up,
+    as they apply."""
     for i in range(configurations.size):
-        if records[i] == 0 and configurations[i] != 0:
-            records[i] = mask(A, H, S, configurations[i])
+        c = configurations[i]
+        records[i] = 0
+        flags[i] = 0
+        if c != 0:
+            records[i] = mask(A, H, S, c)
+            flags[i] = (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
+    return 0
+
+
+@kernel("i(arena, ids, ids, rows)", entry=True, brief=True)
+def write_few_masks(A, records, places, rows):
+    """`write_masks` by one thread, which keeps the interpreter's lock.
+
+    PERF: a thread that gives it away for some microseconds may wait milliseconds for it, if others run Python.
+    """
+    for i in range(records.size):
+        if records[i] != 0:
+            write_mask(A, records[i], rows[places[i]])
+        else:
+            rows[places[i]][:] = 0
     return 0
 
 
@@ -70,6 +91,17 @@ def write_masks(A, records, places, rows, counter):
 def written(counter):
     """Number of rows that are written; what other threads wrote can be read then."""
     return add(counter, ROW_COUNTER.WRITTEN, 0)
+
+
+@kernel("i(arena, i, ids, ids, ids)", entry=True, brief=True)
+def known_steps(A, epoch, configurations, tokens, results):
+    """`advance_all` where every state on the way is known, else results[i] = 0. Returns how many are not known. Needs
+    no lock: configurations are of this epoch."""
+    unknown = 0
+    for i in range(configurations.size):
+        results[i] = known_step(A, epoch, configurations[i], tokens[i]) if configurations[i] != 0 else NONE
+        unknown += results[i] == 0
+    return unknown
 
 
 @kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)

@@ -22,7 +22,7 @@ from constrain.kernels.masks.dynamic.dependent import push_dependent, walk_confi
 from constrain.kernels.masks.dynamic.tables import tables_of
 from constrain.kernels.masks.greedy.greedy_mask import greedy_mask
 from constrain.kernels.parser.configurations import accepts
-from constrain.kernels.records.arena import HEADER, key_end, region
+from constrain.kernels.records.arena import HEADER, is_of_epoch, key_end, publish_word, region
 from constrain.kernels.records.configurations import (
     CONFIG,
     PAIR,
@@ -121,7 +121,7 @@ def mask(A, H, S, c):
         return config_mask(A, c)
     A[HEADER.MASKS_MADE] += 1
     if config_is_greedy(A, c):
-        A[c + CONFIG.MASK] = greedy_mask(A, H, S, c)
+        publish_word(A, c + CONFIG.MASK, greedy_mask(A, H, S, c))
         return config_mask(A, c)
     bottom = top(S)
     levels = np.int64(A[HEADER.DEPTH]) + 4
@@ -142,7 +142,7 @@ def mask(A, H, S, c):
     if accepts(A, H, S, c):
         for i in range(eos_start(A), eos_end(A)):
             push(S, A[i])
-    A[c + CONFIG.MASK] = store_mask(A, S, sources, tokens)
+    publish_word(A, c + CONFIG.MASK, store_mask(A, S, sources, tokens))
     set_top(S, bottom)
     return config_mask(A, c)
 
@@ -188,10 +188,10 @@ def fill_mask(A, H, S, c, row):
     return (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
 
 
-@kernel("i(arena, i, row)", entry=True, brief=True)
-def known_mask(A, c, row):
-    """`fill_mask` if the mask is known, else -1."""
-    if config_mask(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:
+@kernel("i(arena, i, i, row)", entry=True, brief=True)
+def known_mask(A, epoch, c, row):
+    """`fill_mask` if the mask is known, else -1. Needs no lock: c is a configuration of this epoch."""
+    if not is_of_epoch(A, epoch) or config_mask(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:
         return -1
     write_mask(A, config_mask(A, c), row)
     return (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if A[c + CONFIG.ACCEPTS] == 2 else 0)

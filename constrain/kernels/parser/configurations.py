@@ -25,7 +25,7 @@ from constrain.kernels.lexer.derivatives import partition, partition_of_fronts, 
 from constrain.kernels.lexer.states import tags
 from constrain.kernels.parser.closure import close
 from constrain.kernels.parser.earley import scan, scan_all
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern_list, key_end, key_start, region
+from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern_list, key_end, key_start, publish_word, region
 from constrain.kernels.records.configurations import (
     ASK_WHOLE,
     CONFIG,
@@ -198,7 +198,7 @@ def prepare_row(A, H, S, c):
             A[lexers + LEXER_LIST.PARTITION] = partition_of_fronts(A, H, S, start)
         p = np.int64(A[lexers + LEXER_LIST.PARTITION])
     A[c + CONFIG.PARTITION] = p
-    A[c + CONFIG.ROW] = region(A, A[p + PARTITION.CLASSES])
+    publish_word(A, c + CONFIG.ROW, region(A, A[p + PARTITION.CLASSES]))
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -217,7 +217,7 @@ def step_configuration(A, H, S, c, b):
                 successor = step_dynamic(A, H, S, c, b)
             if successor > NONE and A[successor + CONFIG.WATCHED] == 0:
                 note_watching(A, successor)
-            A[config_successor_cell(A, c, b)] = successor
+            publish_word(A, config_successor_cell(A, c, b), successor)
             A[HEADER.STEPS_MADE] += 1
         if successor != ASK_WHOLE:
             return successor

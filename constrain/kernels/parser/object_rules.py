@@ -127,7 +127,7 @@ def value_of(message, value, first):
     return nonterminal_at(first, count_places(message) - 1 - record)
 
 
-@kernel("i(arena, arena, arena, i, arena)", entry=True)
+@kernel("i(arena, arena, arena, i, arena)", entry=True, brief=True)
 def make_object_rules(A, H, S, head, message):
     """Give the nonterminals of an object their alternatives, `head` the first of them. Returns the first of the others
     (`new_places`).
@@ -188,7 +188,7 @@ def make_object_rules(A, H, S, head, message):
     return first
 
 
-@kernel("i(arena, arena, arena, i, arena)", entry=True)
+@kernel("i(arena, arena, arena, i, arena)", entry=True, brief=True)
 def make_array_rules(A, H, S, head, message):
     """Give the nonterminals of an array their alternatives, `head` the whole array. Returns what follows an item; the
     record of the item, if it is new, is behind it.

@@ -48,7 +48,7 @@ def suffix_of(A, H, symbol, following):
     return suffix
 
 
-@kernel("i(arena, arena, i, arena)", entry=True)
+@kernel("i(arena, arena, i, arena)", entry=True, brief=True)
 def set_alternatives(A, H, symbol, words):
     """Give a nonterminal its alternatives; words: SYMBOLS for each. Returns how many there are."""
     n = 0

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from constrain.kernels import kernel
+from constrain.kernels import kernel, release_fence
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.schema import KEY, KIND_BITS, KIND_MASK, Region, word
 from constrain.kernels.records.stack import set_top, top
@@ -42,6 +42,7 @@ class HEADER(Region, size=64):
     RECORDS = word("number of records")
     NEED = word("how many words the kernel asked for that raised ArenaFull")
     SERIAL = word("number of the latest walk or mask; marks with another number do not count")
+    EPOCH = word("1 + how often all was forgotten; 0 while that is being done: nobody reads then without the lock")
     UNEXPANDED = word("region: nonterminals that wait for their alternatives")
     N_UNEXPANDED = word("how many of them there are")
     SEARCH_LIMIT = word("states that one liveness search may visit")
@@ -77,6 +78,8 @@ EPS = NONE + KEY  # the empty text
 ALL = EPS + KEY  # NOT(NONE): every byte string
 NO_TAGS = ALL + KEY + 1
 OWN = NO_TAGS + KEY  # the tagset that stands for the only terminal of a lexer state, whichever it is
+
+fence = release_fence()
 
 WORDS_A_SLOT = 4  # of A, in bits, as `near_slot` spreads records over H
 NEAR, NEAR_PROBES = 32, 8  # slots among which the hash chooses; how many are tried before any slot of H may be meant
@@ -122,6 +125,19 @@ def set_head(A, r, what, n):
 def arena_top(A):
     """The first free word."""
     return np.int64(A[HEADER.TOP])
+
+
+@accessor
+def is_of_epoch(A, epoch):
+    """Whether what is known of an epoch's states may be read without the lock. epoch: as in `TokenAutomaton`."""
+    return A[HEADER.EPOCH] == epoch + 1
+
+
+@kernel("void(arena, i, i)")
+def publish_word(A, at, value):
+    """Set a memo word that other threads read without the lock, after all that it leads to was written."""
+    fence()
+    A[at] = value
 
 
 @kernel("i(arena, i)")
@@ -202,7 +218,7 @@ def intern(A, H, what, n):
     return new
 
 
-@kernel("i(arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, i, i)", entry=True, brief=True)
 def intern1(A, H, what, a):
     """The record of a kind with one key word."""
     start = key_start(reserve(A, KEY + 1))
@@ -210,7 +226,7 @@ def intern1(A, H, what, a):
     return intern(A, H, what, 1)
 
 
-@kernel("i(arena, arena, i, i, i)", entry=True)
+@kernel("i(arena, arena, i, i, i)", entry=True, brief=True)
 def intern2(A, H, what, a, b):
     """The record of a kind with two key words."""
     start = key_start(reserve(A, KEY + 2))
@@ -219,7 +235,7 @@ def intern2(A, H, what, a, b):
     return intern(A, H, what, 2)
 
 
-@kernel("i(arena, arena, i, i, i, i)", entry=True)
+@kernel("i(arena, arena, i, i, i, i)", entry=True, brief=True)
 def intern3(A, H, what, a, b, c):
     """The record of a kind with three key words."""
     start = key_start(reserve(A, KEY + 3))
@@ -229,7 +245,7 @@ def intern3(A, H, what, a, b, c):
     return intern(A, H, what, 3)
 
 
-@kernel("i(arena, arena, i, i, i, i, i)", entry=True)
+@kernel("i(arena, arena, i, i, i, i, i)", entry=True, brief=True)
 def intern4(A, H, what, a, b, c, d):
     """The record of a kind with four key words."""
     start = key_start(reserve(A, KEY + 4))
@@ -250,7 +266,7 @@ def intern_copy(A, H, S, what, start):
     return intern(A, H, what, n)
 
 
-@kernel("i(arena, arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, arena, i, i)", entry=True, brief=True)
 def intern_list(A, H, S, what, start):
     """The record whose key words are those from S[start] to the top of the stack; pops them."""
     n = top(S) - start
