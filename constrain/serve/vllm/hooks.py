@@ -17,7 +17,6 @@ Kernels are imported where an engine asks for the backend, and not when the plug
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import sys
 from collections.abc import Callable
@@ -41,7 +40,6 @@ _REFUSED = {
     "whitespace_pattern": 'start vLLM with --additional-config \'{"constrain": {"whitespace": ...}}\'',
 }
 """Fields of a request that would change its language, and what to do instead."""
-_TYPES = {"json": (dict, str, bool), "regex": (str,), "grammar": (str,), "choice": (list, str), "structural_tag": (str,)}
 
 
 def install() -> None:
@@ -172,11 +170,6 @@ def check_request(params: Any, options: Options) -> None:
             raise ConstrainError(f"{name} is not supported by the backend constrain", place=name, fix=fix)
     if params.json_object is False:
         raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")
-    for name, kinds in _TYPES.items():
-        value = getattr(params, name)
-        if value is not None and not isinstance(value, kinds):
-            shown = json.dumps(value, default=str)[:60]
-            raise ConstrainError(f"{name} is {type(value).__name__}: {shown}", place=name)
     from constrain.serve.vllm.requests import constraint_of
 
     kind, text = get_structured_output_key(params)

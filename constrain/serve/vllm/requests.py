@@ -67,7 +67,7 @@ def _read(kind: str, text: str, options: Options) -> Constraint:
         case "regex":
             return regex(text)
         case "choice":
-            return choices(_json(text, "the list of choices"))
+            return _choices(text)
         case "grammar":
             return _grammar(text, options)
         case "structural_tag":
@@ -91,6 +91,13 @@ def _json(text: str, what: str) -> Any:
             place=f"{place}\n{line[left : left + SHOWN]}\n{' ' * (error.colno - 1 - left)}^",
             fix="send JSON text",
         ) from None
+
+
+def _choices(text: str) -> Constraint:
+    options = _json(text, "the list of choices")
+    if not isinstance(options, list):
+        raise ConstrainError(f"choices are a list, not {type(options).__name__}", place=text[:SHOWN], fix='["yes", "no"]')
+    return choices(options)
 
 
 def _grammar(text: str, options: Options) -> Constraint:
