@@ -140,7 +140,9 @@ def test_other_requests_are_as_they_were(llm: LLM) -> None:
     outputs = generate(llm, None, n=2, seed=1, max_tokens=20)
     assert all(len(output.token_ids) <= 20 for output in outputs)
     mixed = llm.generate(
-        ["a", "b"], [SamplingParams(max_tokens=9), SamplingParams(structured_outputs=ask(choice=["no"]))], use_tqdm=False
+        ["a", "b"],
+        [SamplingParams(max_tokens=9), SamplingParams(structured_outputs=ask(choice=["no"]))],
+        use_tqdm=False,
     )
     assert mixed[1].outputs[0].text == "no"
 
@@ -216,7 +218,9 @@ def test_this_version_has_what_is_relied_upon() -> None:
 
 def test_names_that_are_gone_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(versions.SIGNATURES, "vllm.v1.structured_output:StructuredOutputManager.gone", ("self",))
-    monkeypatch.setitem(versions.SIGNATURES, "vllm.v1.structured_output:StructuredOutputManager.__init__", ("self", "x"))
+    monkeypatch.setitem(
+        versions.SIGNATURES, "vllm.v1.structured_output:StructuredOutputManager.__init__", ("self", "x")
+    )
     found = versions.differences()
     assert len(found) == 2
     assert "StructuredOutputManager.gone takes nothing: it is gone, not (self)" in found[1]
@@ -238,4 +242,6 @@ def test_an_engine_that_cannot_serve_does_not_start(
     tmp_path: Path, changes: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(constrain.ConstrainError, match=message):
-        LLM(str(write_model(tmp_path, **changes)), load_format="dummy", enforce_eager=True, max_model_len=64, **settings)
+        LLM(
+            str(write_model(tmp_path, **changes)), load_format="dummy", enforce_eager=True, max_model_len=64, **settings
+        )

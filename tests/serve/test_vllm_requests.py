@@ -21,7 +21,9 @@ from constrain.serve.vllm.options import Options, options_in, options_of
 from constrain.serve.vllm.requests import constraint_of
 from constrain.serve.vllm.vocabulary import vocabulary_of
 
-CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))["case"]
+CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))[
+    "case"
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -47,10 +49,11 @@ def test_equal_requests_are_read_once() -> None:
 
 
 def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
-    """Counted in looks at the clock, which a limit of no time lets pass once."""
-    branches = [{"properties": {f"p{i}": {"enum": [i]}, "q": {"maximum": i}}, "minProperties": i % 3} for i in range(14)]
+    branches = [
+        {"properties": {f"p{i}": {"enum": [i]}, "q": {"maximum": i}}, "minProperties": i % 3} for i in range(14)
+    ]
     text = str({"oneOf": branches}).replace("'", '"')
-    with pytest.raises(ConstrainError, match="takes more than 0.01 seconds"):
+    with pytest.raises(ConstrainError, match=r"takes more than 0\.01 seconds"):
         constraint_of("json", text, Options(seconds=0.01))
 
 
@@ -102,9 +105,9 @@ def test_a_tested_version_is_silent(version: str) -> None:
 
 
 def test_an_untested_version_is_named() -> None:
-    assert versions.check("9.1.0", []) == (
-        f"constrain: vLLM 9.1.0 is not tested, only {', '.join(versions.TESTED)} is; what constrain relies upon is there"
-    )
+    tested = ", ".join(versions.TESTED)
+    said = f"constrain: vLLM 9.1.0 is not tested, only {tested} is; what constrain relies upon is there"
+    assert versions.check("9.1.0", []) == said
 
 
 def test_a_version_that_does_not_fit_is_refused() -> None:
@@ -159,9 +162,13 @@ def test_vocabularies_that_are_refused(eos: int | None, size: int, message: str)
 # --- imports ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["constrain", "constrain.serve", "constrain.serve.vllm", "constrain.serve.vllm.options"])
+@pytest.mark.parametrize(
+    "module", ["constrain", "constrain.serve", "constrain.serve.vllm", "constrain.serve.vllm.options"]
+)
 def test_what_imports_no_engine(module: str) -> None:
     """And no kernels: workers of vLLM load the plug-in, and compile nothing."""
-    code = f"import sys, {module}\nprint([m for m in ('vllm', 'torch', 'numba', 'constrain.kernels') if m in sys.modules])"
+    code = (
+        f"import sys, {module}\nprint([m for m in ('vllm', 'torch', 'numba', 'constrain.kernels') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -14,12 +14,13 @@ do not ask for it are not touched.
     grammar.py       one request: accept, roll back, fill
     backend.py       one engine: the vocabulary, compiled constraints, warm-up
     hooks.py         where vLLM is changed; with versions.py the only modules that import it
-    drafter.py       tokens that vLLM verifies: forced bytes, look-up, prior
 
 Limit: structural tags are refused. The page docs/howto/vllm.md says how to use it.
 """
 
 from __future__ import annotations
+
+from constrain.extras import require
 
 __all__ = ["register"]
 
@@ -27,10 +28,14 @@ __all__ = ["register"]
 def register() -> None:
     """Make the backend "constrain" known to vLLM in this process. vLLM calls it; a second call changes nothing.
 
+    Raises:
+        MissingExtraError: vLLM is not installed.
+
     Example:
         >>> from constrain.serve.vllm import register
         >>> register()  # doctest: +SKIP
     """
+    require("vllm", "constrain.serve.vllm.register")
     from constrain.serve.vllm import hooks
 
     hooks.install()

@@ -21,7 +21,10 @@ from constrain.serve.vllm.requests import constraint_of
 from constrain.serve.vllm.vocabulary import vocabulary_of
 
 WARM = (
-    ("json", '{"type": "object", "properties": {"a": {"type": ["string", "number"], "minLength": 1}, "b": {"enum": [1]}}}'),
+    (
+        "json",
+        '{"type": "object", "properties": {"a": {"type": ["string", "number"], "minLength": 1}, "b": {"enum": [1]}}}',
+    ),
     ("regex", "[a-z]{1,9}"),
     ("grammar", 'start: "a" start "b" | WORD\nWORD: /[a-z]+/'),
 )

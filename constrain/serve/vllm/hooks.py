@@ -117,7 +117,7 @@ def _answer_scans() -> None:
     is forked inherits the modules.
     """
     ffi = sys.modules.get("llvmlite.binding.ffi")
-    wrapper = type(getattr(ffi, "lib", None))
+    wrapper: Any = type(getattr(ffi, "lib", None))
     find = getattr(wrapper, "__getattr__", None)
     if find is None or hasattr(find, MARK):
         return
@@ -128,7 +128,7 @@ def _answer_scans() -> None:
         return find(self, name)
 
     setattr(function, MARK, True)
-    wrapper.__getattr__ = function  # type: ignore[method-assign]
+    wrapper.__getattr__ = function
 
 
 # --- on the path of a request -----------------------------------------------------------------------------------------

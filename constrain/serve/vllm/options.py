@@ -46,7 +46,9 @@ def options_of(given: Any) -> Options:
     """Options from the entry of `additional_config`. Raises ConstrainError naming what is wrong."""
     place = f"additional_config.{ENTRY}"
     if not isinstance(given, dict):
-        raise ConstrainError(f"the options are not an object: {given!r:.60}", place=place, fix="use {} for the defaults")
+        raise ConstrainError(
+            f"the options are not an object: {given!r:.60}", place=place, fix="use {} for the defaults"
+        )
     names = [field.name for field in dataclasses.fields(Options)]
     for name, value in given.items():
         if name not in names:

@@ -96,7 +96,9 @@ def _json(text: str, what: str) -> Any:
 def _choices(text: str) -> Constraint:
     options = _json(text, "the list of choices")
     if not isinstance(options, list):
-        raise ConstrainError(f"choices are a list, not {type(options).__name__}", place=text[:SHOWN], fix='["yes", "no"]')
+        raise ConstrainError(
+            f"choices are a list, not {type(options).__name__}", place=text[:SHOWN], fix='["yes", "no"]'
+        )
     return choices(options)
 
 
