@@ -199,6 +199,48 @@ def test_thoughts_are_free_and_the_answer_is_not(client: Any) -> None:
     assert answered
 
 
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+TOOLS = [
+    {"type": "function", "function": {"name": "add", "strict": True, "parameters": {
+        "type": "object", "properties": {"a": {"type": "integer", "maximum": 9}, "b": {"enum": [1, 2]}},
+        "required": ["a", "b"], "additionalProperties": False}}},
+    {"type": "function", "function": {"name": "colour", "strict": True, "parameters": {
+        "type": "object", "properties": {"of": {"enum": ["sky", "sea"]}}, "required": ["of"],
+        "additionalProperties": False}}},
+]  # fmt: skip
+PARAMETERS = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
+
+
+def calls_of(choice: Any) -> list[tuple[str, Any]]:
+    """The calls of an answer, each with valid arguments."""
+    calls = []
+    for call in choice.message.tool_calls or []:
+        arguments = json.loads(call.function.arguments)
+        jsonschema.validate(arguments, PARAMETERS[call.function.name])
+        calls.append((call.function.name, arguments))
+    return calls
+
+
+def test_a_required_call(client: Any) -> None:
+    called = [calls_of(choice) for choice in answer(client, n=4, tools=TOOLS, tool_choice="required")]
+    assert all(called)
+
+
+def test_a_named_call(client: Any) -> None:
+    named = {"type": "function", "function": {"name": "colour"}}
+    for choice in answer(client, n=4, tools=TOOLS, tool_choice=named):
+        assert [name for name, _ in calls_of(choice)] == ["colour"]
+
+
+def test_calls_of_its_own_accord(client: Any) -> None:
+    """Free text is likely; a call, if one is begun, is valid."""
+    begun = client.chat.completions.create(
+        model=MODEL, messages=MESSAGES, tools=TOOLS, tool_choice="auto", n=8, max_tokens=40, logit_bias=NO_MARKERS
+    ).choices
+    assert all(choice.message.content or calls_of(choice) or choice.message.reasoning for choice in begun)
+
+
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 SLOW = {

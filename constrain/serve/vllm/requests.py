@@ -9,7 +9,7 @@ compiles it. Both read it here, under the limits of the options, and equal texts
 | regex | a pattern in Python's syntax, which the whole text matches |
 | choice | a JSON array of strings |
 | grammar | Lark, or rules with `::=`: XGrammar's EBNF, else GBNF |
-| structural_tag | refused |
+| structural_tag | free text with tags (structural_tags.py) |
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from constrain.grammar_text.text import grammar
 from constrain.schema.api import json_schema
 from constrain.schema.read.limits import Limits
 from constrain.serve.vllm.options import Options
+from constrain.serve.vllm.structural_tags import structural_tag
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 SHOWN = 80  # characters of a request's text in messages
@@ -55,15 +56,10 @@ def constraint_of(kind: str, text: str, options: Options) -> Constraint:
 
 def _read(kind: str, text: str, options: Options) -> Constraint:
     match kind:
-        case "json" | "json_object":
-            return json_schema(
-                {"type": "object"} if kind == "json_object" else _json(text, "the schema"),
-                spelling=options.spelling,
-                whitespace=options.whitespace,
-                property_order=options.property_order,
-                formats=options.formats,
-                limits=Limits(seconds=options.seconds, megabytes=options.megabytes),
-            )
+        case "json_object":
+            return _schema({"type": "object"}, options)
+        case "json":
+            return _schema(_json(text, "the schema"), options)
         case "regex":
             return regex(text)
         case "choice":
@@ -71,12 +67,20 @@ def _read(kind: str, text: str, options: Options) -> Constraint:
         case "grammar":
             return _grammar(text, options)
         case "structural_tag":
-            raise ConstrainError(
-                "structural tags are not supported by the backend constrain",
-                place=f"structural_tag\n{text[:SHOWN]}",
-                fix="ask for json, regex, choice or grammar; for tool calls use tool_choice='required' or a named tool",
-            )
+            given = _json(text, "the structural tag")
+            return structural_tag(given, lambda schema, **changes: _schema(schema, options, **changes))
     raise ConstrainError(f"{kind!r} is not a kind of structured outputs", fix=f"use one of {', '.join(KINDS)}")
+
+
+def _schema(schema: Any, options: Options, **changes: Any) -> Constraint:
+    settings = {
+        "spelling": options.spelling,
+        "whitespace": options.whitespace,
+        "property_order": options.property_order,
+        "formats": options.formats,
+        "limits": Limits(seconds=options.seconds, megabytes=options.megabytes),
+    }
+    return json_schema(schema, **{**settings, **changes})
 
 
 def _json(text: str, what: str) -> Any:
