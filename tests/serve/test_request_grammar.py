@@ -158,7 +158,6 @@ class Failing:
     """A matcher at a limit."""
 
     text = b"so far"
-    _finished = False
     ended = False
 
     def __init__(self, error: Exception) -> None:

@@ -37,15 +37,14 @@ class RequestGrammar:
         rows_of: vLLM's bitmask tensor → its words, uint32[N, ceil(V / 32)].
     """
 
-    __slots__ = ("_after", "_fault", "_own", "_rows_of", "_stops", "compiled", "matcher")
+    __slots__ = ("_after", "_fault", "_rows_of", "_stops", "compiled", "matcher")
 
     def __init__(self, compiled: CompiledConstraint, stop_ids: Iterable[int], rows_of: Callable[[Any], Rows]) -> None:
         vocabulary = compiled.vocabulary
-        stops = frozenset(i for i in stop_ids if 0 <= i < vocabulary.size)
+        stops = tuple(sorted({i for i in stop_ids if 0 <= i < vocabulary.size}))
         self.compiled = compiled
-        self.matcher = compiled.matcher()
-        self._own = vocabulary.eos_ids
-        self._stops = stops if stops and stops != set(self._own) else None  # None: as the vocabulary has them
+        self._stops = stops if stops and stops != vocabulary.eos_ids else None  # None: as the vocabulary has them
+        self.matcher = compiled.matcher(eos_ids=self._stops)
         self._rows_of = rows_of
         self._after = 0  # tokens after the end
         self._fault = ""
@@ -92,8 +91,6 @@ class RequestGrammar:
         try:
             if not self._fault:
                 self.matcher.fill_mask(row)
-                if self._stops is not None:
-                    self._offer(row)
                 if not row.any():
                     self._say(f"no token is allowed after {self.matcher.text[-40:]!r}: a dead end")
         except Exception as error:
@@ -103,14 +100,12 @@ class RequestGrammar:
 
     def is_terminated(self) -> bool:
         """Whether an id that ends the text was read."""
-        return self.matcher._finished
+        return self.matcher.ended
 
     def reset(self) -> None:
         """Begin anew."""
-        self.matcher = self.compiled.matcher()
+        self.matcher = self.compiled.matcher(eos_ids=self._stops)
         self._after, self._fault = 0, ""
-
-    # -- the request's own ends ----------------------------------------------------------------------------------------
 
     def _read(self, token: int) -> bool:
         if self._fault:
@@ -118,24 +113,7 @@ class RequestGrammar:
         if self.is_terminated():
             self._after += 1
             return True
-        if self._stops is not None:
-            if token in self._stops:
-                token = self._own[0]
-            elif token in self._own:
-                return False
         return self.matcher.advance(token)
-
-    def _offer(self, row: Rows) -> None:
-        """Turn the vocabulary's ends in a row into those of the request."""
-        assert self._stops is not None
-        own = self._own[0]
-        complete = row[own >> 5] >> np.uint32(own & 31) & np.uint32(1)
-        for token in {*self._own, *self._stops}:
-            bit = np.uint32(1 << (token & 31))
-            if complete and token in self._stops:
-                row[token >> 5] |= bit
-            else:
-                row[token >> 5] &= ~bit
 
     # -- faults --------------------------------------------------------------------------------------------------------
 
