@@ -271,7 +271,7 @@ def worker(options: argparse.Namespace) -> int:
         seed=0, disable_log_stats=True, async_scheduling=False, **chosen,
     )  # fmt: skip
     clock = clock_of(options.worker)
-    llm.llm_engine.input_processor._validate_params = lambda params, tasks: None  # `admitted` has checked it
+    llm.llm_engine.input_processor._validate_params = lambda params, tasks: False  # `admitted` has checked it
     tokenizer = llm.get_tokenizer()
     sizes = [int(size) for size in options.batches.split(",")]
     counts = [min(options.requests, 16) if size == 1 else options.requests for size in sizes]
