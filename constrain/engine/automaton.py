@@ -376,12 +376,12 @@ class TokenAutomaton(Store):
         return self.region([len(items), *items])
 
     def expand(self) -> None:
-        """Expand the nonterminals that stopped a kernel, and those that it will need next."""
+        """Expand the nonterminals that stopped a kernel, and the ones it will need next."""
         tails = self._expand_ahead(self.pending(), AHEAD)
         self._expand_ahead(tails[:TAILS], 1)
 
     def _expand_ahead(self, queue: list[int], lexemes: int) -> list[int]:
-        """Expand nonterminals, and those that they lead to before `lexemes` literal terminals. Returns the tails."""
+        """Expand nonterminals, and what they lead to before `lexemes` literal terminals. Returns the tails."""
         tails: list[int] = []
         for _ in range(lexemes):
             following: list[int] = []

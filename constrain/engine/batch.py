@@ -183,7 +183,7 @@ def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Id
 
 
 def _note_steps(matchers: Sequence[Matcher], tokens: Ids, results: Ids) -> None:
-    """Note the steps that are allowed, but for those that a guard decides."""
+    """Note the steps that are allowed, unless a guard decides."""
     for matcher, token, state in zip(matchers, tokens.tolist(), results.tolist(), strict=True):
         if arena.NONE < state < WATCH:
             matcher.take(token, state)

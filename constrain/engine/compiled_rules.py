@@ -21,7 +21,7 @@ class CompiledRules:
         grammar: The grammar.
         epoch: The automaton's epoch in which the records are valid.
         records: Nonterminal, by its key or by itself -> record.
-        waiting: Record -> nonterminal, for those that are not expanded yet.
+        waiting: Record -> nonterminal that is not expanded yet.
         bulk: Key of bulk rules -> their first record.
         reference: A weak reference to this object.
     """

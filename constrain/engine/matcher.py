@@ -157,7 +157,7 @@ class Matcher:
         """Read tokens, one step each, up to the first that is not allowed.
 
         Args:
-            token_ids: Token ids, such as those that a draft model proposes.
+            token_ids: Token ids, such as proposals of a draft model.
             atomic: Read all of them or none.
 
         Returns:

@@ -1,6 +1,6 @@
 """One sequence inside another program's loop, which shows all its tokens at every step.
 
-The idea: the first tokens that are shown are the prompt. Later ones are compared with those that were read: the
+The idea: the first tokens that are shown are the prompt. Later ones are compared with the tokens that were read: the
 matcher takes back what differs, and reads the rest. A sequence that does not begin with the prompt, or that has more
 than one new token, is a new one.
 Cost: comparing is linear in the tokens, at the speed of comparing lists.
