@@ -38,7 +38,7 @@ logger = logging.getLogger("vllm.constrain")
 FRAMES = 4  # of the stack that are looked at
 SURE = 0.5  # the share of a state's most frequent token above which the prior names it
 SEEN = 2  # how often a state must have been seen for that
-SHORTEST, LONGEST = 2, 4  # tokens that must agree for a copy
+SHORTEST, LONGEST = 1, 4  # tokens that must agree for a copy; from 2 on: 1.48 instead of 1.67 tokens a step
 MAX_HINT = 20_000  # characters of a constraint's text that is offered for copying
 
 
