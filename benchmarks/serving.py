@@ -368,9 +368,9 @@ def drafts(options: argparse.Namespace) -> str:
     which reads the schema's text. The prior knows nothing yet.
     """
     import constrain
+    from constrain.serve.requests.constraints import constraint_of
+    from constrain.serve.requests.options import Options
     from constrain.serve.vllm.drafter import ConstraintPrior, Draft
-    from constrain.serve.vllm.options import Options
-    from constrain.serve.vllm.requests import constraint_of
     from constrain.speculative.drafters.forced import longest_match
     from masks.vocabularies import load
 

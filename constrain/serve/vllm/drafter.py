@@ -27,9 +27,10 @@ from typing import Any
 
 from constrain.engine.compiled import CompiledConstraint, compile
 from constrain.engine.matcher import Matcher
-from constrain.serve.vllm.options import Options, options_in
-from constrain.serve.vllm.requests import constraint_of
-from constrain.serve.vllm.vocabulary import vocabulary_of
+from constrain.serve.requests.constraints import constraint_of
+from constrain.serve.requests.options import Options
+from constrain.serve.requests.vocabulary import vocabulary_of
+from constrain.serve.vllm.options import options_in
 from constrain.speculative.drafters.forced import longest_match
 from constrain.speculative.drafters.lookup import CopyIndex
 from constrain.speculative.drafters.tables import DraftTable
