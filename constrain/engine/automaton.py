@@ -28,7 +28,7 @@ from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.constraints.base import Constraint
 from constrain.engine.arena_image import arena_image, whole_class
-from constrain.engine.bulk_rules import make_bulk_rules
+from constrain.engine.bulk_rules import bulk_record, make_bulk_rules
 from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
@@ -315,7 +315,7 @@ class TokenAutomaton(Store):
         identity = nonterminal if nonterminal.key is None else nonterminal.key
         record = rules.records.get(identity)
         if record is None and isinstance(nonterminal, BulkNonterminal):
-            record = rules.bulk_record(nonterminal)
+            record = bulk_record(self, nonterminal, rules)
         if record is None:
             record = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
             rules.records[identity] = record

@@ -18,6 +18,7 @@ from constrain.kernels.lexer.states import lexer_state
 from constrain.kernels.parser.items import Unexpanded, add_alternatives, add_completed, add_item
 from constrain.kernels.parser.predictions import predict, predict_together
 from constrain.kernels.records.arena import HEADER, intern_copy, intern_list, key_end, key_start, kind, region
+from constrain.kernels.records.expressions import TAGSET
 from constrain.kernels.records.grammars import (
     NONTERMINAL,
     ignored_terminals,
@@ -31,6 +32,7 @@ from constrain.kernels.records.grammars import (
     terminal_expression,
     waits_for_nonterminal,
 )
+from constrain.kernels.records.key_sets import KEYS, looked_for
 from constrain.kernels.records.parser_states import (
     AWAITED,
     CLOSURE,
@@ -56,8 +58,8 @@ from constrain.kernels.records.parser_states import (
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 
-@kernel("i(arena, arena, i)")
-def close_items(A, S, base):
+@kernel("i(arena, arena, arena, i)")
+def close_items(A, H, S, base):
     """Complete until nothing is new in the set at `base`, the own items of a state.
 
     Returns 1 if the whole text may end, else 0; or a nonterminal whose predictions must be found first.
@@ -79,7 +81,7 @@ def close_items(A, S, base):
         if kind(A, symbol) == NONTERMINAL.KIND:
             rest = suffix_next(A, suffix)
             if rest == 0 and is_right_recursive(A, symbol):
-                add_alternatives(A, S, base, symbol, lhs, origin)
+                add_alternatives(A, H, S, base, symbol, lhs, origin)
             elif predicts(A, symbol) == 0:
                 return symbol
             elif A[predicts(A, symbol) + PREDICTED.IS_NULLABLE] != 0:
@@ -92,9 +94,15 @@ def push_terminal(A, S, symbol):
     """Push the expression of a terminal, and those of the terminals that it excludes; nothing for a nonterminal."""
     if kind(A, symbol) == NONTERMINAL.KIND:
         return
+    if kind(A, symbol) == KEYS.KIND:
+        if looked_for(A, symbol) != 0:
+            push(S, looked_for(A, symbol))
+        return
     push(S, terminal_expression(A, symbol))
     excluded = terminal_excluded(A, symbol)
-    if excluded != 0:
+    if excluded != 0 and A[excluded + TAGSET.TRIE] != 0:
+        push(S, A[excluded + TAGSET.TRIE])
+    elif excluded != 0:
         for i in range(key_start(excluded), key_end(A, excluded)):
             push(S, A[i])
 
@@ -169,11 +177,11 @@ def close(A, H, S, p):
     while True:
         for item in range(parser_items(p), key_end(A, p), KEPT):
             add_item(S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item))
-        outcome = close_items(A, S, base)
+        outcome = close_items(A, H, S, base)
         if outcome <= 1:
             break
         set_top(S, base)
-        predict(A, S, outcome)
+        predict(A, H, S, outcome)
     if A[HEADER.N_UNEXPANDED] > 0:
         raise Unexpanded()
     stop = top(S)

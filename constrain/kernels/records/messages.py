@@ -38,6 +38,34 @@ class OBJECT_MESSAGE(Region):
     )
 
 
+class UNORDERED_MESSAGE(Region):
+    """An object whose members come in any order: n declared keys, and perhaps open ones."""
+
+    LOW = word("the least number of members if it matters, else 0")
+    HIGH = word("the largest number of members; -1: no limit")
+    MEMBERS = word("n")
+    CLASSES = word("number of classes of open keys")
+    TEXTS = word("number of texts, at least n; the others belong to keys that must not come")
+    NEW_VALUES = word("how many values are new nonterminals")
+    NUMBER = word("NONTERMINAL.NUMBER of its nonterminals but the values")
+    VALUE_NUMBER = word("NONTERMINAL.NUMBER of new values")
+    ANY_KEY = word("the expression of any key")
+    LISTS = words(
+        0,
+        "symbols, five lists as in OBJECT_MESSAGE. Then n times whether the member is required; the terminals of the "
+        "classes, -1 being any key but the TEXTS; the values of members and of classes, -1 - k being the new value k; "
+        "and the TEXTS: those of members, sorted, then the others, sorted",
+    )
+
+
+class SITUATION_MESSAGE(Region):
+    """A situation in such an object."""
+
+    SIZE = word("number of members so far")
+    IS_OPEN = word("1 if an open key was written")
+    WRITTEN = words(0, "the expressions of the declared keys so far")
+
+
 class ARRAY_MESSAGE(Region):
     """An array of equal items whose rules are made at once."""
 

@@ -20,7 +20,13 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation, ObjectRules
+from constrain.cfg.bulk_rules import (
+    BulkNonterminal,
+    ObjectPunctuation,
+    ObjectRules,
+    Situation,
+    UnorderedRules,
+)
 from constrain.cfg.rules import Symbol, Terminal
 from constrain.lazily import lazily
 from constrain.schema.formats.bounds import at_most
@@ -152,11 +158,11 @@ class _ObjectRules:
         """Whether a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
+    def bulk_rules(self, at: ObjectState) -> ObjectRules | UnorderedRules | None:
         """The rules from this state on that the engine makes in one call; None if it makes them one by one."""
         return None
 
-    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
         """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
         return None
 
@@ -189,11 +195,11 @@ class _Members(BulkNonterminal):
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
-    def bulk_rules(self) -> ObjectRules | None:
+    def bulk_rules(self) -> ObjectRules | UnorderedRules | None:
         return None if self.at.any_yet else self.rules.bulk_rules(self.at)
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int] | None:
+    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
         return self.rules.bulk_position(self.at, is_member=False)
 
 
@@ -209,11 +215,11 @@ class _Member(BulkNonterminal):
     def expand(self) -> Alternatives:
         return self.rules.members(self.at)
 
-    def bulk_rules(self) -> ObjectRules | None:
+    def bulk_rules(self) -> ObjectRules | UnorderedRules | None:
         return self.rules.bulk_rules(self.at)
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int] | None:
+    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
         return self.rules.bulk_position(self.at, is_member=True)
 
 
@@ -328,3 +334,33 @@ class _AnyOrder(_ObjectRules):
                     alternatives.append([*self.level.pair(key, conj), _Members(self, then)])
         alternatives += self.open_pairs(at, at.done)
         return alternatives
+
+    def bulk_rules(self, at: ObjectState) -> UnorderedRules | None:
+        """The rules of the whole object, unless open keys have needs to meet."""
+        shape = self.shape
+        if shape.needs or at.any_yet:
+            return None
+        texts = [name for name, _ in shape.members]
+        if len(shape.box.named) > len(texts):
+            listed = set(texts)
+            texts += [name for name, _ in shape.box.named if name not in listed]
+        return UnorderedRules(
+            key=(*self.key, "unordered"),
+            name="members",
+            key_texts=texts,
+            value_keys=[conj for _, conj in (*shape.members, *shape.classes)],
+            value_symbols=self.level.value_symbols,
+            required=shape.must,
+            other_keys=[None if language == ANY_TEXT else self.open_key(language) for language, _ in shape.classes],
+            low=shape.low if shape.counts else 0,
+            high=shape.high,
+            punctuation=_punctuation(self.level.lowering.whitespace, self.level.depth, self.level.plain),
+        )
+
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
+        """The situation of member(s), or of members(s); None if no bulk rules hold it."""
+        if self.shape.needs or not at.any_yet:
+            return None
+        written = [name for i, (name, _) in enumerate(self.shape.members) if at.done >> i & 1]
+        keys = [key_terminal(name, self.level.plain) for name in written]
+        return (*self.key, "unordered"), Situation(keys, at.size, at.open_yet, is_member)
