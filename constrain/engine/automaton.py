@@ -32,13 +32,14 @@ from constrain.engine.bulk_rules import bulk_record, make_bulk_rules
 from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.readers import ReaderCount
 from constrain.errors import LimitError
-from constrain.kernels.parser import advance, configurations
+from constrain.kernels.parser import advance, configurations, key_sets
 from constrain.kernels.parser import rules as rules_of
-from constrain.kernels.records import arena
+from constrain.kernels.records import arena, view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, config_pair, pair_parser
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
+from constrain.kernels.records.key_sets import KEYS
 from constrain.kernels.records.parser_states import PARSER
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -401,6 +402,14 @@ class TokenAutomaton(Store):
             if records and not greedy and isinstance(symbol := alternative[-1], Nonterminal) and symbol.right_recursive:
                 unexpanded.tails.append(records[-1])
         self.call(_set_alternatives, record, np.array(words, np.int32))
+
+    def members(self, keys: int) -> list[int]:
+        """The SUFFIX lists of the members that a KEYS record stands for: a key and what comes behind it."""
+        suffixes = []
+        for key in sorted(view.terminals_within(self.A, int(self.A[keys + KEYS.TRIE]))):
+            rest = self.call(key_sets.take, keys, key)
+            suffixes.append(self.call(_suffix_of, self.call(_intern4, TERMINAL.KIND, key, 0, 0, 0), rest))
+        return suffixes
 
     def waits(self, record: int, rules: CompiledRules) -> bool:
         """Whether a nonterminal of some rules is not expanded yet."""

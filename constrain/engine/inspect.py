@@ -32,6 +32,7 @@ from constrain.kernels.records import view
 from constrain.kernels.records.configurations import ASK_WHOLE, CONFIG, config_successor_cell
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
 from constrain.kernels.records.grammars import ignored_terminals, suffix_next, suffix_symbol
+from constrain.kernels.records.key_sets import KEYS
 from constrain.kernels.records.parser_states import parser_accepts_itself, parser_grammar, predicted_of
 
 
@@ -125,11 +126,12 @@ class Waiters:
     def _tables(self, parser: int) -> tuple[dict[int, list[Waiter]], dict[int, list[Waiter]]]:
         A = self.automaton.A
         if parser not in self._own:
-            self._own[parser] = self._table(view.own_rows(A, parser, waiting=True, scanning=True))
+            rows = view.own_rows(A, parser, waiting=True, scanning=True)
+            self._own[parser] = self._table(_key_by_key(self.automaton, rows))
         at = predicted_of(A, parser)
         if at not in self._predicted:
             pairs = view.predicted_rows(A, parser, waiting=True, scanning=True)
-            self._predicted[at] = self._table(np.insert(pairs, 2, 0, axis=1))
+            self._predicted[at] = self._table(_key_by_key(self.automaton, np.insert(pairs, 2, 0, axis=1)))
         return self._own[parser], self._predicted[at]
 
     def _table(self, rows: NDArray[np.int32]) -> dict[int, list[Waiter]]:
@@ -149,7 +151,20 @@ def _closed(automaton: TokenAutomaton, parser: int, waiting: bool) -> NDArray[np
     A = automaton.A
     rows = view.own_rows(A, parser, waiting, not waiting)
     pairs = view.predicted_rows(A, parser, waiting, not waiting)
-    return np.concatenate([np.insert(pairs, 2, parser, axis=1), rows]) if len(pairs) else rows
+    rows = np.concatenate([np.insert(pairs, 2, parser, axis=1), rows]) if len(pairs) else rows
+    return rows if waiting else _key_by_key(automaton, rows)
+
+
+def _key_by_key(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Rows of items, with one item for each key in place of those with a KEYS record after the dot."""
+    of_sets = view.kinds_of(automaton.A, _firsts(automaton, rows)) == KEYS.KIND
+    if not of_sets.any():
+        return rows
+    items = rows[~of_sets].tolist()
+    for rule, suffix, origin in rows[of_sets].tolist():
+        keys = suffix_symbol(automaton.A, suffix)
+        items += [[rule, each, origin] for each in automaton.members(keys)]
+    return np.array(items, np.int32).reshape(-1, rows.shape[1])
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:

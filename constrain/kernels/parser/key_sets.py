@@ -29,6 +29,7 @@ from constrain.kernels.parser.object_rules import (
     store_alternatives,
     suffix_of_symbols,
 )
+from constrain.kernels.parser.rules import suffix_of
 from constrain.kernels.records.arena import NONE, intern, intern2, key_start, region, reserve
 from constrain.kernels.records.expressions import TAGSET, cat_head, cat_tail
 from constrain.kernels.records.grammars import (
@@ -151,11 +152,14 @@ def after_open(A, H, keys):
     return situation(A, H, rules, trie, required, left, size, 1)
 
 
-@kernel("i(arena, i, i, i)")
-def value_and_rest(A, rules, value, following):
-    """The SUFFIX of what stands behind a key: the value, and the situation after it."""
-    rest = new_suffixes(A, A, A[rules + UNORDERED.BEHIND], new_suffix(A, next_of(A, following), 0))
-    return new_suffixes(A, A, A[rules + UNORDERED.BETWEEN], new_suffix(A, value, rest))
+@kernel("i(arena, arena, i, i, i)")
+def value_and_rest(A, H, rules, value, following):
+    """The SUFFIX of what stands behind a key: the value, and the situation after it.
+
+    Whatever was read before, it is one record, so that the parser states after it are one too.
+    """
+    rest = suffix_of_symbols(A, H, A, A[rules + UNORDERED.BEHIND], suffix_of(A, H, next_of(A, following), 0))
+    return suffix_of_symbols(A, H, A, A[rules + UNORDERED.BETWEEN], suffix_of(A, H, value, rest))
 
 
 @kernel("i(arena, arena, arena, i, i)", entry=True)
@@ -168,7 +172,7 @@ def take(A, H, S, keys, key):
         if following != 0:
             rules = keys_object(A, keys)
             value = np.int64(A[intern2(A, H, DECLARED_KEY.KIND, rules, key) + DECLARED_KEY.VALUE])
-            suffix = value_and_rest(A, rules, value, following)
+            suffix = value_and_rest(A, H, rules, value, following)
         A[taken + TAKEN.SUFFIX] = suffix
     return np.int64(A[taken + TAKEN.SUFFIX])
 
@@ -202,7 +206,7 @@ def next_members(A, H, keys):
         A[out + LIST.COUNT] += 1
     first = np.int64(A[rules + UNORDERED.CLASSES])
     for each in range(first, first + OPEN_CLASS.WORDS * classes, OPEN_CLASS.WORDS):
-        rest = value_and_rest(A, rules, np.int64(A[each + OPEN_CLASS.VALUE]), after_open(A, H, keys))
+        rest = value_and_rest(A, H, rules, np.int64(A[each + OPEN_CLASS.VALUE]), after_open(A, H, keys))
         A[list_end(A, out)] = new_suffix(A, np.int64(A[each + OPEN_CLASS.KEY]), rest)
         A[out + LIST.COUNT] += 1
     return out
@@ -343,7 +347,7 @@ def add_classes(A, H, S, message, rules, terminals, keys, stop):
             out += OPEN_CLASS.WORDS
 
 
-@kernel("i(arena, arena)")
+@kernel("i(arena, i)")
 def count_required(message, required):
     """How many members must come. required: where the message says which."""
     n = 0

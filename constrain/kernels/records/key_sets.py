@@ -48,7 +48,9 @@ class KEYS(Record, kind=34):
     NEXT = memo("the NONTERMINAL of what follows a member")
     MEMBER = memo("the NONTERMINAL of the next member")
     HAS_OTHERS = memo("1 if an open key may come, else 0; set when it is made")
-    LOOKED_FOR = memo("the expression that finds the keys; 0: that of the open keys finds them too; set when it is made")
+    LOOKED_FOR = memo(
+        "the expression that finds the keys; 0: that of the open keys finds them too; set when it is made"
+    )
 
 
 class DECLARED_KEY(Record, kind=35):
