@@ -181,7 +181,7 @@ def test_rules_are_those_that_expand_gives(name: str, spelling: str) -> None:
 def test_keys_of_any_letters(more: Any, never: tuple[str, ...]) -> None:
     names = [name for name in ODD if name not in never]
     schema = {
-        "properties": dict.fromkeys(names, {"type": ["integer", "null"]}) | dict.fromkeys(never, False),
+        "properties": {key: {"type": ["integer", "null"]} for key in names} | dict.fromkeys(never, False),
         "required": names[2:4],
         "additionalProperties": more,
     }
@@ -197,7 +197,7 @@ def test_keys_of_any_letters(more: Any, never: tuple[str, ...]) -> None:
 
 def test_situations_do_not_remember_the_order() -> None:
     names = ["p", "q", "pq", "r"]
-    schema = {"properties": dict.fromkeys(names, {"const": 1}), "additionalProperties": False}
+    schema = {"properties": {key: {"const": 1} for key in names}, "additionalProperties": False}
     start = matcher_of(schema)
     for some in itertools.chain.from_iterable(itertools.combinations(names, n) for n in range(5)):
         states = set()
@@ -233,7 +233,7 @@ def test_a_trie_without_keys_is_the_trie_of_the_others(plain: bool) -> None:
                 assert without(trie, key) == (trie_of(rest) if key in some else 0)
 
 
-# -------------------------------------------------------------------------------------------------------------- the work
+# ------------------------------------------------------------------------------------------------------------ the work
 
 
 @pytest.mark.parametrize("more", [False, True], ids=["closed", "open"])
@@ -246,7 +246,7 @@ def test_reading_is_linear_in_any_order(more: bool, required: bool) -> None:
 def words_for(n: int, more: bool, required: bool) -> int:
     """The words of the arena that a text of n members takes, read backwards, with masks."""
     names = [f"p{i:03}" for i in range(n)]
-    schema = {"properties": dict.fromkeys(names, {"type": "integer"}), "additionalProperties": more}
+    schema = {"properties": {key: {"type": "integer"} for key in names}, "additionalProperties": more}
     matcher = matcher_of(schema | ({"required": names} if required else {}))
     A = matcher.compiled.automaton.A
     before = int(A[HEADER.TOP])
