@@ -39,7 +39,6 @@ from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, config_pair, pair_parser
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
-from constrain.kernels.records.key_sets import KEYS
 from constrain.kernels.records.parser_states import PARSER
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -404,9 +403,9 @@ class TokenAutomaton(Store):
         self.call(_set_alternatives, record, np.array(words, np.int32))
 
     def members(self, keys: int) -> list[int]:
-        """The SUFFIX lists of the members that a KEYS record stands for: a key and what comes behind it."""
+        """The SUFFIX lists of the members that a KEY_SET record stands for: a key and what comes behind it."""
         suffixes = []
-        for key in sorted(view.terminals_within(self.A, int(self.A[keys + KEYS.TRIE]))):
+        for key in sorted(view.terminals_within(self.A, self.call(key_sets.trie_of_keys, keys))):
             rest = self.call(key_sets.take, keys, key)
             suffixes.append(self.call(_suffix_of, self.call(_intern4, TERMINAL.KIND, key, 0, 0, 0), rest))
         return suffixes

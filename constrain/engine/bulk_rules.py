@@ -9,6 +9,7 @@ Cost: 15 µs a message and 1 µs a property, plus the kernel.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,14 +20,14 @@ from constrain.automata.syntax import json_string, literal
 from constrain.cfg.bulk_rules import (
     ArrayRules,
     BulkNonterminal,
+    KeySetRules,
     ObjectPunctuation,
     ObjectRules,
-    UnorderedRules,
     ValueKey,
     ValueSymbols,
 )
 from constrain.cfg.rules import Nonterminal, Terminal
-from constrain.kernels.parser import key_sets, object_rules
+from constrain.kernels.parser import key_set_rules, object_rules
 from constrain.kernels.records.key_sets import object_values
 from constrain.kernels.records.messages import nonterminal_at
 
@@ -38,7 +39,7 @@ Fresh = dict[Hashable, tuple[int, Nonterminal]]  # values without a record yet, 
 
 
 def make_bulk_rules(
-    automaton: TokenAutomaton, head: int, bulk: ObjectRules | UnorderedRules | ArrayRules, rules: CompiledRules
+    automaton: TokenAutomaton, head: int, bulk: ObjectRules | KeySetRules | ArrayRules, rules: CompiledRules
 ) -> list[int]:
     """Make all nonterminals of bulk rules. head: the record of the nonterminal that they were asked of.
 
@@ -46,8 +47,8 @@ def make_bulk_rules(
     """
     if isinstance(bulk, ArrayRules):
         return _array(automaton, head, bulk, rules)
-    if isinstance(bulk, UnorderedRules):
-        return _unordered(automaton, head, bulk, rules)
+    if isinstance(bulk, KeySetRules):
+        return _key_set(automaton, head, bulk, rules)
     return _object(automaton, head, bulk, rules)
 
 
@@ -57,8 +58,6 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
     next_member = 0 if bulk.next_member is None else automaton.nonterminal(bulk.next_member, rules)
     words = [  # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
         next_member,
-        not bulk.must_continue,
-        bulk.includes_first,
         len(bulk.required),
         bulk.allows_other_keys,
         len(bulk.key_texts),
@@ -75,14 +74,13 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
     return [next_member] if next_member in rules.waiting and not any(bulk.required) else []
 
 
-def _unordered(automaton: TokenAutomaton, head: int, bulk: UnorderedRules, rules: CompiledRules) -> list[int]:
-    n, fresh = len(bulk.required), Fresh()
-    texts = bulk.key_texts
-    order = sorted(range(n), key=texts.__getitem__)
+def _key_set(automaton: TokenAutomaton, head: int, bulk: KeySetRules, rules: CompiledRules) -> list[int]:
+    n, fresh, texts = len(bulk.required), Fresh(), bulk.key_texts
     values = [_value(automaton, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
-    words = [  # in the order of UNORDERED_MESSAGE (kernels/records/messages.py)
+    words = [  # in the order of KEY_SET_MESSAGE (kernels/records/messages.py)
         bulk.low,
         -1 if bulk.high is None else bulk.high,
+        bulk.in_order,
         n,
         len(bulk.other_keys),
         len(texts),
@@ -90,13 +88,15 @@ def _unordered(automaton: TokenAutomaton, head: int, bulk: UnorderedRules, rules
     ]
     words += [automaton.number(bulk.name, rules), automaton.number("value", rules)]
     words += _punctuation(automaton, bulk.punctuation)
-    words += [bulk.required[i] for i in order]
+    words += sorted(range(n), key=texts.__getitem__)
+    if bulk.in_order:
+        runs = [0, *accumulate(bulk.required)]  # how many required ones are before a key says in which run it is
+        words += sorted(range(n), key=lambda i: (runs[i], texts[i]))
+    words += bulk.required
     words += [-1 if key is None else automaton.records([key], rules)[0] for key in bulk.other_keys]
-    words += [values[i] for i in order]
-    words += values[n:]
-    listed = [texts[i] for i in order] + sorted(texts[n:])
-    message = _with_texts(automaton, words, listed, bulk.punctuation.plain_keys)
-    rules.bulk[bulk.key] = at = automaton.call(key_sets.make_unordered_rules, head, message)
+    words += values
+    message = _with_texts(automaton, words, [*texts[:n], *sorted(texts[n:])], bulk.punctuation.plain_keys)
+    rules.bulk[bulk.key] = at = automaton.call(key_set_rules.make_key_set_rules, head, message)
     _register(fresh, object_values(at), rules)
     return []
 
@@ -111,8 +111,8 @@ def bulk_record(automaton: TokenAutomaton, nonterminal: BulkNonterminal, rules: 
         return nonterminal_at(first, position[1])
     written, size, is_open, is_member = position[1]
     keys = [lower(automaton, terminal.node) for terminal in written]  # in the order of SITUATION_MESSAGE
-    situation = automaton.call(key_sets.situation_of, first, np.array([size, is_open, *keys], np.int32))
-    return automaton.call(key_sets.place_of, situation, is_member)
+    situation = automaton.call(key_set_rules.situation_of, first, np.array([size, is_open, *keys], np.int32))
+    return automaton.call(key_set_rules.place_of, situation, is_member)
 
 
 def _with_texts(automaton: TokenAutomaton, words: list[int], texts: Sequence[str], plain: bool) -> Int32:

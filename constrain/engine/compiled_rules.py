@@ -20,7 +20,7 @@ class CompiledRules:
         epoch: The automaton's epoch in which the records are valid.
         records: Nonterminal, by its key or by itself -> record.
         waiting: Record -> nonterminal, for those that are not expanded yet.
-        bulk: Key of bulk rules -> their first record; of an object in any order -> its UNORDERED region.
+        bulk: Key of bulk rules -> their first record; of an object in any order -> its KEY_SET_RULES region.
         reference: A weak reference to this object.
     """
 

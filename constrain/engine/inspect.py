@@ -31,8 +31,8 @@ from constrain.kernels.parser.closure import close
 from constrain.kernels.records import view
 from constrain.kernels.records.configurations import ASK_WHOLE, CONFIG, config_successor_cell
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
-from constrain.kernels.records.grammars import ignored_terminals, suffix_next, suffix_symbol
-from constrain.kernels.records.key_sets import KEYS
+from constrain.kernels.records.grammars import ignored_terminals, keys_of, suffix_next, suffix_symbol
+from constrain.kernels.records.key_sets import KEY_SET
 from constrain.kernels.records.parser_states import parser_accepts_itself, parser_grammar, predicted_of
 
 
@@ -156,8 +156,8 @@ def _closed(automaton: TokenAutomaton, parser: int, waiting: bool) -> NDArray[np
 
 
 def _key_by_key(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Rows of items, with one item for each key in place of those with a KEYS record after the dot."""
-    of_sets = view.kinds_of(automaton.A, _firsts(automaton, rows)) == KEYS.KIND
+    """Rows of items, with one item for each key in place of those with a KEY_SET record after the dot."""
+    of_sets = view.kinds_of(automaton.A, _firsts(automaton, rows)) == KEY_SET.KIND
     if not of_sets.any():
         return rows
     items = rows[~of_sets].tolist()
@@ -199,6 +199,7 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol
     start: Symbol = rules.grammar.start
     names: dict[int, Symbol] = {}
     seen: set[Symbol] = {start}
+    skipped: set[Symbol] = set()  # members that come next where the one before them is skipped
     stack = [start]
     while stack:
         symbol = stack.pop()
@@ -206,8 +207,11 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol
         names[record] = symbol
         if isinstance(symbol, Terminal):
             names[automaton.terminal(symbol)] = symbol  # for a nullable terminal, the record of its nonempty part
-        elif alternatives_record(automaton.A, record):  # expanded, maybe through an equal nonterminal
-            new = {inner for alternative in alternatives_of(symbol) for inner in alternative} - seen
+        elif alternatives_record(automaton.A, record) or symbol in skipped:  # expanded, maybe through an equal one
+            alternatives = alternatives_of(symbol)
+            new = {inner for alternative in alternatives for inner in alternative} - seen
+            if keys_of(automaton.A, record):
+                skipped.update(alternative[0] for alternative in alternatives if len(alternative) == 1)
             seen |= new
             stack.extend(new)
     return names

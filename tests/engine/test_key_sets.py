@@ -17,7 +17,7 @@ import constrain
 import vocabularies
 from constrain.automata.lower import lower
 from constrain.automata.syntax import json_string, literal
-from constrain.cfg.rules import Nonterminal
+from constrain.cfg.rules import Nonterminal, Symbol
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine import Matcher, TokenAutomaton, inspect
 from constrain.engine.compiled_rules import CompiledRules
@@ -26,7 +26,7 @@ from constrain.kernels.records import view
 from constrain.kernels.records.arena import HEADER, NONE, kind
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
 from constrain.kernels.records.grammars import keys_of, suffix_next, suffix_symbol
-from constrain.kernels.records.key_sets import KEYS
+from constrain.kernels.records.key_sets import KEY_SET
 
 ODD = ["", '"', "\\", "é", "日本", "è", "😀", "a\nb", " ", "a", "ab", "abc", "aé"]
 SCHEMAS: dict[str, Any] = {
@@ -75,9 +75,8 @@ VALUES: list[Any] = [1, "x"]
 
 
 def matcher_of(schema: Any, **options: Any) -> Matcher:
-    constraint = constrain.json_schema(
-        {"type": "object", **schema}, property_order="any", **{"whitespace": "compact", **options}
-    )
+    options = {"whitespace": "compact", "property_order": "any", **options}
+    constraint = constrain.json_schema({"type": "object", **schema}, **options)
     vocabulary = vocabularies.tiny()
     return constrain.compile(constraint, vocabulary, automaton=TokenAutomaton(vocabulary)).matcher()
 
@@ -141,11 +140,20 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> tuple[int, int]:
     compared = of_sets = 0
     for record, symbol in inspect.symbols(automaton, rules).items():
         if isinstance(symbol, Nonterminal) and alternatives_record(automaton.A, record):
-            expected = {tuple(automaton.symbol(s, rules) for s in each) for each in alternatives_of(symbol)}
+            expected = {tuple(automaton.symbol(s, rules) for s in each) for each in unskipped(symbol)}
             assert written(automaton, record) == expected, symbol
             compared += 1
             of_sets += keys_of(automaton.A, record) != 0
     return compared, of_sets
+
+
+def unskipped(symbol: Nonterminal) -> Iterator[list[Symbol]]:
+    """The alternatives of a nonterminal; in place of a member that comes next if one is skipped, its alternatives."""
+    for alternative in alternatives_of(symbol):
+        if symbol.name == "member" and len(alternative) == 1 and isinstance(alternative[0], Nonterminal):
+            yield from unskipped(alternative[0])
+        else:
+            yield list(alternative)
 
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
@@ -153,7 +161,7 @@ def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
     lists = []
     for suffix in view.list_items(automaton.A, alternatives_record(automaton.A, record)).tolist():
         symbol = suffix_symbol(automaton.A, suffix) if suffix else 0
-        if symbol and kind(automaton.A, symbol) == KEYS.KIND:
+        if symbol and kind(automaton.A, symbol) == KEY_SET.KIND:
             assert not suffix_next(automaton.A, suffix)
             lists += automaton.members(symbol)
         else:
@@ -193,6 +201,50 @@ def test_keys_of_any_letters(more: Any, never: tuple[str, ...]) -> None:
             assert not matcher.fork().advance_bytes(f",{json.dumps(name)}:".encode())
         assert matcher.fork().advance_bytes(b',"other":1}') == (more is not False)
         compare(matcher.compiled.automaton, matcher.compiled.rules)
+
+
+IN_ORDER = {"none": [], "all": range(40), "first": [0], "last": [39], "every seventh": range(3, 40, 7), "two": [7, 8]}
+MORE: dict[str, Any] = {
+    "closed": {"additionalProperties": False},
+    "open": {},
+    "integers": {"additionalProperties": {"type": "integer"}},
+    "patterns": {"patternProperties": {"^o": {"const": 1}}, "additionalProperties": False},
+}
+
+
+@pytest.mark.parametrize("more", MORE)
+@pytest.mark.parametrize("required", IN_ORDER)
+def test_many_keys_in_the_order_of_the_schema(required: str, more: str) -> None:
+    """Every choice of some members is accepted in order alone, and if the validator accepts it."""
+    names = [f"{'ka'[i % 2]}{i * 7 % 40}" for i in range(40)]
+    must = [names[i] for i in IN_ORDER[required]]
+    schema = {
+        "properties": {key: {"enum": [1, None]} for key in names} | {"never": False},
+        "required": must,
+        **MORE[more],
+    }
+    validator = jsonschema.Draft202012Validator({"type": "object", **schema})
+    start = matcher_of(schema, property_order="schema")
+    rng = random.Random(required + more)
+    members = 0
+    for seed in range(40):
+        some = [name for name in names if name in must or rng.random() < 0.4 or seed == 0]
+        listed = [(name, 1) for name in some] + [("other", 1)] * (seed % 3 == 1) + [("never", 1)] * (seed % 20 == 9)
+        if seed % 5 == 4 and len(listed) > 1:  # one out of order, left out, or twice
+            i = rng.randrange(len(listed) - 1)
+            change = {4: [listed[i + 1], listed[i]], 9: listed[i : i + 1], 14: [listed[i], listed[i], listed[i + 1]]}
+            listed[i : i + 2] = change.get(seed % 15, [listed[i + 1], listed[i]])
+        keys = [key for key, _ in listed]
+        ranks = [names.index(key) if key in names else 40 for key in keys]
+        wanted = ranks == sorted(ranks) and len(set(keys)) == len(keys) and validator.is_valid(dict(listed))
+        matcher = start.fork()
+        found = matcher.advance_bytes(text_of(listed)) and matcher.is_accepting()
+        assert found == wanted, listed
+        members += wanted
+        assert mask_of(matcher) == allowed(matcher)
+    assert members > 5
+    compared, of_sets = compare(start.compiled.automaton, start.compiled.rules)
+    assert compared > of_sets > 1
 
 
 def test_situations_do_not_remember_the_order() -> None:
@@ -236,22 +288,23 @@ def test_a_trie_without_keys_is_the_trie_of_the_others(plain: bool) -> None:
 # ------------------------------------------------------------------------------------------------------------ the work
 
 
+@pytest.mark.parametrize("order", ["any", "schema"])
 @pytest.mark.parametrize("more", [False, True], ids=["closed", "open"])
 @pytest.mark.parametrize("required", [False, True], ids=["optional", "required"])
-def test_reading_is_linear_in_any_order(more: bool, required: bool) -> None:
-    words = {n: words_for(n, more, required) for n in (100, 400)}
+def test_reading_is_linear(more: bool, required: bool, order: str) -> None:
+    words = {n: words_for(n, more, required, order) for n in (100, 400)}
     assert words[400] < 5 * words[100]
 
 
-def words_for(n: int, more: bool, required: bool) -> int:
-    """The words of the arena that a text of n members takes, read backwards, with masks."""
+def words_for(n: int, more: bool, required: bool, order: str) -> int:
+    """The words of the arena that a text of n members takes, with masks; in any order it is read backwards."""
     names = [f"p{i:03}" for i in range(n)]
     schema = {"properties": {key: {"type": "integer"} for key in names}, "additionalProperties": more}
-    matcher = matcher_of(schema | ({"required": names} if required else {}))
+    matcher = matcher_of(schema | ({"required": names} if required else {}), property_order=order)
     A = matcher.compiled.automaton.A
     before = int(A[HEADER.TOP])
     row = np.zeros(matcher.compiled.vocabulary.words, np.uint32)
-    for byte in text_of([(name, 1) for name in reversed(names)]):
+    for byte in text_of([(name, 1) for name in names[:: -1 if order == "any" else 1]]):
         matcher.fill_mask(row)
         assert matcher.advance(byte)
     assert matcher.is_accepting()

@@ -16,6 +16,7 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.lexer.states import lexer_state
 from constrain.kernels.parser.items import Unexpanded, add_alternatives, add_completed, add_item
+from constrain.kernels.parser.key_sets import trie_of_keys
 from constrain.kernels.parser.predictions import predict, predict_together
 from constrain.kernels.records.arena import HEADER, intern_copy, intern_list, key_end, key_start, kind, region
 from constrain.kernels.records.expressions import TAGSET
@@ -32,7 +33,7 @@ from constrain.kernels.records.grammars import (
     terminal_expression,
     waits_for_nonterminal,
 )
-from constrain.kernels.records.key_sets import KEYS, looked_for
+from constrain.kernels.records.key_sets import KEY_SET, open_keys_find_all
 from constrain.kernels.records.parser_states import (
     AWAITED,
     CLOSURE,
@@ -89,14 +90,14 @@ def close_items(A, H, S, base):
     return accepts
 
 
-@kernel("void(arena, arena, i)")
-def push_terminal(A, S, symbol):
+@kernel("void(arena, arena, arena, i)")
+def push_terminal(A, H, S, symbol):
     """Push the expression of a terminal, and those of the terminals that it excludes; nothing for a nonterminal."""
     if kind(A, symbol) == NONTERMINAL.KIND:
         return
-    if kind(A, symbol) == KEYS.KIND:
-        if looked_for(A, symbol) != 0:
-            push(S, looked_for(A, symbol))
+    if kind(A, symbol) == KEY_SET.KIND:
+        if not open_keys_find_all(A, symbol):
+            push(S, trie_of_keys(A, H, S, symbol))
         return
     push(S, terminal_expression(A, symbol))
     excluded = terminal_excluded(A, symbol)
@@ -122,13 +123,13 @@ def lexer_of_items(A, H, S, grammar, base, stop, predicted):
     if A[awaited + AWAITED.LEXER] != 0:
         return np.int64(A[awaited + AWAITED.LEXER])
     for i in range(awaited + AWAITED.OWN, key_end(A, awaited)):
-        push_terminal(A, S, A[i])
+        push_terminal(A, H, S, A[i])
     if predicted != 0:
         for item in range(predicted_waiting_end(A, predicted), predicted_end(A, predicted), PREDICTED_PAIR):
-            push_terminal(A, S, suffix_symbol(A, item_suffix(A, item)))
+            push_terminal(A, H, S, suffix_symbol(A, item_suffix(A, item)))
     ignored = ignored_terminals(A, grammar)
     for i in range(list_start(ignored), list_end(A, ignored)):
-        push_terminal(A, S, A[i])
+        push_terminal(A, H, S, A[i])
     sort_groups(S, start, top(S), 1)
     set_top(S, unique_groups(S, start, top(S), 1))
     terminals = intern_copy(A, H, S, TERMINALS.KIND, start)

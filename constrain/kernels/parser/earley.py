@@ -33,7 +33,7 @@ from constrain.kernels.records.grammars import (
     terminal_expression,
     terminal_rank,
 )
-from constrain.kernels.records.key_sets import KEYS, MAY_NOT_COME
+from constrain.kernels.records.key_sets import KEY_SET, MAY_NOT_COME
 from constrain.kernels.records.parser_states import (
     DEAD_SCAN,
     ENDING,
@@ -91,9 +91,9 @@ def admits(A, tagset, terminal):
 def better_rank(A, H, S, tagset, terminal, best):
     """The rank of a terminal if it is above `best` and the lexeme counts as the terminal; else `best`.
 
-    The keys of a KEYS record have rank 0.
+    The keys of a KEY_SET record have rank 0.
     """
-    if kind(A, terminal) == KEYS.KIND:
+    if kind(A, terminal) == KEY_SET.KIND:
         for i in range(key_start(tagset), key_end(A, tagset)):
             if best < 0 and take(A, H, S, terminal, A[i]) != MAY_NOT_COME:
                 best = np.int64(0)
@@ -122,9 +122,9 @@ def best_rank(A, H, S, p, tagset):
 @kernel("void(arena, arena, arena, i, i, i, i, i, i)")
 def add_shifted(A, H, S, base, lhs, suffix, origin, tagset, lowest):
     """Add the item behind the terminal that (lhs, suffix, origin) waits for, if the lexeme counts as the terminal and
-    its rank is no lower than `lowest`; in place of KEYS, what stands behind the key."""
+    its rank is no lower than `lowest`; in place of KEY_SET, what stands behind the key."""
     terminal = suffix_symbol(A, suffix)
-    if kind(A, terminal) == KEYS.KIND:
+    if kind(A, terminal) == KEY_SET.KIND:
         for i in range(key_start(tagset), key_end(A, tagset)):
             rest = take(A, H, S, terminal, A[i]) if lowest <= 0 else np.int64(MAY_NOT_COME)
             if rest != MAY_NOT_COME:

@@ -30,7 +30,7 @@ class NONTERMINAL(Record, kind=13):
     RIGHT_RECURSIVE = memo("1 if its alternatives are added in its place where it is the last symbol")
     IS_WATCHED = memo("1 if the grammar's guard watches it")
     PREDICTS = memo("the PREDICTED region")
-    KEYS = memo("the KEYS record that says its alternatives, if one does")
+    KEY_SET = memo("the KEY_SET record that says its alternatives, if one does")
 
 
 class SUFFIX(Record, kind=14):
@@ -131,8 +131,8 @@ def predicts(A, nonterminal):
 
 @accessor
 def keys_of(A, nonterminal):
-    """The KEYS record that says the alternatives of a nonterminal, or 0."""
-    return np.int64(A[nonterminal + NONTERMINAL.KEYS])
+    """The KEY_SET record that says the alternatives of a nonterminal, or 0."""
+    return np.int64(A[nonterminal + NONTERMINAL.KEY_SET])
 
 
 @accessor

@@ -1,4 +1,4 @@
-"""Records of objects whose members come in any order. Owner: parser/key_sets.py."""
+"""Records of objects whose declared keys are looked for as sets. Owner: parser/key_sets.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.schema import Record, Region, key, memo, word
 
 
-class UNORDERED(Region):
+class KEY_SET_RULES(Region):
     """What the situations of one object have in common."""
 
     LOW = word("the least number of members, as far as it matters; else 0")
@@ -20,10 +20,26 @@ class UNORDERED(Region):
     BEHIND = word("SYMBOLS behind a value")
     CLASSES = word("where the classes of open keys begin, OPEN_CLASS words each")
     N_CLASSES = word("how many there are")
-    TRIE = word("the declared keys that have values")
-    REQUIRED = word("the required ones")
-    LEFT = word("how many are required")
     IS_COVERED = word("1 if the terminal of some class excludes the declared keys, and so looks for them too")
+    TRIE = word("the declared keys that have values")
+    REQUIRED = word("in any order: the required ones")
+    LEFT = word("how many are required")
+    MEMBERS = word("number of declared keys")
+    ORDER = word("where the ORDERED words of the first key begin; 0: they come in any order")
+
+
+class ORDERED(Region):
+    """A declared key that has its place in an order.
+
+    Keys between two required ones are a *run*, with the second of these: from any of them on, those of the same run may
+    come next. BY_RUN lists the indices of all keys by run, and within one by text.
+    """
+
+    KEY = word("its expression; 0: it has no value")
+    LEFT = word("how many are required, from this key on")
+    LIVE = word("1 + the index of the last key with a value in its run; 0: none is left")
+    FIRST = word("where its run begins in BY_RUN")
+    STOP = word("where its run ends")
 
 
 class OPEN_CLASS(Region):
@@ -33,39 +49,40 @@ class OPEN_CLASS(Region):
     VALUE = word("the symbol of their values")
 
 
-class KEYS(Record, kind=34):
+class KEY_SET(Record, kind=34):
     """A situation in an object: the declared keys that may still come, as a trie of literals with tags at their ends.
 
-    Equal sets have equal tries, whatever was read before, so that a set needs no other name.
+    In any order, equal sets have equal tries, whatever was read before, so that a set needs no other name. In the order
+    of the declaration the number of keys that were passed says it all.
     """
 
-    OBJECT = key("the UNORDERED region")
-    TRIE = key("the keys that may still come; NONE: there are none")
-    REQUIRED = key("those of them that must come")
+    OBJECT = key("the KEY_SET_RULES region")
+    SET = key("in any order: the keys that may still come; NONE: there are none. In order: 0")
+    REQUIRED = key("in any order: those of them that must come. In order: the number of keys that were passed")
     LEFT = key("how many must come")
     SIZE = key("number of members so far, as far as it matters")
     IS_OPEN = key("1 if an open key was written, so that the guard has to watch")
     NEXT = memo("the NONTERMINAL of what follows a member")
     MEMBER = memo("the NONTERMINAL of the next member")
     HAS_OTHERS = memo("1 if an open key may come, else 0; set when it is made")
-    LOOKED_FOR = memo(
-        "the expression that finds the keys; 0: that of the open keys finds them too; set when it is made"
-    )
+    TRIE = memo("the keys that may come next; NONE: there are none")
+    BEFORE = memo("in order: a situation that led here, or 0")
 
 
 class DECLARED_KEY(Record, kind=35):
     """A declared key of an object."""
 
-    OBJECT = key("the UNORDERED region")
+    OBJECT = key("the KEY_SET_RULES region")
     KEY = key("the expression of the key")
     VALUE = memo("the symbol of its value")
     IS_REQUIRED = memo("1 if it must come")
+    INDEX = memo("in order: its index")
 
 
 class TAKEN(Record, kind=36):
-    """A situation after one of its keys."""
+    """A situation and one of its keys."""
 
-    KEYS = key("the situation before it")
+    BEFORE = key("the situation before it")
     KEY = key("the expression of the key")
     SUFFIX = memo("the SUFFIX of what comes behind the key; 1: the key may not come")
 
@@ -76,22 +93,28 @@ MAY_NOT_COME = 1  # TAKEN.SUFFIX
 @accessor
 def object_values(rules):
     """Where the new values of an object begin."""
-    return rules + UNORDERED.WORDS
+    return rules + KEY_SET_RULES.WORDS
 
 
 @accessor
 def keys_object(A, keys):
     """The object of a situation."""
-    return np.int64(A[keys + KEYS.OBJECT])
+    return np.int64(A[keys + KEY_SET.OBJECT])
 
 
 @accessor
-def keys_trie(A, keys):
-    """The declared keys that may still come."""
-    return np.int64(A[keys + KEYS.TRIE])
+def is_in_order(A, keys):
+    """Not 0 if the members of the object come in the order of the declaration."""
+    return A[A[keys + KEY_SET.OBJECT] + KEY_SET_RULES.ORDER]
 
 
 @accessor
-def looked_for(A, keys):
-    """The expression that finds the keys of a situation, or 0."""
-    return np.int64(A[keys + KEYS.LOOKED_FOR])
+def ordered(A, rules, index):
+    """The ORDERED words of a declared key."""
+    return A[rules + KEY_SET_RULES.ORDER] + ORDERED.WORDS * np.int64(index)
+
+
+@accessor
+def open_keys_find_all(A, keys):
+    """Not 0 if what looks for the open keys of a situation finds the declared ones too."""
+    return A[keys + KEY_SET.HAS_OTHERS] & A[A[keys + KEY_SET.OBJECT] + KEY_SET_RULES.IS_COVERED]
