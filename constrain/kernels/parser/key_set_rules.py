@@ -21,6 +21,7 @@ from constrain.kernels.parser.key_sets import (
     next_of,
     situation,
     situation_in_order,
+    trie_of_keys,
 )
 from constrain.kernels.parser.object_rules import (
     new_suffix,
@@ -39,6 +40,7 @@ from constrain.kernels.records.key_sets import (
     OPEN_CLASS,
     ORDERED,
     object_values,
+    open_keys_find_all,
     ordered,
 )
 from constrain.kernels.records.messages import KEY_SET_MESSAGE, SITUATION_MESSAGE, nonterminal_at, symbols_end
@@ -275,6 +277,8 @@ def make_key_set_rules(A, H, S, head, message):
     add_classes(A, H, S, message, rules, keys, stop)
     set_top(S, keys)
     start = start_of(A, H, S, rules, message[KEY_SET_MESSAGE.IN_ORDER])
+    if not open_keys_find_all(A, start):
+        trie_of_keys(A, H, S, start)
     opening = KEY_SET_MESSAGE.LISTS
     close = symbols_end(message, symbols_end(message, opening))
     ended = np.int64(0)
