@@ -9,6 +9,7 @@
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
 #   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
+#   make local-test tests with mlx-lm, likewise: .venv-local
 #   make clean      remove what can be made again
 #
 #   PYTHON   the interpreter that makes the environment        make PYTHON=python3.12 test
@@ -37,7 +38,7 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo test test-all serve-test lint versions bench docs wheel clean
+.PHONY: demo test test-all serve-test local-test lint versions bench docs wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -51,6 +52,10 @@ test test-all: $(VENV)/.test $(VENV)/.suite
 serve-test: .venv-vllm/.installed
 	.venv-vllm/bin/constrain warmup
 	.venv-vllm/bin/python -m pytest -rs tests/serve $(PYTEST)
+
+local-test: .venv-local/.installed
+	.venv-local/bin/constrain warmup
+	.venv-local/bin/python -m pytest -rs tests/serve/test_follower.py tests/serve/test_mlx.py $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
@@ -99,6 +104,13 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.
 	.venv-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,jit]' \
 	  'hypothesis>=6.100' 'jsonschema[format-nongpl]>=4.20' 'pytest>=8'
+	touch $@
+
+.venv-local/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-local
+	.venv-local/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
+	.venv-local/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,jit,mlx]' \
+	  'hypothesis>=6.100' 'mistral-common>=1.5' 'pytest>=8' 'tiktoken>=0.7'
 	touch $@
 
 # The official suite is the folder `json/` of the source of jsonschema; conftest.py looks for it here.

@@ -1,4 +1,4 @@
-"""Check that the docstrings of public names are complete, and that no docstring asks or refers back.
+"""Check that the docstrings of public names are complete, and that no docstring asks, refers back or riddles.
 
     python scripts/check_docstrings.py            names what is missing; exit code 1 if anything is
 
@@ -10,7 +10,8 @@ The rules are mechanical. A name in the `__all__` of a public module that is a f
     Raises      if its body has a `raise`, or calls one of `CHECKERS`
     Example     lines with `>>>`, or a fenced block
 
-In the whole package no docstring ends its first line with a question mark, and none says "See above".
+In the whole package no docstring ends its first line or its last with a question mark, and none says "See above" or
+"those that".
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ MODULES = (
     "constrain.reference",
 )
 CHECKERS = ("check_count", "check_share", "check_scheme", "checked_size", "log_total_of", "named", "check_kind")
+PHRASES = ("see above", "those that")
 IGNORED = ("NotImplementedError", "StopIteration", "AssertionError")  # raised, but no part of a contract
 
 
 def main() -> int:
     faults = sorted({*missing_parts(), *bad_phrases()})
-    print("\n".join(f"{fault}: missing" for fault in faults) or "docstrings: nothing is missing")
+    print("\n".join(f"missing: {fault}" for fault in faults) or "docstrings: nothing is missing")
     return bool(faults)
 
 
@@ -121,7 +123,7 @@ def raises(body: ast.AST) -> bool:
 
 
 def bad_phrases() -> Iterator[str]:
-    """`file: name: what` for each docstring of the package that asks, or says "See above"."""
+    """`file: name: what` for each docstring of the package that asks, or has a phrase of `PHRASES`."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for path in sorted((ROOT / "constrain").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -129,10 +131,10 @@ def bad_phrases() -> Iterator[str]:
             if not doc:
                 continue
             where = f"{path.relative_to(ROOT).as_posix()}: {getattr(node, 'name', 'the module')}"
-            if doc.splitlines()[0].endswith("?"):
-                yield f"{where}: a question"
-            if "see above" in doc.lower():
-                yield f"{where}: see above"
+            if doc.splitlines()[0].endswith("?") or doc.rstrip().endswith("?"):
+                yield f"{where}: a statement instead of a question"
+            plain = " ".join(doc.lower().split())
+            yield from (f"{where}: another word for {phrase!r}" for phrase in PHRASES if phrase in plain)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,10 @@ from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LIBRARIES = ["numba", "lark", "pydantic", "transformers", "torch", "typer"]
-TOOLS = ["pytest>=8", "hypothesis>=6.100", "jsonschema[format-nongpl]>=4.20", "tomli>=2; python_version < '3.11'"]
+TOOLS = [
+    "pytest>=8", "hypothesis>=6.100", "jsonschema[format-nongpl]>=4.20", "tomli>=2; python_version < '3.11'",
+    "setuptools",  # triton 3.2, that of torch 2.6, imports it and does not ask for it
+]  # fmt: skip
 SMOKE = {  # what each library carries
     "numba": ["tests/kernels/test_modes.py", "tests/kernels/test_cache.py", "tests/engine/test_exact.py"],
     "lark": ["tests/cfg/test_lark_files.py", "tests/cfg/test_grammar_errors.py",
@@ -75,7 +78,7 @@ def check(environment: Environment, folder: Path, keep: bool) -> list[str]:
     install = [*uv, "pip", "install", "--quiet"]
     commands = [
         [*uv, "venv", "--quiet", "--python", environment.python, str(home / "venv")],
-        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli,jit]", *TOOLS],
+        [*install, "--python", python, "--resolution", resolution, "--editable", ".[hf,cli,diagrams,jit]", *TOOLS],
         [python, "-m", "pytest", "-m", "not slow", "-rs", "-p", "no:cacheprovider", *paths],
     ]
     caches = {"UV_CACHE_DIR": folder / "uv", "NUMBA_CACHE_DIR": home / "numba", "CONSTRAIN_CACHE": home / "tables"}

@@ -30,17 +30,25 @@ from constrain.kernels.records.expressions import EXPRESSION
 
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it
 
-_store: Store | None = None
-_steps: dict[tuple[int, int], tuple[int, bool]] = {}  # (state, byte) -> (state, is it nullable), of that store
+
+class DecisionStore(Store):
+    """The states of all decisions. steps: (state, byte) -> (state, is it nullable)."""
+
+    def reset(self) -> None:
+        super().reset()
+        self.steps: dict[tuple[int, int], tuple[int, bool]] = {}
 
 
-def shared_store() -> Store:
+_store: DecisionStore | None = None
+
+
+def shared_store() -> DecisionStore:
     """The store of all decisions; replaced by a new one when it has grown beyond `BUDGET`."""
     global _store
-    if _store is None or _store.A.size * 4 > BUDGET:
-        _store = Store()
-        _steps.clear()
-    return _store
+    store = _store
+    if store is None or store.A.size * 4 > BUDGET:
+        store = _store = DecisionStore()
+    return store
 
 
 @lru_cache(maxsize=65536)
@@ -82,10 +90,10 @@ def ends(node: Node, text: bytes, begin: int) -> list[int]:
         state = lower(store, node)
         members = [begin] if state != arena.NONE and store.is_nullable(state) else []
         for index in range(begin, len(text) if state != arena.NONE else begin):
-            step = _steps.get((state, text[index]))
+            step = store.steps.get((state, text[index]))
             if step is None:
                 after = store.run(state, text[index : index + 1])
-                step = _steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
+                step = store.steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
             state, nullable = step
             if state == arena.NONE:
                 break

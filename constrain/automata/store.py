@@ -10,7 +10,9 @@ budget the limit is an error.
 from __future__ import annotations
 
 import mmap
+import os
 import threading
+import weakref
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -73,11 +75,24 @@ class Store:
     def __init__(self, words: int = 1 << 16, slots: int = 1 << 14, budget: int | None = None, at_once: int = 0) -> None:
         kernels.load()
         self.lock = threading.RLock()
+        _stores.add(self)
         self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
         self.may_exceed = False  # set while an operation runs that does not fit into an empty arena
         self.A: Int32 = pages(words, at_once)
         self.H: Int32 = np.zeros(slots, np.int32)
         self.S: Int32 = np.zeros(1 << 18, np.int32)
+        self.reset()
+
+    def after_fork(self) -> None:
+        """In a child process: end what a thread was doing that only the parent has."""
+        if self.lock.acquire(blocking=False):
+            self.lock.release()
+        else:
+            self.lock = threading.RLock()
+            self.interrupted()
+
+    def interrupted(self) -> None:
+        """Forget what may be half made; the engine overrides this."""
         self.reset()
 
     def reset(self) -> None:
@@ -233,6 +248,18 @@ class Store:
     def is_nullable(self, e: int) -> bool:
         """Whether an expression's language contains the empty text."""
         return bool(is_nullable(self.A, e))
+
+
+_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for store in list(_stores):
+        store.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:

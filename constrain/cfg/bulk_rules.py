@@ -137,7 +137,7 @@ class Situation(NamedTuple):
 
     Attributes:
         written: In any order, the terminals of the declared keys so far.
-        size: In any order, the number of properties so far, as far as it matters; else of those that were passed.
+        size: In any order, the number of properties so far, as far as it matters; else of all that were passed.
         is_open: Whether an undeclared key was written.
         is_member: The nonterminal is `member(s)`; else it is `next(s)`.
     """

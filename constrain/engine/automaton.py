@@ -31,7 +31,7 @@ from constrain.engine.arena_image import arena_image, whole_class
 from constrain.engine.bulk_rules import bulk_record, make_bulk_rules
 from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.readers import ReaderCount
-from constrain.errors import LimitError
+from constrain.errors import ConstrainError, LimitError
 from constrain.kernels.parser import advance, configurations, key_sets
 from constrain.kernels.parser import rules as rules_of
 from constrain.kernels.records import arena, view
@@ -70,6 +70,21 @@ class _Unexpanded(NamedTuple):
     first: list[int]
     beyond: list[int]
     tails: list[int]
+
+
+class AllOrNothing:
+    """See `TokenAutomaton.all_or_nothing`."""
+
+    __slots__ = ("automaton",)
+
+    def __init__(self, automaton: TokenAutomaton) -> None:
+        self.automaton = automaton
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, place: object) -> None:
+        if kind is not None and not issubclass(kind, (ConstrainError, Flush)):
+            self.automaton.interrupted()
 
 
 class TokenAutomaton(Store):
@@ -169,23 +184,43 @@ class TokenAutomaton(Store):
 
     def satisfy(self, stop: Exception) -> None:
         """Do what a stopped kernel needs, as `serve`; a lack of memory is left to `attempt`."""
-        with suppress(Flush):
+        with suppress(Flush), self.all_or_nothing():
             self.serve(stop)
 
     def attempt(self, operation: Callable[[], Result]) -> Result:
         """Run an operation under the lock. If memory runs out: flush, and run it again beyond the budget."""
         with self.lock:
-            if not self.A[HEADER.EPOCH]:  # a flush was interrupted
+            if not self.A[HEADER.EPOCH]:
                 self.flush()
-            try:
-                return operation()
-            except Flush:
-                self.flush()
-                self.may_exceed = True
+            with self.all_or_nothing():
                 try:
                     return operation()
-                finally:
-                    self.may_exceed = False
+                except Flush:
+                    self.flush()
+                    self.may_exceed = True
+                    try:
+                        return operation()
+                    finally:
+                        self.may_exceed = False
+
+    def interrupted(self) -> None:
+        """Forget all states before the next is made, since one may be half made."""
+        self.A[HEADER.EPOCH] = 0  # nothing is read without the lock, and `attempt` flushes
+        self.epoch += 1  # matchers look again
+
+    def after_fork(self) -> None:
+        """See `Store.after_fork`."""
+        self._registry = threading.Lock()
+        self.readers = ReaderCount()
+        super().after_fork()
+
+    def all_or_nothing(self) -> AllOrNothing:
+        """A context in which states are made: if it is left by an interrupt, all states are forgotten before the next.
+
+        A signal, MemoryError or a timeout's exception may come between any two lines of Python, and what is half made
+        is never looked at again.
+        """
+        return AllOrNothing(self)
 
     def watched_state(self, configuration: int, guarded: Hashable) -> int:
         """A number for a pair (configuration, state of the guard), different from all configurations."""
@@ -341,12 +376,12 @@ class TokenAutomaton(Store):
         return self.region([len(items), *items])
 
     def expand(self) -> None:
-        """Expand the nonterminals that stopped a kernel, and those that it will need next."""
+        """Expand the nonterminals that stopped a kernel, and the ones it will need next."""
         tails = self._expand_ahead(self.pending(), AHEAD)
         self._expand_ahead(tails[:TAILS], 1)
 
     def _expand_ahead(self, queue: list[int], lexemes: int) -> list[int]:
-        """Expand nonterminals, and those that they lead to before `lexemes` literal terminals. Returns the tails."""
+        """Expand nonterminals, and what they lead to before `lexemes` literal terminals. Returns the tails."""
         tails: list[int] = []
         for _ in range(lexemes):
             following: list[int] = []

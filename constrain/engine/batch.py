@@ -162,8 +162,7 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
     for i in np.flatnonzero(results >= WATCH).tolist():
         matcher, token = matchers[i], int(tokens[i])
         if matcher._is_clear(token, keep=True):
-            matcher._states.append(int(results[i]) & _STATE)
-            matcher._steps.append(token)
+            matcher.take(token, int(results[i]) & _STATE)
             taken[places[i]] = True
     for i in np.flatnonzero(ends).tolist():
         taken[places[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
@@ -184,11 +183,10 @@ def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Id
 
 
 def _note_steps(matchers: Sequence[Matcher], tokens: Ids, results: Ids) -> None:
-    """Note the steps that are allowed, but for those that a guard decides."""
+    """Note the steps that are allowed, unless a guard decides."""
     for matcher, token, state in zip(matchers, tokens.tolist(), results.tolist(), strict=True):
         if arena.NONE < state < WATCH:
-            matcher._states.append(state)
-            matcher._steps.append(token)
+            matcher.take(token, state)
 
 
 def _fill_all(groups: Iterator[_Group], rows: Row) -> None:
@@ -315,7 +313,7 @@ def _follow(matchers: Sequence[Matcher], epoch: int) -> None:
 
 def _states(matchers: Sequence[Matcher]) -> list[int]:
     """The configuration of each matcher; 0 if it has read an EOS."""
-    return [0 if m._finished else m._states[-1] for m in matchers]
+    return [0 if m._end == len(m._steps) else m._states[len(m._steps)] for m in matchers]
 
 
 # --- threads ----------------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ class CompiledRules:
         grammar: The grammar.
         epoch: The automaton's epoch in which the records are valid.
         records: Nonterminal, by its key or by itself -> record.
-        waiting: Record -> nonterminal, for those that are not expanded yet.
-        bulk: Key of bulk rules -> their first record; of an object in any order -> its KEY_SET_RULES region.
+        waiting: Record -> nonterminal that is not expanded yet.
+        bulk: Key of bulk rules -> their first record; of an object with key sets -> its KEY_SET_RULES region.
         reference: A weak reference to this object.
     """
 

@@ -61,7 +61,7 @@ class Matcher:
     """
 
     __slots__ = (
-        "compiled", "_always_narrowed", "_automaton", "_eos_ids", "_epoch", "_finished", "_guarded", "_passed", "_row",
+        "compiled", "_always_narrowed", "_automaton", "_end", "_eos_ids", "_epoch", "_guarded", "_passed", "_row",
         "_size", "_states", "_steps",
     )  # fmt: skip
 
@@ -74,8 +74,10 @@ class Matcher:
         self._row: Row | None = None  # the last row that was checked
         self._epoch, start = compiled.known_start
         self._steps: list[int | bytes] = []  # token ids, or bytes
-        self._states: list[int] = [start]  # the configuration before each step and after the last one
-        self._finished = False  # the last step was an EOS
+        # The configuration before each step and after the last one. A step counts once it stands in `_steps`: what was
+        # written here before it, by a step that was interrupted, is written over.
+        self._states: list[int] = [start]
+        self._end = -1  # the number of steps after which the text has ended
         self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
         self._passed = (-1, False)  # (number of steps, verdict) of the last check of the text by the constraint
 
@@ -95,17 +97,18 @@ class Matcher:
             LimitError: The step does not fit into the automaton's memory.
         """
         token = token_id if type(token_id) is int and 0 <= token_id < self._size else self._token(token_id)
-        if self._finished:
+        now = len(self._steps)
+        if self._end == now:
             return False
         if token in self._eos_ids:
             if not self.is_accepting():
                 return False
-            self._states.append(self._states[-1])
-            self._finished = True
+            state = self._states[now]
+            self._end = now + 1
         else:
             automaton = self._automaton
             # PERF: most steps are known; they need neither the lock nor scratch
-            state = automaton.known_step(automaton.A, self._epoch, self._states[-1], token)
+            state = automaton.known_step(automaton.A, self._epoch, self._states[now], token)
             state = state or self._ask(automaton.step, token)
             if state >= WATCH:
                 if not self._is_clear(token, keep=True):
@@ -113,7 +116,9 @@ class Matcher:
                 state &= _STATE
             elif state == arena.NONE:
                 return False
-            self._states.append(state)
+            if self._end > now:  # of steps that were taken back
+                self._end = -1
+        self._states[now + 1 :] = (state,)
         self._steps.append(token)
         return True
 
@@ -133,20 +138,26 @@ class Matcher:
         """
         if not isinstance(text, bytes | bytearray):
             raise ConstrainError(f"advance_bytes() takes bytes, not {type(text).__name__}", fix="text.encode()")
-        if self._finished:
+        if self.ended:
             return False
         state = self._ask(advance.advance_bytes, _words(text))
         if state == arena.NONE or (state >= WATCH and not self._is_clear(bytes(text), keep=True)):
             return False
-        self._states.append(state & _STATE)
-        self._steps.append(bytes(text))
+        self.take(bytes(text), state & _STATE)
         return True
+
+    def take(self, step: int | bytes, state: int) -> None:
+        """Note a step that is no EOS, and the configuration after it. For the engine's own rooms."""
+        now = len(self._steps)
+        self._end = -1
+        self._states[now + 1 :] = (state,)
+        self._steps.append(step)
 
     def advance_tokens(self, token_ids: Iterable[SupportsIndex], *, atomic: bool = False) -> int:
         """Read tokens, one step each, up to the first that is not allowed.
 
         Args:
-            token_ids: Token ids, such as those that a draft model proposes.
+            token_ids: Token ids, such as proposals of a draft model.
             atomic: Read all of them or none.
 
         Returns:
@@ -185,11 +196,10 @@ class Matcher:
         if not isinstance(n_tokens, int) or not 0 <= n_tokens <= len(self._steps):
             raise ConstrainError(f"cannot take back {n_tokens!r} of {len(self._steps)} steps")
         if n_tokens:
-            del self._steps[-n_tokens:]
-            del self._states[-n_tokens:]
-            del self._guarded[len(self._states) :]
-            self._finished = False
             self._passed = (-1, False)
+            del self._steps[-n_tokens:]
+            del self._states[len(self._steps) + 1 :]
+            del self._guarded[len(self._states) :]
 
     def fork(self) -> Matcher:
         """An independent copy at the same place. Cost: O(steps)."""
@@ -197,7 +207,7 @@ class Matcher:
         copy._epoch = self._epoch
         copy._steps = self._steps.copy()
         copy._states = self._states.copy()
-        copy._finished = self._finished
+        copy._end = self._end
         copy._guarded = self._guarded.copy()
         copy._passed = self._passed
         return copy
@@ -229,11 +239,12 @@ class Matcher:
         automaton = self._automaton
         if row is not self._row:
             self._row = row = _row(row, automaton.size)
-        if self._finished:
+        now = len(self._steps)
+        if self._end == now:
             row[:] = 0
             return
         try:
-            flags = known_mask(automaton.A, self._epoch, self._states[-1], row)  # PERF: as in `advance`
+            flags = known_mask(automaton.A, self._epoch, self._states[now], row)  # PERF: as in `advance`
         except TypeError:  # the flags or the shape of the row have changed since it was checked
             row, flags = _row(row, automaton.size), -1
         if flags < 0:
@@ -250,7 +261,7 @@ class Matcher:
         automaton = self._automaton
         row = _row(row, automaton.size)
         row[:] = 0
-        if self._finished:
+        if self.ended:
             return
 
         def write(configuration: int) -> int:
@@ -275,16 +286,16 @@ class Matcher:
             LimitError: The mask does not fit into the automaton's memory.
         """
         automaton = self._automaton
-        epoch, cached, flags = automaton.rows.get(0 if self._finished else self._states[-1], _NO_ROW)
+        epoch, cached, flags = automaton.rows.get(0 if self.ended else self._states[len(self._steps)], _NO_ROW)
         if epoch == self._epoch and not self._narrows(flags):
             return cached
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
-        if not self._finished:
+        if not self.ended:
             flags = self._ask(fill_mask, row)
             if self._narrows(flags):
                 self._narrow(row, flags)
             else:
-                automaton.keep_row(self._epoch, self._states[-1], row, flags)
+                automaton.keep_row(self._epoch, self._states[len(self._steps)], row, flags)
         row.flags.writeable = False
         return row
 
@@ -295,7 +306,7 @@ class Matcher:
             ConstrainError: The id is not in the vocabulary.
         """
         token = self._token(token_id)
-        if self._finished:
+        if self.ended:
             return False
         if token in self._eos_ids:
             return self.is_accepting()
@@ -309,11 +320,11 @@ class Matcher:
     @property
     def ended(self) -> bool:
         """Whether an EOS was read. `is_finished` is also true where only an EOS can follow."""
-        return self._finished
+        return self._end == len(self._steps)
 
     def is_finished(self) -> bool:
         """Whether an EOS was read, or only an EOS can follow."""
-        return self._finished or bool(self._ask(configurations.is_complete))
+        return self.ended or bool(self._ask(configurations.is_complete))
 
     def forced_tokens(self) -> list[int]:
         """The tokens that must follow: exactly one token is allowed at each place, and it is not an EOS.
@@ -324,7 +335,7 @@ class Matcher:
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
-        if self._finished:
+        if self.ended:
             return []
         forced: list[int] = []
         fork = self.fork()
@@ -346,7 +357,7 @@ class Matcher:
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
-        if self._finished:
+        if self.ended:
             return b""
         forced = bytearray()
         fork = self.fork()
@@ -373,7 +384,7 @@ class Matcher:
             return self._epoch << 32 | configuration
 
         state = self.locked(number)
-        return ~state if self._finished else state
+        return ~state if self.ended else state
 
     @property
     def text(self) -> bytes:
@@ -408,7 +419,7 @@ class Matcher:
             return True
         after = guard.step(self._guard_state(), self._bytes(step))
         if after is not None and keep:
-            self._guarded.append(after)
+            self._guarded[len(self._steps) + 1 :] = (after,)
         return after is not None
 
     def _passes(self) -> bool:
@@ -467,7 +478,7 @@ class Matcher:
             if self._epoch == automaton.epoch:  # PERF: most calls succeed at once, without a closure
                 automaton.S[0] = BOTTOM
                 try:
-                    return kernel(automaton.A, automaton.H, automaton.S, self._states[-1], *arguments)
+                    return kernel(automaton.A, automaton.H, automaton.S, self._states[len(self._steps)], *arguments)
                 except STOPS as stop:
                     automaton.satisfy(stop)
             return self.locked(lambda configuration: automaton.call(kernel, configuration, *arguments))
@@ -477,7 +488,7 @@ class Matcher:
 
         def attempt() -> Result:
             self._follow()
-            return operation(self._states[-1])
+            return operation(self._states[len(self._steps)])
 
         return self._automaton.attempt(attempt)
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from constrain.errors import ConstrainError, VocabularyError
-from constrain.hf.model import HFModel
+from constrain.generation.handles import Handle
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.shape import refuse_greedy
 
@@ -121,7 +121,7 @@ def _checked(value: Any) -> Any:
     return value
 
 
-def compile_for(constraint: Any, handle: HFModel) -> Any:
+def compile_for(constraint: Any, handle: Handle) -> Any:
     """The compiled constraint for a model. Raises ConstrainError: compiled for another vocabulary."""
     if not hasattr(constraint, "matcher"):
         from constrain.engine import compile as compile_source
@@ -137,7 +137,7 @@ def compile_for(constraint: Any, handle: HFModel) -> Any:
     return constraint
 
 
-def _check_same_tokens(vocabulary: Any, handle: HFModel) -> None:
+def _check_same_tokens(vocabulary: Any, handle: Handle) -> None:
     """Refuse a constraint whose tokens spell something else than the model's."""
     try:
         own = handle.vocabulary

@@ -22,13 +22,13 @@ from constrain.generation.arguments import (
     the_constraint,
 )
 from constrain.generation.drafts import check_draft, speculation_of
+from constrain.generation.handles import for_drafts, handle_of
 from constrain.generation.progress import Progress, check_progress, watching
 from constrain.generation.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
 from constrain.generation.shaping import between_texts, check_limits, ending_at
 from constrain.generation.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
-from constrain.hf.model import HFModel
 from constrain.sampling.core.job import Clock
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.table import Method, method_of
@@ -426,12 +426,14 @@ def generate(
     constraint = constraint if stop is None else ending_at(constraint, stop)
     with clock.stage("compile"):
         check_language(constraint, limits)
-    handle = HFModel.of(model, tokenizer)  # whatever can be wrong without a model is checked above
+    handle = handle_of(model, tokenizer)  # whatever can be wrong without a model is checked above
     texts = token_ids(prompts, handle)
     with clock.stage("compile"):
         compiled = None if constraint is None else compile_for(constraint, handle)
     speculation = (
-        None if draft is None else speculation_of(draft, handle, getattr(constraint, "constraint", constraint))
+        None
+        if draft is None
+        else speculation_of(draft, for_drafts(handle), getattr(constraint, "constraint", constraint))
     )
     if speculation is not None and chosen is lcd:
         chosen = speculation

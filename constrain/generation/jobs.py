@@ -15,9 +15,9 @@ from constrain.generation.arguments import (
     compile_for,
     the_constraint,
 )
+from constrain.generation.handles import handle_of
 from constrain.generation.prompts import parse_prompts, token_ids
 from constrain.generation.run import Run
-from constrain.hf.model import HFModel
 from constrain.sampling.core.job import Clock, Job
 from constrain.sampling.methods.lcd import lcd
 
@@ -49,7 +49,7 @@ def make_job(
     prompts = parse_prompts(prompt)
     check_tokenizer(tokenizer)
     check_language(constraint, None)
-    handle = HFModel.of(model, tokenizer)
+    handle = handle_of(model, tokenizer)
     compiled = None if constraint is None else compile_for(constraint, handle)
     rows = [ids for ids in token_ids(prompts, handle) for _ in range(n)]
     return Run(handle, rows, compiled, constraint, settings, lcd, seed, Clock(), time.perf_counter()).job(with_key=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from constrain.errors import ConstrainError
-from constrain.hf.model import HFModel
+from constrain.generation.handles import Handle
 
 FORMS = "pass a str, a list of chat messages (dicts), a list of token ids, or a list of such prompts"
 Parsed: TypeAlias = "str | list[int] | list[Mapping[str, Any]]"  # text, token ids, chat messages
@@ -70,12 +70,12 @@ def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
             )
 
 
-def token_ids(prompts: ParsedPrompts, handle: HFModel) -> list[list[int]]:
+def token_ids(prompts: ParsedPrompts, handle: Handle) -> list[list[int]]:
     """Token ids of every prompt. Raises ConstrainError: what the model or its tokenizer cannot read."""
     return [_ids(prompt, handle, prompts.name(place)) for place, prompt in enumerate(prompts.each)]
 
 
-def _ids(prompt: Any, handle: HFModel, name: str) -> list[int]:
+def _ids(prompt: Any, handle: Handle, name: str) -> list[int]:
     if isinstance(prompt, str):
         ids = tokenize(handle.tokenizer, prompt)
     elif prompt and isinstance(prompt[0], Mapping):
@@ -92,7 +92,7 @@ def _ids(prompt: Any, handle: HFModel, name: str) -> list[int]:
     return _fitting(ids or _beginning(handle.tokenizer, name), handle, name)
 
 
-def _fitting(ids: list[int], handle: HFModel, name: str) -> list[int]:
+def _fitting(ids: list[int], handle: Handle, name: str) -> list[int]:
     if handle.context is not None and len(ids) >= handle.context:
         raise ConstrainError(
             f"{name} has {len(ids)} tokens, and the model has {handle.context} positions: no room for an output",

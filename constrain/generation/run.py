@@ -22,12 +22,12 @@ from typing import Any
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
+from constrain.generation.handles import Handle
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
 from constrain.generation.shaping import LengthLimits
 from constrain.generation.verdict import verdict
-from constrain.hf.model import HFModel
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.methods.table import Method
@@ -49,7 +49,7 @@ class Run:
     watcher: is told how far the rows are
     """
 
-    handle: HFModel
+    handle: Handle
     prompts: Sequence[list[int]]
     compiled: Any
     constraint: Any

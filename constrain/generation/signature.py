@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 
 import torch
 
+from constrain.generation.handles import Handle
 from constrain.generation.progress import Progress
-from constrain.hf.model import HFModel
 from constrain.sampling.methods.table import Method
 from constrain.speculative import Drafter, Speculation
 
@@ -40,7 +40,7 @@ class Compiled(Protocol):
         """A matcher at the beginning of a text."""
 
 
-ModelLike: TypeAlias = str | HFModel | ModelAndTokenizer | torch.nn.Module
+ModelLike: TypeAlias = str | Handle | ModelAndTokenizer | torch.nn.Module
 Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]]  # text, token ids, chat messages
 # A str is a sequence of str, so only lists and tuples of str are several prompts.
 Prompts: TypeAlias = list[str] | tuple[str, ...] | Sequence[Sequence[int]] | Sequence[Sequence[Mapping[str, object]]]

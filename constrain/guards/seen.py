@@ -8,10 +8,20 @@ content of a version never changes, so reading needs no lock.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Hashable, Iterator
 
 _adding = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _adding
+    _adding = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that holds it may be the parent's only
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Seen:
@@ -25,8 +35,8 @@ class Seen:
         self._size = 0
 
     def __contains__(self, value: Hashable) -> bool:
-        at = self._index.get(value)
-        return at is not None and at < self._size
+        at = self._index.get(value)  # of an addition that was interrupted if it is not in the log
+        return at is not None and at < self._size and self._log[at] == value
 
     def __len__(self) -> int:
         return self._size
@@ -43,8 +53,8 @@ class Seen:
         more = Seen.__new__(Seen)
         more._size = self._size + 1
         if len(self._log) == self._size:
-            self._log.append(value)
             self._index[value] = self._size
+            self._log.append(value)
         elif self._log[self._size] != value:  # another fork has added another value
             more._log = [*self._log[: self._size], value]
             more._index = {item: i for i, item in enumerate(more._log)}

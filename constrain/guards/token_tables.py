@@ -156,7 +156,7 @@ def _ids(tokens: Spelled) -> Tokens:
 
 
 def _by_brackets(tokens: Spelled, shape: re.Pattern[bytes]) -> tuple[Spelled, dict[int, bytes]]:
-    """(the tokens that do not have a shape, id -> bytes to try for those that do).
+    """(the tokens that do not have a shape, id -> bytes to try for the tokens that do).
 
     A token that has the shape but closes no bracket completes nothing, and is in neither. shape: its last group holds
     the brackets; the bytes before that group are tried too.

@@ -24,7 +24,8 @@ class SharedLayer(DynamicLayer):
         """The rows of another layer that `stems` names; its tensors are taken by reference."""
         super().__init__()
         self.stem_keys, self.stem_values, self.stems = layer.keys, layer.values, stems
-        self.lazy_initialization(layer.keys, layer.values)
+        # `lazy_initialization` does this, with other arguments in each version of transformers.
+        self.dtype, self.device, self.is_initialized = layer.keys.dtype, layer.keys.device, True
         _, heads, _, size = layer.keys.shape
         self.keys = layer.keys.new_empty((len(stems), heads, 0, size))
         self.values = layer.values.new_empty((len(stems), heads, 0, layer.values.shape[-1]))
@@ -60,7 +61,7 @@ def branched(cache: Any, rows: torch.Tensor) -> Any:
     twin = copy.copy(cache)
     twin.layers = []
     for layer in cache.layers:
-        if type(layer) is DynamicLayer and layer.is_initialized:
+        if type(layer) is DynamicLayer and layer.keys is not None:
             twin.layers.append(SharedLayer(layer, rows))
         else:
             twin.layers.append(copy.copy(layer))

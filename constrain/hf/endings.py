@@ -4,7 +4,7 @@ The idea: chat models end a turn with an id of their own, and the tokenizer's en
 that offers an id at which the loop does not stop lets it run past the end. So at the end of a text exactly the loop's
 ids are offered, and nowhere else. transformers does not tell a processor where it stops, but every loop of it has a
 local `generation_config`, which is looked up on the stack of the caller.
-Limit: loops that are not of transformers say nothing; then the ids of the vocabulary count, or those that were given.
+Limit: loops that are not of transformers say nothing; then the ids of the vocabulary count, or the given ids.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class HFSession:
 
 
 class GroupedSession:
-    """Rows in several batches, for models that would see padding: those that begin with equal lengths together.
+    """Rows in several batches, for models that would see padding: rows that begin with equal lengths are one batch.
 
     A model that is not `batched` reads every row alone.
     """

@@ -33,7 +33,7 @@ class Drafting:
         self.faults: dict[int, str] = {}
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[list[DraftTree]]:
-        """For each sequence the trees of all drafters, in their order; `EMPTY` for those that failed."""
+        """For each sequence the trees of all drafters, in their order; `EMPTY` for drafters that failed."""
         found: list[list[DraftTree]] = [[] for _ in contexts]
         for i, drafter in enumerate(self.drafters):
             trees = [EMPTY] * len(contexts)

@@ -164,7 +164,7 @@ def test_elsewhere_the_finished_text_is_checked(constraint):
     assert "occurs twice" in constraint.check(before + bad + after + second)
 
 
-def test_a_residue_is_checked_in_every_part():
+def test_a_residual_is_checked_in_every_part():
     constraint = seq("n=", ODD, many(seq(",", ODD)))
     assert constraint.residual
     assert verdict(constraint, "n=2003,4006,0") == (True, True)

@@ -55,7 +55,8 @@ def test_greedy_is_what_transformers_generates(tokenizer: Any, family: Any, kind
         for drafts in ({}, {"prompt_lookup_num_tokens": 8}, {"assistant_model": family(tokenizer, seed + 7)}):
             processor = ConstraintProcessor(constraint)
             theirs = model.generate(ids, logits_processor=[processor], do_sample=False, max_new_tokens=25, **drafts)
-            assert ours.tokens == theirs[0, ids.shape[1] :].tolist()
+            written = theirs[0, ids.shape[1] :].tolist()
+            assert ours.tokens == (written[:25] if drafts else written)  # drafts of transformers 4 overshoot the limit
 
 
 @pytest.mark.parametrize("family", [tiny_llama, tiny_gpt2, tiny_mistral])

@@ -105,6 +105,7 @@ def test_on_a_full_disk(package: SmallPackage) -> None:
 
 INTERRUPTED = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it would be ignored
 try:
     kernels.load(lambda done, total: os.kill(os.getpid(), signal.SIGINT))
 except KeyboardInterrupt:

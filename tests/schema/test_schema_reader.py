@@ -35,7 +35,7 @@ def test_common_subschemas_are_kept_by_draft_and_options(order: int) -> None:
 
 
 def test_only_what_touches_nothing_else_is_common() -> None:
-    """A residue is noted for each schema, and what names other subschemas is read for each."""
+    """A residual is noted for each schema, and what names other subschemas is read for each."""
     schema = {
         "properties": {
             "a": {"type": "number", "multipleOf": 1000003},

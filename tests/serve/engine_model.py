@@ -33,7 +33,7 @@ def write_model(folder: Path, **changes: object) -> Path:
         "num_attention_heads": 2,
         "head_dim": 32,
     }
-    config.update(small, num_key_value_heads=1, vocab_size=WIDTH, **changes)
+    config.update({**small, "num_key_value_heads": 1, "vocab_size": WIDTH, **changes})
     tokenizer = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     settings = json.loads((source / "tokenizer_config.json").read_text(encoding="utf-8"))
     settings["chat_template"] = TEMPLATE

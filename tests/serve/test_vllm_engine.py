@@ -22,6 +22,8 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import jsonschema
 import lark
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
 from vllm import LLM, SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
@@ -204,8 +206,8 @@ def test_a_faulty_request_is_refused_with_its_place(llm: LLM, constraint: dict[s
 
 
 def test_registering_again_changes_nothing() -> None:
-    before = (InputProcessor.__init__, InputProcessor._validate_params, StructuredOutputManager.__init__)
     register()
+    before = (InputProcessor.__init__, InputProcessor._validate_params, StructuredOutputManager.__init__)
     register()
     assert (InputProcessor.__init__, InputProcessor._validate_params, StructuredOutputManager.__init__) == before
 
@@ -227,22 +229,35 @@ def test_names_that_are_gone_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "StructuredOutputManager.gone takes nothing: it is gone, not (self)" in found[1]
 
 
+ASKED = {"additional_config": {"constrain": {}}}
+
+
 @pytest.mark.parametrize(
-    "changes, settings, message",
+    "settings, message",
     [
-        ({}, {"additional_config": {"constrain": {"second": 1}}}, "there is no option 'second'"),
+        ({"additional_config": {"constrain": {"second": 1}}}, "there is no option 'second'"),
+        ({"additional_config": {"constrain": {"spelling": "loud"}}}, "spelling='loud' is not an option"),
         (
-            {},
-            {"additional_config": {"constrain": {}}, "structured_outputs_config": {"backend": "xgrammar"}},
+            {**ASKED, "structured_outputs_config": {"backend": "xgrammar"}},
             "asks for the backend constrain, and structured_outputs_config for 'xgrammar'",
         ),
-        ({}, {"additional_config": {"constrain": {"spelling": "loud"}}}, "spelling='loud' is not an option"),
     ],
 )
-def test_an_engine_that_cannot_serve_does_not_start(
-    tmp_path: Path, changes: dict[str, Any], settings: dict[str, Any], message: str
-) -> None:
+def test_an_engine_that_cannot_serve_does_not_start(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(constrain.ConstrainError, match=message):
-        LLM(
-            str(write_model(tmp_path, **changes)), load_format="dummy", enforce_eager=True, max_model_len=64, **settings
-        )
+        LLM(str(write_model(tmp_path)), load_format="dummy", enforce_eager=True, max_model_len=64, **settings)
+
+
+def test_a_tokenizer_whose_tokens_have_no_bytes_is_refused_at_the_start(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, vocab_size=64)
+    words = ["[UNK]", "<|eos|>", "<|pad|>", "<|system|>", "<|user|>", "<|assistant|>", "ab", "##c"]
+    tokenizer = Tokenizer(WordPiece({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    with pytest.raises(constrain.VocabularyError, match="a WordPiece token has no bytes of its own"):
+        LLM(str(folder), load_format="dummy", enforce_eager=True, max_model_len=64, **ASKED)
+
+
+def test_a_version_that_does_not_fit_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(versions.SIGNATURES, "vllm.v1.structured_output:StructuredOutputManager.gone", ("self",))
+    with pytest.raises(constrain.ConstrainError, match=r"does not fit vLLM .*: 1 names differ"):
+        LLM(str(write_model(tmp_path)), load_format="dummy", enforce_eager=True, max_model_len=64, **ASKED)

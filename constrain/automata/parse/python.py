@@ -57,7 +57,7 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
 
 
 def _compiled_flags(pattern: str, flags: int) -> int:
-    """The flags together with those that the pattern sets itself. Python's compiler checks the pattern."""
+    """The flags, and the flags that the pattern sets itself. Python's compiler checks the pattern."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as "possible nested set", which announces a future change

@@ -88,7 +88,7 @@ class EbnfParser(GbnfParser):
         return name
 
     def _options(self, name: str) -> None:
-        """Read the options after a rule's name; refuse those that would change the language."""
+        """Read the options after a rule's name; refuse options that would change the language."""
         start = self.index
         options = _OPTIONS.match(self.text, start)
         if not options:

@@ -1,7 +1,7 @@
 """Kernels are compiled by numba on this machine, once, and kept in a file (cache.py).
 
 One signature each: numba quietly compiles a second kernel for every mix of int32 and int64 arguments. Once all are in
-the file, the small ones that only kernels call are not read from it: their code is in those that call them
+the file, small kernels that only kernels call are not read from it: their code is copied into their callers
 (linking.py). Numba's own cache is not used: it has a file for each kernel, does not notice an edited callee in another
 file (numba issue 1833), and stops at what it cannot read or write.
 
@@ -110,7 +110,7 @@ class _Job(threading.Thread):
             self.error = error
 
     def _read(self) -> bool:
-        """Whether all kernels could be read from the file; if not, those that it has are in `_blobs`."""
+        """Whether all kernels could be read from the file; if not, the kernels that it has are in `_blobs`."""
         if not _blobs:
             _blobs.update(cache.read(_path()))
         if not _blobs.keys() >= {kernel.name for kernel in declared}:

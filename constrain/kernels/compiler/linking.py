@@ -6,7 +6,7 @@ lets LLVM inline them; a large one is a symbol, which the linker finds when the 
 
 PERF: `constrain warmup` takes 32 s of CPU time instead of 100, and the cache 7 MB instead of 25; masks take as long as
 before. With SMALL = 0 it would be 25 s, but cold masks would take 1.2 times as long; with 1300, 78 s.
-Limit: a kernel must be ready before those that call it are; jit.py keeps the order of declaration.
+Limit: a kernel must be ready before its callers are; jit.py keeps the order of declaration.
 """
 
 from __future__ import annotations

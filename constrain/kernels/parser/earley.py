@@ -6,7 +6,7 @@ equal situations are one record: the second element of a list leads to the same 
 remembered.
 
 A parser state is *watched* while a symbol that the grammar's guard has to watch is still to come in what was begun: in
-one of its own items or of those that wait for them.
+one of its own items, or an item that waits for one of them.
 
 Records: records/parser_states.py. Cost: linear in the items of a state, once a state. Reference:
 tests/naive_grammar.py.

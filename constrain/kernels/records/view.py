@@ -109,7 +109,7 @@ def unexpanded(A: Int32) -> Int32:
 
 
 def terminals_within(A: Int32, expression: int, ended: bool = False) -> frozenset[int]:
-    """The terminals (their expressions) that a lexeme may be in a lexer state; ended: only those that may end there."""
+    """The terminals (their expressions) that a lexeme may be in a lexer state; ended: only where it may end there."""
     terminals, stack = set(), [expression]
     while stack:
         e = stack.pop()

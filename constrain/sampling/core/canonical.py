@@ -1,7 +1,7 @@
 """The canonical-only target: texts cut into tokens as the tokenizer cuts them, and no other way.
 
-Target: p conditioned on "a member, and the tokens are those that the tokenizer gives for the text". Tokens are those of
-the output alone, without the prompt.
+Target: p conditioned on "a member, and the tokens are as the tokenizer cuts the text". The text is that of the
+output alone, without the prompt.
 
 The idea: a prefix is doomed as soon as a piece that can no longer change is cut in another way. Tokenizers cut a text
 into pieces (words, numbers, runs of spaces) from left to right before they merge within them, so what follows can only

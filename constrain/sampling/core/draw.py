@@ -158,7 +158,7 @@ class Chance:
         return int(self.draw(probabilities.unsqueeze(0), [self.stream]))
 
     def order(self, log_weights: torch.Tensor) -> Iterator[list[int]]:
-        """All outcomes of positive weight, each drawn in proportion to its weight from those that are left; in blocks.
+        """All outcomes of positive weight, each drawn in proportion to its weight from what is left; in blocks.
 
         log_weights: float64[N]
         """

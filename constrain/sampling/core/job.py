@@ -88,7 +88,7 @@ class TokenRecord(NamedTuple):
 class DraftCount:
     """What a drafter did for a sequence (`constrain.speculative`).
 
-    drafted: its tokens that a forward read; accepted: those that the target took; refused: proposed, but illegal
+    drafted: its tokens that a forward read; accepted: the target took them; refused: proposed, but illegal
     fault: the error that it raised; it was not asked again
     """
 

@@ -11,8 +11,8 @@ but not yet read, what a fork copies — so it is kept here, and a method only s
 
 Cost: one forward for every token that is not forced, plus none for a run of forced tokens: the run is appended to the
 token before it and read in the same forward, which also gives the logits that score it. Sequences that end leave the
-batch. Those that still say the same, as many do at first, and forks until they part, are one row of the session. A fork
-copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
+batch. Sequences that still say the same, as many do at first, and forks until they part, are one row of the session.
+A fork copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
 Limit: forced runs are read in one go only where the model can grow ragged (`LanguageModel.ragged`), or for one row.
 """
 

@@ -5,7 +5,7 @@ With weights w = p(x)/q(x) of outputs x ~ q, and Z = E[w] the mass of the langua
     KL(q ‖ π) = log Z − E_q[log w]                       both from q(x) = p(x)/w(x), π(x) = p(x)/Z
     KL(π ‖ q) = E_π[log w] − log Z,  E_π by the weights
 
-and log Ẑ for log Z. Outputs that failed have w = 0; q then stands for the law of those that did not (with share s, its
+and log Ẑ for log Z. Outputs that failed have w = 0; q then is the law of the others (with share s, its
 density is q/s, which adds −log s and +log s). Where a weight is an average over more than the output ("smc", "sir")
 both are upper bounds on average, by Jensen's inequality. For exact methods weights are 1 and both are 0.
 

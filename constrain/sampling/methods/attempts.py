@@ -7,7 +7,7 @@ An attempt draws tokens one by one until it ends as a member or fails. At a pref
                 or masked, v with p(v | u) / Z_u                                                     (asap)
 
 The root counts as known: its θ is found by looking. Attempts of a round do not learn from each other, so they are
-independent given the past and run in one batch; those that fail leave it.
+independent given the past and run in one batch; an attempt that fails leaves it.
 
 At the last place of a budget only EOS is allowed, so that the members are those of at most `max_tokens` tokens.
 Cost: one forward of the batch for each place; the prompt is read once for all rounds. Forced tokens are not skipped: at

@@ -364,7 +364,7 @@ def checked_step(
     check: Asked,
     rejection: TokenRejection,
 ) -> Step:
-    """A token for every live sequence among those that its mask allows and the check does not refuse.
+    """A token for every live sequence, which its mask allows and the check does not refuse.
 
     bitmask: uint32[B, words]. texts: what each sequence says so far. streams: to draw from
     check: asked about the text with a token, or about the complete text for an EOS

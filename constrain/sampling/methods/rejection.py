@@ -98,7 +98,7 @@ def _empty(trie: PrefixTrie | None) -> bool:
 
 
 class _Row:
-    """The attempts of one row. made: those that ended. chosen: the first that succeeded; last: the last that failed."""
+    """The attempts of one row. made: how many ended. chosen: the first that succeeded; last: the last that failed."""
 
     def __init__(self, number: int) -> None:
         self.number = number

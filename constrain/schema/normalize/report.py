@@ -33,7 +33,7 @@ def make_report(reader: SchemaReader) -> list[Entry]:
     entries = [entry for site in document.sites for entry in _entries(site, site, residual, document.options)]
     for site, serial in reader.duplicates:
         entries += _entries(site, document.atoms[serial], residual, document.options)
-    entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches those that are not declared"))
+    entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches undeclared keys"))
     if document.options.property_order == "schema":
         entries.append(
             Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others")

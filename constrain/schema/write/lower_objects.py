@@ -187,7 +187,7 @@ class _ObjectRules:
         )
 
     def texts(self, members: Sequence[tuple[str, Conj]]) -> list[str]:
-        """The names of members, then those that must not come."""
+        """The names of members, then the names that must not come."""
         texts = [name for name, _ in members]
         if len(self.shape.box.named) > len(texts):
             listed = set(texts)

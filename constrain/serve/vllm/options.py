@@ -17,7 +17,8 @@ from typing import Any
 from constrain.errors import ConstrainError
 
 ENTRY = "constrain"
-_NUMBERS = ("seconds", "megabytes", "cached")
+_NUMBERS = ("seconds", "megabytes", "characters", "cached")
+_WHOLE = ("characters", "cached")
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Options:
     """How the backend reads constraints.
 
     Attributes:
-        seconds: The wall-clock time that reading one constraint may take; the front end serves nothing else meanwhile.
+        seconds: The wall-clock time that reading one schema may take; the front end serves nothing else meanwhile.
         megabytes: The memory in MB that it may take.
+        characters: The length that a pattern or a grammar may have. Reading one takes 10 to 40 µs a character.
         cached: The number of compiled constraints that are kept.
         spelling, whitespace, property_order, formats: As in `constrain.json_schema`, which refuses other values.
         lexer: As in `constrain.grammar`, for grammars in Lark's format.
@@ -34,6 +36,7 @@ class Options:
 
     seconds: float = 0.5
     megabytes: float = 512.0
+    characters: int = 20_000
     cached: int = 256
     spelling: Any = "plain"
     whitespace: Any = None
@@ -57,7 +60,7 @@ def options_of(given: Any) -> Options:
             raise ConstrainError(f"{name} is a number above 0, not {value!r}", place=f"{place}.{name}")
         if name not in _NUMBERS and not isinstance(value, (str, type(None))):
             raise ConstrainError(f"{name} is a text, not {value!r}", place=f"{place}.{name}")
-    return Options(**{**given, **({"cached": int(given["cached"])} if "cached" in given else {})})
+    return Options(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})
 
 
 def options_in(vllm_config: Any) -> Options | None:

@@ -61,15 +61,29 @@ def _read(kind: str, text: str, options: Options) -> Constraint:
         case "json":
             return _schema(_json(text, "the schema"), options)
         case "regex":
+            _check_length(kind, text, options)
             return regex(text)
         case "choice":
             return _choices(text)
         case "grammar":
+            _check_length(kind, text, options)
             return _grammar(text, options)
         case "structural_tag":
             given = _json(text, "the structural tag")
-            return structural_tag(given, lambda schema, **changes: _schema(schema, options, **changes))
+            return structural_tag(
+                given,
+                lambda schema, **changes: _schema(schema, options, **changes),
+                lambda name, inner: _check_length(name, inner, options),
+            )
     raise ConstrainError(f"{kind!r} is not a kind of structured outputs", fix=f"use one of {', '.join(KINDS)}")
+
+
+def _check_length(kind: str, text: str, options: Options) -> None:
+    if len(text) > options.characters:
+        raise LimitError(
+            f"the {kind} has {len(text):,} characters, more than {options.characters:,}",
+            fix="shorten it, or let the engine take more: additional_config.constrain.characters",
+        )
 
 
 def _schema(schema: Any, options: Options, **changes: Any) -> Constraint:

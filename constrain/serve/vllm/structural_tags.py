@@ -29,12 +29,13 @@ SHOWN = 80  # characters of a format in messages
 FIX = "ask for json, regex, choice or grammar; for tools VLLM_ENFORCE_STRICT_TOOL_CALLING=0 asks for JSON instead"
 
 
-def structural_tag(given: Any, schema: Schema) -> Constraint:
+def structural_tag(given: Any, schema: Schema, check_length: Callable[[str, str], None]) -> Constraint:
     """The constraint of a structural tag.
 
     Args:
         given: The tag, as JSON: an object with `format`, or with `structures` and `triggers`.
         schema: A JSON Schema → its constraint, with the options of the engine; takes `property_order=` too.
+        check_length: Raises for a pattern or a grammar that is too long.
 
     Returns:
         A constraint.
@@ -44,7 +45,7 @@ def structural_tag(given: Any, schema: Schema) -> Constraint:
     """
     if not isinstance(given, dict):
         raise ConstrainError(f"a structural tag is an object, not {type(given).__name__}", place="structural_tag")
-    reader = _Reader(schema)
+    reader = _Reader(schema, check_length)
     if "structures" in given:
         tags = [
             {"begin": tag.get("begin"), "content": {"type": "json_schema", "json_schema": tag.get("schema")},
@@ -58,8 +59,9 @@ def structural_tag(given: Any, schema: Schema) -> Constraint:
 class _Reader:
     """Reads formats. Each method takes a format and its place."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, check_length: Callable[[str, str], None]) -> None:
         self.schema = schema
+        self.check_length = check_length
 
     def read(self, given: Any, place: str) -> Constraint:
         """Any format."""
@@ -198,6 +200,7 @@ class _Reader:
     def inner(self, make: Callable[[str], Constraint], given: Any, name: str, place: str) -> Constraint:
         text = self.text(given, name, place)
         try:
+            self.check_length(name, text)
             return make(text)
         except ConstrainError as error:
             raise _within(error, f"{place}.{name}") from None

@@ -69,7 +69,7 @@ class Prior(Drafter):
         return named(context, budget, guess, width=self.width)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
-        """Count the tokens that were taken, each in the state before it; not those that nothing else could be."""
+        """Count the tokens that were taken, each in the state before it, but for tokens without an alternative."""
         for outcome in outcomes:
             tree = outcome.tree
             if outcome.context.matcher is None:

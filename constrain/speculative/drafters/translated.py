@@ -132,5 +132,5 @@ class _Bytes:
 
 
 def _bytes_of(token_bytes: Sequence[bytes | None], tokens: Sequence[int]) -> bytes:
-    """The text of tokens; those that are no text have none."""
+    """The text of tokens; a token that is no text has none."""
     return b"".join(token_bytes[token] or b"" for token in tokens if token < len(token_bytes))

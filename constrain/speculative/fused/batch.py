@@ -94,7 +94,7 @@ def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Found:
-    """The verdict on one tree. nodes: among those that were read. tokens: one more than nodes; -1 is a dead end.
+    """The verdict on one tree. nodes: of the nodes that were read. tokens: one more than nodes; -1 is a dead end.
 
     log_prob_raw, log_prob_sampled, log_z: of each token, as in `constrain.sampling.core.step`
     """

@@ -2,7 +2,7 @@
 
     α* = 1 + min over sets H of tokens of  p(H) − Pr(all drafts are in H)
 
-by duality of optimal transport. The best H is one of those that take tokens by s/p, largest first, so one pass over the
+by duality of optimal transport. The best H takes tokens in the order of s/p, largest first, so one pass over the
 vocabulary finds it. Independent drafts: Pr = s(H)ᵏ. Without replacement: the chance that k draws stay in H, for k = 2
 in closed form, beyond that by enumeration of ordered draws: for tests and small vocabularies.
 """

@@ -1,0 +1,71 @@
+"""What `generate` asks of a model: a `LanguageModel` that knows its tokenizer, whichever library the model is of.
+
+Models of mlx-lm are known by their class, for which the library is not imported: an object of it is there only if it
+was imported before. Everything else is a model of transformers.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol, runtime_checkable
+
+from constrain.errors import ConstrainError
+from constrain.hf.model import HFModel
+from constrain.sampling.core.model import LanguageModel
+from constrain.vocab.vocabulary import Vocabulary
+
+
+@runtime_checkable
+class Handle(LanguageModel, Protocol):
+    """A language model with its tokenizer. `generate` takes any object that has all of these.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.hf import HFModel
+        >>> isinstance(HFModel.of(constrain.reference.load()), Handle)
+        True
+    """
+
+    @property
+    def tokenizer(self) -> Any:
+        """Of transformers, or an object that is called and asked likewise: text -> {"input_ids": [...]}."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The bytes of every token id, as wide as the logits."""
+
+
+def handle_of(model: Any, tokenizer: Any = None) -> Handle:
+    """The handle of a model.
+
+    Args:
+        model: What `generate` takes.
+        tokenizer: Its tokenizer, where the model comes without one.
+
+    Returns:
+        The model itself if it is a handle.
+
+    Raises:
+        ConstrainError: It is no model that can be read, or its tokenizer is missing.
+    """
+    if _is_of("mlx.nn", "Module", model):
+        from constrain.serve.mlx import MLXModel
+
+        return MLXModel(model, tokenizer)
+    if not isinstance(model, HFModel) and isinstance(model, Handle):
+        return model
+    return HFModel.of(model, tokenizer)
+
+
+def for_drafts(handle: Handle) -> HFModel:
+    """The handle, if its model reads drafts. Raises ConstrainError."""
+    if isinstance(handle, HFModel):
+        return handle
+    raise ConstrainError(
+        f"drafts need a model of transformers, and this is a {type(handle).__name__}", fix="leave out draft="
+    )
+
+
+def _is_of(module: str, name: str, model: Any) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(model, kind)

@@ -1,0 +1,219 @@
+"""Interrupts between any two calls: afterwards every mask is what it would have been, and nothing hangs.
+
+A profile function raises KeyboardInterrupt at the n-th call that the library makes, as a signal, a lack of memory or a
+timeout may. Then the matchers that were interrupted go on, and new ones are made on the same automaton. All of their
+masks are compared with those of an automaton that nobody interrupted. CONSTRAIN_INTERRUPTS=10000 tries every call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import constrain
+import vocabularies
+
+VOCABULARY = vocabularies.tiny()
+PACKAGE = str(Path(constrain.__file__).parent)
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "array", "items": {"enum": ["x", 1, None]}, "uniqueItems": True},
+        "b": {"minLength": 2},
+    },
+    "required": ["a"],
+    "propertyNames": {"maxLength": 3},
+}
+WORDS = 'start: (W | "if" W)+\nW: /[a-z]+/\n%ignore / +/'
+TEXTS: dict[str, tuple[Callable[[], Any], bytes]] = {
+    "schema": (lambda: constrain.json_schema(SCHEMA), b'{"a": [1, "x"], "b": "true", "c": 2}'),
+    "any order": (lambda: constrain.json_schema(SCHEMA, property_order="any"), b'{"b":1.5,"a":[],"k":{"l":[{}]}}'),
+    "regex": (lambda: constrain.regex("(ab?c{2,4}){3}|[^a]+"), b"abccaccccabcc"),
+    "greedy": (
+        lambda: constrain.grammar('start: (W | "if" W)+\nW: /[a-z]+/\n%ignore / +/', lexer="greedy"),
+        b"if ab iff x",
+    ),
+    "recursive": (lambda: constrain.grammar('start: "(" start? ")" start? | /[0-9]+/'), b"((1)2)(()3)4"),
+    "triggered": (lambda: constrain.triggered([("<n>", constrain.regex("[0-9]+"), "</n>")]), b"ab<n>12</n>c"),
+}
+
+
+class Interrupter:
+    """Raises at the n-th call that the library makes while it is active; `calls` says how many there were."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.calls = at, 0
+
+    def _see(self, frame: FrameType, event: str, _: Any) -> None:
+        if event in ("call", "c_call") and frame.f_code.co_filename.startswith(PACKAGE):
+            self.calls += 1
+            if self.calls == self.at:
+                raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        sys.setprofile(self._see)
+        try:
+            yield
+        except KeyboardInterrupt:
+            assert self.calls == self.at
+        finally:
+            sys.setprofile(None)
+
+
+def masks_of(matcher: Any, text: bytes) -> list[bytes]:
+    """The masks along a text, and at its end, in both ways."""
+    rows = []
+    for place in range(len(text) + 1):
+        row = np.zeros(VOCABULARY.words, np.uint32)
+        matcher.fill_mask(row)
+        assert matcher.mask().tobytes() == row.tobytes()
+        rows.append(row.tobytes())
+        if place < len(text):
+            assert matcher.advance(text[place])
+    return rows
+
+
+def one_by_one(name: str, automaton: Any, matchers: list[Any]) -> None:
+    make, text = TEXTS[name]
+    matchers.append(constrain.compile(make(), VOCABULARY, automaton=automaton).matcher())
+    masks_of(matchers[0], text)
+    matchers[0].rollback(len(text) // 2)
+    masks_of(matchers[0].fork(), text[len(text) - len(text) // 2 :])
+
+
+def in_batches(name: str, automaton: Any, matchers: list[Any]) -> None:
+    make, text = TEXTS[name]
+    compiled = constrain.compile(make(), VOCABULARY, automaton=automaton)
+    matchers += [compiled.matcher() for _ in range(3)]
+    rows = np.zeros((3, VOCABULARY.words), np.uint32)
+    for byte in text:
+        constrain.fill_masks(matchers, rows)
+        constrain.advance_all(matchers, [byte] * 3)
+
+
+def with_flushes(name: str, automaton: Any, matchers: list[Any]) -> None:
+    make, text = TEXTS[name]
+    matchers.append(constrain.compile(make(), VOCABULARY, automaton=automaton).matcher())
+    for place, byte in enumerate(text):
+        if place % 5 == 3:
+            with automaton.lock:
+                automaton.flush()
+        matchers[0].mask()
+        matchers[0].forced_bytes()
+        matchers[0].advance_tokens([byte], atomic=True)
+
+
+WAYS = {"one by one": one_by_one, "in batches": in_batches, "with flushes": with_flushes}
+
+
+@pytest.fixture(autouse=True)
+def _no_hang() -> Iterator[None]:
+    """A hang ends the test."""
+
+    def end(*_: Any) -> None:
+        raise TimeoutError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(600)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("places", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", TEXTS)
+def test_interrupts_change_nothing(name: str, way: str, places: int) -> None:
+    make, text = TEXTS[name]
+    expected = masks_of(constrain.compile(make(), VOCABULARY).matcher(), text)
+    count = Interrupter(0)
+    with count.active():
+        WAYS[way](name, constrain.TokenAutomaton(VOCABULARY, budget=0), [])
+    step = max(1, count.calls // int(os.environ.get("CONSTRAIN_INTERRUPTS", places)))
+    automaton = constrain.TokenAutomaton(VOCABULARY, budget=0)
+    for at in range(1, count.calls + 1, step):
+        if at % 7 == 0:  # a new automaton has more to make, an old one more to lose
+            automaton = constrain.TokenAutomaton(VOCABULARY, budget=0)
+        matchers: list[Any] = []
+        with Interrupter(at).active():
+            WAYS[way](name, automaton, matchers)
+        for matcher in matchers:
+            read = matcher.text
+            assert text.startswith(read)
+            assert masks_of(matcher, text[len(read) :]) == expected[len(read) :], at
+        assert masks_of(constrain.compile(make(), VOCABULARY, automaton=automaton).matcher(), text) == expected, at
+
+
+def test_a_signal_in_a_busy_loop() -> None:
+    """Real signals, at any place: whatever was read is what counts."""
+    make, text = TEXTS["schema"]
+    expected = masks_of(constrain.compile(make(), VOCABULARY).matcher(), text)
+    automaton = constrain.TokenAutomaton(VOCABULARY, budget=0)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    random = np.random.default_rng(0)
+    interrupted = 0
+    try:
+        while interrupted < 100:
+            matcher = None
+            try:
+                signal.setitimer(signal.ITIMER_VIRTUAL, float(random.uniform(1e-4, 2e-2)))
+                with automaton.lock:
+                    automaton.flush()
+                matcher = constrain.compile(make(), VOCABULARY, automaton=automaton).matcher()
+                for byte in text:
+                    matcher.mask()
+                    matcher.advance(byte)
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            except KeyboardInterrupt:
+                interrupted += 1
+            if matcher is not None:
+                read = matcher.text
+                assert text.startswith(read)
+                assert masks_of(matcher, text[len(read) :]) == expected[len(read) :]
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_while_a_thread_makes_states() -> None:
+    make, text = TEXTS["schema"]
+    expected = masks_of(constrain.compile(make(), VOCABULARY).matcher(), text)
+    automaton = constrain.TokenAutomaton(VOCABULARY)
+    compiled = constrain.compile(make(), VOCABULARY, automaton=automaton)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with automaton.lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:  # no assertion leaves this block: the child must not run pytest's code
+        code = 1
+        with contextlib.suppress(BaseException):
+            signal.alarm(20)
+            code = 0 if masks_of(compiled.matcher(), text) == expected else 2
+        os._exit(code)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert masks_of(compiled.matcher(), text) == expected

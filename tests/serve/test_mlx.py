@@ -1,0 +1,79 @@
+"""mlx-lm itself, where it is installed: the reference model gives the texts that it gives under transformers.
+
+`make local-test` runs it: mlx-lm does not belong to the environment of the other tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import constrain
+from constrain import ConstrainError
+
+PROMPT = '[{"name": "Ada", "age": 36},\n'
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 12},
+        "age": {"type": "integer", "minimum": 0, "maximum": 99},
+    },
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "greedy": {"temperature": 0},
+    "several": {"n": 3, "seed": 3},
+    "sir": {"method": "sir", "seed": 1},
+    "smc": {"method": "smc", "n": 3, "seed": 2},
+    "prompts": {"seed": 5, "prompt": [PROMPT, "A person: "]},
+}
+
+
+@pytest.fixture(scope="module")
+def reference() -> Any:
+    return constrain.reference.load()
+
+
+@pytest.fixture(scope="module")
+def mlx_model(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    mlx_lm = pytest.importorskip("mlx_lm", reason="mlx-lm is not installed: make local-test installs it")
+    folder = tmp_path_factory.mktemp("mlx")
+    reference.model.save_pretrained(folder)
+    reference.tokenizer.save_pretrained(folder)
+    model, tokenizer = mlx_lm.load(str(folder))
+    return {"model": model, "tokenizer": tokenizer}
+
+
+def texts(outputs: Any) -> list[Any]:
+    return [texts(each) for each in outputs] if isinstance(outputs, list) else [outputs.text, outputs.finish_reason]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_texts_are_those_of_transformers(setting: str, mlx_model: dict[str, Any], reference: Any) -> None:
+    arguments = {"prompt": PROMPT, "schema": SCHEMA, **SETTINGS[setting]}
+    ours = constrain.generate(**mlx_model, **arguments)
+    assert texts(ours) == texts(constrain.generate(reference, **arguments))
+
+
+def test_drafts_are_refused(mlx_model: dict[str, Any]) -> None:
+    with pytest.raises(ConstrainError, match="drafts need a model of transformers"):
+        constrain.generate(**mlx_model, prompt=PROMPT, schema=SCHEMA, draft="auto")
+
+
+def test_the_loop_of_mlx(mlx_model: dict[str, Any], reference: Any) -> None:
+    import mlx_lm
+
+    from constrain.serve.mlx import MLXModel, MLXProcessor
+
+    vocabulary = MLXModel(**mlx_model).vocabulary
+    processor = MLXProcessor(constrain.compile(constrain.json_schema(SCHEMA), vocabulary))
+    expected = constrain.generate(reference, PROMPT, schema=SCHEMA, temperature=0).text
+    for _ in range(2):
+        assert mlx_lm.generate(**mlx_model, prompt=PROMPT, max_tokens=80, logits_processors=[processor]) == expected
+
+
+def test_a_model_of_mlx_without_tokenizer(mlx_model: dict[str, Any]) -> None:
+    with pytest.raises(ConstrainError, match="comes without its tokenizer"):
+        constrain.generate(mlx_model["model"], PROMPT, schema=SCHEMA)
