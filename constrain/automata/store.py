@@ -26,7 +26,7 @@ from constrain.automata.syntax import Ranges
 from constrain.errors import LimitError
 from constrain.kernels.lexer import derivatives, expressions, spelling
 from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
-from constrain.kernels.parser import items, object_rules  # noqa: F401  (all are declared for `load`)
+from constrain.kernels.parser import items, key_set_rules, object_rules  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.records import arena, stack, view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ALT, AND, SPELLED, init, is_nullable

@@ -67,7 +67,6 @@ class ObjectRules(NamedTuple):
     Attributes:
         key: Identifies these rules in `BulkNonterminal.bulk_position`.
         name: The name of the nonterminals, for messages.
-        includes_first: The nonterminal that these rules were asked of is `first`; else it is `member(0)`.
         key_texts: `key(i)` is the JSON string `key_texts[i]`. Texts after the first n are keys that
             must not occur.
         value_keys: `value(i)` is the symbol of `value_keys[i]`; one more if undeclared properties are allowed.
@@ -75,21 +74,78 @@ class ObjectRules(NamedTuple):
         required: Whether property i must occur.
         allows_other_keys: Undeclared properties may follow.
         next_member: `member(n)` where it is not one of these rules; None: no member follows the n properties.
-        must_continue: The object must not end after the n properties.
         punctuation: Brackets, separators and whitespace.
     """
 
     key: Hashable
     name: str
-    includes_first: bool
     key_texts: Sequence[str]
     value_keys: Sequence[ValueKey]
     value_symbols: ValueSymbols
     required: Sequence[bool]
     allows_other_keys: bool
     next_member: Nonterminal | None
-    must_continue: bool
     punctuation: ObjectPunctuation
+
+
+class KeySetRules(NamedTuple):
+    """The rules of an object with n declared properties, and perhaps undeclared ones, by what was written.
+
+        first     -> close | opening member(s)
+        member(s) -> key(i) after_key value(i) after_value next(s')         for each property i that is not in s
+                   | other_key(c) after_key value(c) after_value next(s')   for each class c of undeclared keys
+        next(s)   -> close | separator member(s)
+
+    A situation s is the set of the properties so far, the number of all so far as far as it matters, and whether one
+    was undeclared. `first` and `next(s)` have their first alternative if every required property is in s and there are
+    at least `low` properties. A property may come if the required ones still fit into `high` properties after it.
+    After an undeclared key, `next(s)` and `member(s)` are watched: it must not come twice.
+
+    In order, s is the number of properties that were passed, and whether one was undeclared: properties up to the next
+    required one may come, and undeclared ones if none is required any more; after these, no declared one.
+
+    Attributes:
+        key: Identifies these rules in `BulkNonterminal.bulk_position`.
+        name: The name of the nonterminals, for messages.
+        key_texts: `key(i)` is the JSON string `key_texts[i]`. Texts after the first n are keys that
+            must not occur.
+        value_keys: `value(i)` is the symbol of `value_keys[i]`; then those of the classes.
+        value_symbols: Makes the symbols of values.
+        required: Whether property i must occur.
+        other_keys: The terminal of each class of undeclared keys; None: any key but `key_texts`.
+        in_order: Whether properties come in their order.
+        low: The least number of properties if it matters, else 0; 0 in order.
+        high: The largest number of properties, or None; None in order.
+        punctuation: Brackets, separators and whitespace.
+    """
+
+    key: Hashable
+    name: str
+    key_texts: Sequence[str]
+    value_keys: Sequence[ValueKey]
+    value_symbols: ValueSymbols
+    required: Sequence[bool]
+    in_order: bool
+    other_keys: Sequence[Terminal | None]
+    low: int
+    high: int | None
+    punctuation: ObjectPunctuation
+
+
+class Situation(NamedTuple):
+    """A situation of `KeySetRules`.
+
+    Attributes:
+        written: In any order, the terminals of the declared keys so far.
+        size: In any order, the number of properties so far, as far as it matters; else of all that were passed.
+        is_open: Whether an undeclared key was written.
+        is_member: The nonterminal is `member(s)`; else it is `next(s)`.
+    """
+
+    written: Sequence[Terminal]
+    size: int
+    is_open: bool
+    is_member: bool
 
 
 class ArrayRules(NamedTuple):
@@ -125,13 +181,13 @@ class BulkNonterminal(Nonterminal):
 
     __slots__ = ()
 
-    def bulk_rules(self) -> ObjectRules | ArrayRules | None:
+    def bulk_rules(self) -> ObjectRules | KeySetRules | ArrayRules | None:
         """The rules of the whole container that begins with this nonterminal; None: expand it by itself."""
         raise NotImplementedError
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int] | None:
-        """(key of the bulk rules that contain this nonterminal, its index among them), or None.
+    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
+        """(key of the bulk rules that contain this nonterminal, its index or situation among them), or None.
 
         The indices: `next(i + 1)` has i, `member(i)` has n + i, `next(n + 1)` has 2n + 1, `member'(n)` has 2n + 2.
         The `next` of an array has 0.

@@ -28,13 +28,13 @@ from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.constraints.base import Constraint
 from constrain.engine.arena_image import arena_image, whole_class
-from constrain.engine.bulk_rules import make_bulk_rules
+from constrain.engine.bulk_rules import bulk_record, make_bulk_rules
 from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.readers import ReaderCount
 from constrain.errors import ConstrainError, LimitError
-from constrain.kernels.parser import advance, configurations
+from constrain.kernels.parser import advance, configurations, key_sets
 from constrain.kernels.parser import rules as rules_of
-from constrain.kernels.records import arena
+from constrain.kernels.records import arena, view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, config_pair, pair_parser
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
@@ -350,7 +350,7 @@ class TokenAutomaton(Store):
         identity = nonterminal if nonterminal.key is None else nonterminal.key
         record = rules.records.get(identity)
         if record is None and isinstance(nonterminal, BulkNonterminal):
-            record = rules.bulk_record(nonterminal)
+            record = bulk_record(self, nonterminal, rules)
         if record is None:
             record = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
             rules.records[identity] = record
@@ -436,6 +436,14 @@ class TokenAutomaton(Store):
             if records and not greedy and isinstance(symbol := alternative[-1], Nonterminal) and symbol.right_recursive:
                 unexpanded.tails.append(records[-1])
         self.call(_set_alternatives, record, np.array(words, np.int32))
+
+    def members(self, keys: int) -> list[int]:
+        """The SUFFIX lists of the members that a KEY_SET record stands for: a key and what comes behind it."""
+        suffixes = []
+        for key in sorted(view.terminals_within(self.A, self.call(key_sets.trie_of_keys, keys))):
+            rest = self.call(key_sets.take, keys, key)
+            suffixes.append(self.call(_suffix_of, self.call(_intern4, TERMINAL.KIND, key, 0, 0, 0), rest))
+        return suffixes
 
     def waits(self, record: int, rules: CompiledRules) -> bool:
         """Whether a nonterminal of some rules is not expanded yet."""

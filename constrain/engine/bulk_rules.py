@@ -8,26 +8,38 @@ Cost: 15 µs a message and 1 µs a property, plus the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from constrain.automata.lower import lower
-from constrain.automata.store import packed
+from constrain.automata.store import Int32, packed
 from constrain.automata.syntax import json_string, literal
-from constrain.cfg.bulk_rules import ArrayRules, ObjectPunctuation, ObjectRules, ValueKey, ValueSymbols
+from constrain.cfg.bulk_rules import (
+    ArrayRules,
+    BulkNonterminal,
+    KeySetRules,
+    ObjectPunctuation,
+    ObjectRules,
+    ValueKey,
+    ValueSymbols,
+)
 from constrain.cfg.rules import Nonterminal, Terminal
-from constrain.kernels.parser import object_rules
+from constrain.kernels.parser import key_set_rules, object_rules
+from constrain.kernels.records.key_sets import object_values
 from constrain.kernels.records.messages import nonterminal_at
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
     from constrain.engine.compiled_rules import CompiledRules
 
-Fresh = dict[Hashable, Nonterminal]  # values without a record yet, by key
+Fresh = dict[Hashable, tuple[int, Nonterminal]]  # values without a record yet, with their numbers, by key
 
 
 def make_bulk_rules(
-    automaton: TokenAutomaton, head: int, bulk: ObjectRules | ArrayRules, rules: CompiledRules
+    automaton: TokenAutomaton, head: int, bulk: ObjectRules | KeySetRules | ArrayRules, rules: CompiledRules
 ) -> list[int]:
     """Make all nonterminals of bulk rules. head: the record of the nonterminal that they were asked of.
 
@@ -35,6 +47,8 @@ def make_bulk_rules(
     """
     if isinstance(bulk, ArrayRules):
         return _array(automaton, head, bulk, rules)
+    if isinstance(bulk, KeySetRules):
+        return _key_set(automaton, head, bulk, rules)
     return _object(automaton, head, bulk, rules)
 
 
@@ -44,8 +58,6 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
     next_member = 0 if bulk.next_member is None else automaton.nonterminal(bulk.next_member, rules)
     words = [  # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
         next_member,
-        not bulk.must_continue,
-        bulk.includes_first,
         len(bulk.required),
         bulk.allows_other_keys,
         len(bulk.key_texts),
@@ -55,17 +67,64 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
     words += _punctuation(automaton, bulk.punctuation)
     words += bulk.required
     words += values
-    text, plain = "".join(bulk.key_texts), bulk.punctuation.plain_keys
-    if text.isascii():
-        words += map(len, bulk.key_texts)
-    else:
-        for each in bulk.key_texts:
-            words.append(len(each) if each.isascii() else -lower(automaton, json_string(literal(each), plain)))
-        text = "".join(filter(str.isascii, bulk.key_texts))
-    first = automaton.call(object_rules.make_object_rules, head, packed(words, text, plain))
+    message = _with_texts(automaton, words, bulk.key_texts, bulk.punctuation.plain_keys)
+    first = automaton.call(object_rules.make_object_rules, head, message)
     rules.bulk[bulk.key] = first
     _register(fresh, nonterminal_at(first, 2 * len(bulk.required) + 3 * bulk.allows_other_keys), rules)
     return [next_member] if next_member in rules.waiting and not any(bulk.required) else []
+
+
+def _key_set(automaton: TokenAutomaton, head: int, bulk: KeySetRules, rules: CompiledRules) -> list[int]:
+    n, fresh, texts = len(bulk.required), Fresh(), bulk.key_texts
+    values = [_value(automaton, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
+    words = [  # in the order of KEY_SET_MESSAGE (kernels/records/messages.py)
+        bulk.low,
+        -1 if bulk.high is None else bulk.high,
+        bulk.in_order,
+        n,
+        len(bulk.other_keys),
+        len(texts),
+        len(fresh),
+    ]
+    words += [automaton.number(bulk.name, rules), automaton.number("value", rules)]
+    words += _punctuation(automaton, bulk.punctuation)
+    words += sorted(range(n), key=texts.__getitem__)
+    if bulk.in_order:
+        runs = [0, *accumulate(bulk.required)]  # how many required ones are before a key says in which run it is
+        words += sorted(range(n), key=lambda i: (runs[i], texts[i]))
+    words += bulk.required
+    words += [-1 if key is None else automaton.records([key], rules)[0] for key in bulk.other_keys]
+    words += values
+    message = _with_texts(automaton, words, [*texts[:n], *sorted(texts[n:])], bulk.punctuation.plain_keys)
+    rules.bulk[bulk.key] = at = automaton.call(key_set_rules.make_key_set_rules, head, message)
+    _register(fresh, object_values(at), rules)
+    return []
+
+
+def bulk_record(automaton: TokenAutomaton, nonterminal: BulkNonterminal, rules: CompiledRules) -> int | None:
+    """The record of a nonterminal whose rules were made in bulk, else None."""
+    position = nonterminal.bulk_position
+    first = rules.bulk.get(position[0]) if position else None
+    if not first or not position:
+        return None
+    if isinstance(position[1], int):
+        return nonterminal_at(first, position[1])
+    written, size, is_open, is_member = position[1]
+    keys = [lower(automaton, terminal.node) for terminal in written]  # in the order of SITUATION_MESSAGE
+    situation = automaton.call(key_set_rules.situation_of, first, np.array([size, is_open, *keys], np.int32))
+    return automaton.call(key_set_rules.place_of, situation, is_member)
+
+
+def _with_texts(automaton: TokenAutomaton, words: list[int], texts: Sequence[str], plain: bool) -> Int32:
+    """A message of words, and the lengths and letters of texts behind them. plain: they are spelled plainly."""
+    text = "".join(texts)
+    if text.isascii():
+        words += map(len, texts)
+    else:
+        for each in texts:
+            words.append(len(each) if each.isascii() else -lower(automaton, json_string(literal(each), plain)))
+        text = "".join(filter(str.isascii, texts))
+    return packed(words, text, plain)
 
 
 def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: CompiledRules) -> list[int]:
@@ -93,19 +152,19 @@ def _value(
     if cached is not None:
         return cached
     if key in fresh:
-        return -1 - list(fresh).index(key)
+        return -1 - fresh[key][0]
     symbol = values.symbol(value_key)
     if isinstance(symbol, Terminal) or symbol.shared:
         record = rules.records[key] = automaton.records([symbol], rules)[0]
         return record
-    fresh[key] = symbol
+    fresh[key] = len(fresh), symbol
     return -len(fresh)
 
 
 def _register(fresh: Fresh, first: int, rules: CompiledRules) -> None:
     """Register the records of new values, which begin with `first`."""
-    for record, (key, value) in enumerate(fresh.items()):
-        symbol = rules.records[key] = nonterminal_at(first, record)
+    for key, (number, value) in fresh.items():
+        symbol = rules.records[key] = nonterminal_at(first, number)
         rules.waiting[symbol] = value
 
 

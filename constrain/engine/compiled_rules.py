@@ -9,9 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Hashable
 
-from constrain.cfg.bulk_rules import BulkNonterminal
 from constrain.cfg.rules import Grammar, Nonterminal
-from constrain.kernels.records.messages import nonterminal_at
 
 
 class CompiledRules:
@@ -22,7 +20,7 @@ class CompiledRules:
         epoch: The automaton's epoch in which the records are valid.
         records: Nonterminal, by its key or by itself -> record.
         waiting: Record -> nonterminal that is not expanded yet.
-        bulk: Key of bulk rules -> their first record.
+        bulk: Key of bulk rules -> their first record; of an object with key sets -> its KEY_SET_RULES region.
         reference: A weak reference to this object.
     """
 
@@ -35,12 +33,6 @@ class CompiledRules:
         self.records: dict[Hashable, int] = {}
         self.waiting: dict[int, Nonterminal] = {}
         self.bulk: dict[Hashable, int] = {}
-
-    def bulk_record(self, nonterminal: BulkNonterminal) -> int | None:
-        """The record of a nonterminal that was made in bulk, else None."""
-        position = nonterminal.bulk_position
-        first = self.bulk.get(position[0]) if position else None
-        return nonterminal_at(first, position[1]) if first and position else None
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they belong to another epoch."""

@@ -31,7 +31,8 @@ from constrain.kernels.parser.closure import close
 from constrain.kernels.records import view
 from constrain.kernels.records.configurations import ASK_WHOLE, CONFIG, config_successor_cell
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
-from constrain.kernels.records.grammars import ignored_terminals, suffix_next, suffix_symbol
+from constrain.kernels.records.grammars import ignored_terminals, keys_of, suffix_next, suffix_symbol
+from constrain.kernels.records.key_sets import KEY_SET
 from constrain.kernels.records.parser_states import parser_accepts_itself, parser_grammar, predicted_of
 
 
@@ -125,11 +126,12 @@ class Waiters:
     def _tables(self, parser: int) -> tuple[dict[int, list[Waiter]], dict[int, list[Waiter]]]:
         A = self.automaton.A
         if parser not in self._own:
-            self._own[parser] = self._table(view.own_rows(A, parser, waiting=True, scanning=True))
+            rows = view.own_rows(A, parser, waiting=True, scanning=True)
+            self._own[parser] = self._table(_key_by_key(self.automaton, rows))
         at = predicted_of(A, parser)
         if at not in self._predicted:
             pairs = view.predicted_rows(A, parser, waiting=True, scanning=True)
-            self._predicted[at] = self._table(np.insert(pairs, 2, 0, axis=1))
+            self._predicted[at] = self._table(_key_by_key(self.automaton, np.insert(pairs, 2, 0, axis=1)))
         return self._own[parser], self._predicted[at]
 
     def _table(self, rows: NDArray[np.int32]) -> dict[int, list[Waiter]]:
@@ -149,7 +151,20 @@ def _closed(automaton: TokenAutomaton, parser: int, waiting: bool) -> NDArray[np
     A = automaton.A
     rows = view.own_rows(A, parser, waiting, not waiting)
     pairs = view.predicted_rows(A, parser, waiting, not waiting)
-    return np.concatenate([np.insert(pairs, 2, parser, axis=1), rows]) if len(pairs) else rows
+    rows = np.concatenate([np.insert(pairs, 2, parser, axis=1), rows]) if len(pairs) else rows
+    return rows if waiting else _key_by_key(automaton, rows)
+
+
+def _key_by_key(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Rows of items, with one item for each key in place of those with a KEY_SET record after the dot."""
+    of_sets = view.kinds_of(automaton.A, _firsts(automaton, rows)) == KEY_SET.KIND
+    if not of_sets.any():
+        return rows
+    items = rows[~of_sets].tolist()
+    for rule, suffix, origin in rows[of_sets].tolist():
+        keys = suffix_symbol(automaton.A, suffix)
+        items += [[rule, each, origin] for each in automaton.members(keys)]
+    return np.array(items, np.int32).reshape(-1, rows.shape[1])
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
@@ -184,6 +199,7 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol
     start: Symbol = rules.grammar.start
     names: dict[int, Symbol] = {}
     seen: set[Symbol] = {start}
+    skipped: set[Symbol] = set()  # members that come next where the one before them is skipped
     stack = [start]
     while stack:
         symbol = stack.pop()
@@ -191,8 +207,11 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol
         names[record] = symbol
         if isinstance(symbol, Terminal):
             names[automaton.terminal(symbol)] = symbol  # for a nullable terminal, the record of its nonempty part
-        elif alternatives_record(automaton.A, record):  # expanded, maybe through an equal nonterminal
-            new = {inner for alternative in alternatives_of(symbol) for inner in alternative} - seen
+        elif alternatives_record(automaton.A, record) or symbol in skipped:  # expanded, maybe through an equal one
+            alternatives = alternatives_of(symbol)
+            new = {inner for alternative in alternatives for inner in alternative} - seen
+            if keys_of(automaton.A, record):
+                skipped.update(alternative[0] for alternative in alternatives if len(alternative) == 1)
             seen |= new
             stack.extend(new)
     return names

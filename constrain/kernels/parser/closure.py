@@ -16,8 +16,10 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.lexer.states import lexer_state
 from constrain.kernels.parser.items import Unexpanded, add_alternatives, add_completed, add_item
+from constrain.kernels.parser.key_sets import trie_of_keys
 from constrain.kernels.parser.predictions import predict, predict_together
 from constrain.kernels.records.arena import HEADER, intern_copy, intern_list, key_end, key_start, kind, region
+from constrain.kernels.records.expressions import TAGSET
 from constrain.kernels.records.grammars import (
     NONTERMINAL,
     ignored_terminals,
@@ -31,6 +33,7 @@ from constrain.kernels.records.grammars import (
     terminal_expression,
     waits_for_nonterminal,
 )
+from constrain.kernels.records.key_sets import KEY_SET, open_keys_find_all
 from constrain.kernels.records.parser_states import (
     AWAITED,
     CLOSURE,
@@ -56,8 +59,8 @@ from constrain.kernels.records.parser_states import (
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 
-@kernel("i(arena, arena, i)")
-def close_items(A, S, base):
+@kernel("i(arena, arena, arena, i)")
+def close_items(A, H, S, base):
     """Complete until nothing is new in the set at `base`, the own items of a state.
 
     Returns 1 if the whole text may end, else 0; or a nonterminal whose predictions must be found first.
@@ -79,7 +82,7 @@ def close_items(A, S, base):
         if kind(A, symbol) == NONTERMINAL.KIND:
             rest = suffix_next(A, suffix)
             if rest == 0 and is_right_recursive(A, symbol):
-                add_alternatives(A, S, base, symbol, lhs, origin)
+                add_alternatives(A, H, S, base, symbol, lhs, origin)
             elif predicts(A, symbol) == 0:
                 return symbol
             elif A[predicts(A, symbol) + PREDICTED.IS_NULLABLE] != 0:
@@ -87,14 +90,20 @@ def close_items(A, S, base):
     return accepts
 
 
-@kernel("void(arena, arena, i)")
-def push_terminal(A, S, symbol):
+@kernel("void(arena, arena, arena, i)")
+def push_terminal(A, H, S, symbol):
     """Push the expression of a terminal, and those of the terminals that it excludes; nothing for a nonterminal."""
     if kind(A, symbol) == NONTERMINAL.KIND:
         return
+    if kind(A, symbol) == KEY_SET.KIND:
+        if not open_keys_find_all(A, symbol):
+            push(S, trie_of_keys(A, H, S, symbol))
+        return
     push(S, terminal_expression(A, symbol))
     excluded = terminal_excluded(A, symbol)
-    if excluded != 0:
+    if excluded != 0 and A[excluded + TAGSET.TRIE] != 0:
+        push(S, A[excluded + TAGSET.TRIE])
+    elif excluded != 0:
         for i in range(key_start(excluded), key_end(A, excluded)):
             push(S, A[i])
 
@@ -114,13 +123,13 @@ def lexer_of_items(A, H, S, grammar, base, stop, predicted):
     if A[awaited + AWAITED.LEXER] != 0:
         return np.int64(A[awaited + AWAITED.LEXER])
     for i in range(awaited + AWAITED.OWN, key_end(A, awaited)):
-        push_terminal(A, S, A[i])
+        push_terminal(A, H, S, A[i])
     if predicted != 0:
         for item in range(predicted_waiting_end(A, predicted), predicted_end(A, predicted), PREDICTED_PAIR):
-            push_terminal(A, S, suffix_symbol(A, item_suffix(A, item)))
+            push_terminal(A, H, S, suffix_symbol(A, item_suffix(A, item)))
     ignored = ignored_terminals(A, grammar)
     for i in range(list_start(ignored), list_end(A, ignored)):
-        push_terminal(A, S, A[i])
+        push_terminal(A, H, S, A[i])
     sort_groups(S, start, top(S), 1)
     set_top(S, unique_groups(S, start, top(S), 1))
     terminals = intern_copy(A, H, S, TERMINALS.KIND, start)
@@ -169,11 +178,11 @@ def close(A, H, S, p):
     while True:
         for item in range(parser_items(p), key_end(A, p), KEPT):
             add_item(S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item))
-        outcome = close_items(A, S, base)
+        outcome = close_items(A, H, S, base)
         if outcome <= 1:
             break
         set_top(S, base)
-        predict(A, S, outcome)
+        predict(A, H, S, outcome)
     if A[HEADER.N_UNEXPANDED] > 0:
         raise Unexpanded()
     stop = top(S)

@@ -18,7 +18,8 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.parser.items import add_completed, add_item
-from constrain.kernels.records.arena import intern2, intern_list, key_end, key_start
+from constrain.kernels.parser.key_sets import take
+from constrain.kernels.records.arena import intern2, intern_list, key_end, key_start, kind
 from constrain.kernels.records.grammars import (
     SUFFIX,
     grammar_after,
@@ -32,6 +33,7 @@ from constrain.kernels.records.grammars import (
     terminal_expression,
     terminal_rank,
 )
+from constrain.kernels.records.key_sets import KEY_SET, MAY_NOT_COME
 from constrain.kernels.records.parser_states import (
     DEAD_SCAN,
     ENDING,
@@ -59,6 +61,20 @@ HEAD_OF_PARSER = PARSER.KEY_WORDS  # before its items
 
 
 @kernel("i(arena, i, i)")
+def is_tag(A, tagset, terminal):
+    """Whether the expression of a terminal is in the TAGSET."""
+    low = key_start(tagset)
+    high = key_end(A, tagset)
+    while low < high:
+        middle = (low + high) >> 1
+        if A[middle] < terminal:
+            low = middle + 1
+        else:
+            high = middle
+    return 1 if low < key_end(A, tagset) and A[low] == terminal else 0
+
+
+@kernel("i(arena, i, i)")
 def admits(A, tagset, terminal):
     """Whether a lexeme that ended as every terminal of the TAGSET counts as this terminal."""
     is_one = False
@@ -66,63 +82,74 @@ def admits(A, tagset, terminal):
     for i in range(key_start(tagset), key_end(A, tagset)):
         if A[i] == terminal_expression(A, terminal):
             is_one = True
-        elif excluded != 0:
-            for j in range(key_start(excluded), key_end(A, excluded)):
-                if A[j] == A[i]:
-                    return 0
+        elif excluded != 0 and is_tag(A, excluded, A[i]):
+            return 0
     return 1 if is_one else 0
 
 
-@kernel("i(arena, i, i, i)")
-def better_rank(A, tagset, terminal, best):
-    """The rank of a terminal if it is above `best` and the lexeme counts as the terminal; else `best`."""
+@kernel("i(arena, arena, arena, i, i, i)")
+def better_rank(A, H, S, tagset, terminal, best):
+    """The rank of a terminal if it is above `best` and the lexeme counts as the terminal; else `best`.
+
+    The keys of a KEY_SET record have rank 0.
+    """
+    if kind(A, terminal) == KEY_SET.KIND:
+        for i in range(key_start(tagset), key_end(A, tagset)):
+            if best < 0 and take(A, H, S, terminal, A[i]) != MAY_NOT_COME:
+                best = np.int64(0)
+        return best
     if terminal_rank(A, terminal) > best and admits(A, tagset, terminal):
         return terminal_rank(A, terminal)
     return best
 
 
-@kernel("i(arena, i, i)")
-def best_rank(A, p, tagset):
+@kernel("i(arena, arena, arena, i, i)")
+def best_rank(A, H, S, p, tagset):
     """The highest rank of the terminals of p that a lexeme ended as: the greedy lexer takes these alone."""
     best = LOWEST_RANK
     for item in range(waiting_end(A, p), scanning_end(A, p), KEPT):
-        best = better_rank(A, tagset, suffix_symbol(A, item_suffix(A, item)), best)
+        best = better_rank(A, H, S, tagset, suffix_symbol(A, item_suffix(A, item)), best)
     predicted = predicted_of(A, p)
     if predicted != 0:
         for item in range(predicted_waiting_end(A, predicted), predicted_end(A, predicted), PREDICTED_PAIR):
-            best = better_rank(A, tagset, suffix_symbol(A, item_suffix(A, item)), best)
+            best = better_rank(A, H, S, tagset, suffix_symbol(A, item_suffix(A, item)), best)
     ignored = ignored_terminals(A, parser_grammar(A, p))
     for i in range(list_start(ignored), list_end(A, ignored)):
-        best = better_rank(A, tagset, A[i], best)
+        best = better_rank(A, H, S, tagset, A[i], best)
     return best
 
 
-@kernel("void(arena, arena, i, i, i, i, i, i)")
-def add_shifted(A, S, base, lhs, suffix, origin, tagset, lowest):
+@kernel("void(arena, arena, arena, i, i, i, i, i, i)")
+def add_shifted(A, H, S, base, lhs, suffix, origin, tagset, lowest):
     """Add the item behind the terminal that (lhs, suffix, origin) waits for, if the lexeme counts as the terminal and
-    its rank is no lower than `lowest`."""
+    its rank is no lower than `lowest`; in place of KEY_SET, what stands behind the key."""
     terminal = suffix_symbol(A, suffix)
-    if terminal_rank(A, terminal) >= lowest and admits(A, tagset, terminal):
+    if kind(A, terminal) == KEY_SET.KIND:
+        for i in range(key_start(tagset), key_end(A, tagset)):
+            rest = take(A, H, S, terminal, A[i]) if lowest <= 0 else np.int64(MAY_NOT_COME)
+            if rest != MAY_NOT_COME:
+                add_item(S, base, lhs, rest, origin)
+    elif terminal_rank(A, terminal) >= lowest and admits(A, tagset, terminal):
         add_item(S, base, lhs, suffix_next(A, suffix), origin)
         if grammar_after(A, terminal) != 0:
             S[base - HEAD_OF_PARSER] = grammar_after(A, terminal)
 
 
-@kernel("i(arena, arena, i, i, i)")
-def add_scanned(A, S, base, p, tagset):
+@kernel("i(arena, arena, arena, i, i, i)")
+def add_scanned(A, H, S, base, p, tagset):
     """Add the items of p after a lexeme that ended as the tagset; 1 if p itself accepts and the lexeme is ignored.
 
     The first word below `base` is the grammar; it is replaced by the one that holds after the lexeme.
     """
     lowest = LOWEST_RANK
     if is_greedy(A, parser_grammar(A, p)):
-        lowest = best_rank(A, p, tagset)
+        lowest = best_rank(A, H, S, p, tagset)
     for item in range(waiting_end(A, p), scanning_end(A, p), KEPT):
-        add_shifted(A, S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item), tagset, lowest)
+        add_shifted(A, H, S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item), tagset, lowest)
     predicted = predicted_of(A, p)
     if predicted != 0:
         for item in range(predicted_waiting_end(A, predicted), predicted_end(A, predicted), PREDICTED_PAIR):
-            add_shifted(A, S, base, item_lhs(A, item), item_suffix(A, item), p, tagset, lowest)
+            add_shifted(A, H, S, base, item_lhs(A, item), item_suffix(A, item), p, tagset, lowest)
     ignored = ignored_terminals(A, parser_grammar(A, p))
     for i in range(list_start(ignored), list_end(A, ignored)):
         if terminal_rank(A, A[i]) >= lowest and admits(A, tagset, A[i]):
@@ -185,7 +212,7 @@ def scan(A, H, S, p, tagset):
         push(S, parser_grammar(A, p))
         push(S, 0)
         base = top(S)
-        accepts = add_scanned(A, S, base, p, tagset)
+        accepts = add_scanned(A, H, S, base, p, tagset)
         target = finish_items(A, H, S, accepts, base)
         A[memo + SCAN.TARGET] = target if target != 0 else DEAD_SCAN
     return np.int64(A[memo + SCAN.TARGET]) if A[memo + SCAN.TARGET] != DEAD_SCAN else 0
@@ -207,7 +234,7 @@ def scan_all(A, H, S, start):
     base = top(S)
     accepts = 0
     for row in range(start, stop, ENDING.WORDS):
-        accepts |= add_scanned(A, S, base, S[row + ENDING.PARSER], S[row + ENDING.TAGSET])
+        accepts |= add_scanned(A, H, S, base, S[row + ENDING.PARSER], S[row + ENDING.TAGSET])
     target = finish_items(A, H, S, accepts, base)
     set_top(S, start)
     return target

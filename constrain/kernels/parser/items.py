@@ -14,8 +14,16 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
+from constrain.kernels.parser.key_sets import alternatives_by_keys
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.grammars import alternatives_of, list_end, list_start, suffix_next, suffix_symbol
+from constrain.kernels.records.grammars import (
+    alternatives_of,
+    keys_of,
+    list_end,
+    list_start,
+    suffix_next,
+    suffix_symbol,
+)
 from constrain.kernels.records.parser_states import (
     ITEM,
     KEPT,
@@ -87,10 +95,12 @@ def add_completed(A, S, base, lhs, origin):
                 add_item(S, base, item_lhs(A, item), suffix_next(A, suffix), origin)
 
 
-@kernel("void(arena, arena, i, i, i, i)")
-def add_alternatives(A, S, base, symbol, lhs, origin):
+@kernel("void(arena, arena, arena, i, i, i, i)")
+def add_alternatives(A, H, S, base, symbol, lhs, origin):
     """Add an item (lhs, alternative, origin) for each alternative of the nonterminal `symbol`."""
     alternatives = alternatives_of(A, symbol)
+    if alternatives == 0 and keys_of(A, symbol) != 0:
+        alternatives = alternatives_by_keys(A, H, symbol)
     if alternatives == 0:
         n = np.int64(A[HEADER.N_UNEXPANDED])
         if n == MAX_UNEXPANDED:

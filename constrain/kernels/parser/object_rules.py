@@ -135,7 +135,7 @@ def make_object_rules(A, H, S, head, message):
     message: an OBJECT_MESSAGE.
     """
     n = np.int64(message[OBJECT_MESSAGE.MEMBERS])
-    closes = np.int64(message[OBJECT_MESSAGE.CLOSES])
+    closes = True
     opening = OBJECT_MESSAGE.LISTS
     separator = symbols_end(message, opening)
     close = symbols_end(message, separator)
@@ -175,15 +175,12 @@ def make_object_rules(A, H, S, head, message):
         written = member_suffix(A, message, between, behind, key, value, following)
         if message[required + i] != 0:
             skipped = 0
-            closes = 0
-        here = head
-        if i != 0 or message[OBJECT_MESSAGE.BEGINS]:
-            here = nonterminal_at(first, n + i)
+            closes = False
+        here = nonterminal_at(first, n + i)
         A[here + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, written, skipped)
         later = here if written != 0 or skipped != 0 else 0
-    if message[OBJECT_MESSAGE.BEGINS]:
-        begin = new_suffixes(A, message, opening, new_suffix(A, later, 0)) if later != 0 else 0
-        A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended if closes else 0, begin)
+    begin = new_suffixes(A, message, opening, new_suffix(A, later, 0)) if later != 0 else 0
+    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended if closes else 0, begin)
     set_top(S, keys)
     return first
 

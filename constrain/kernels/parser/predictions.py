@@ -12,11 +12,13 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.parser.items import Unexpanded, add_alternatives, add_item, find_item
+from constrain.kernels.parser.key_sets import alternatives_by_keys
 from constrain.kernels.records.arena import HEADER, intern_list, key_end, key_start, kind, region
 from constrain.kernels.records.grammars import (
     NONTERMINAL,
     alternatives_of,
     is_right_recursive,
+    keys_of,
     list_start,
     predicts,
     suffix_next,
@@ -38,8 +40,8 @@ from constrain.kernels.records.parser_states import (
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 
-@kernel("void(arena, arena, i)")
-def predict_items(A, S, base):
+@kernel("void(arena, arena, arena, i)")
+def predict_items(A, H, S, base):
     """Predict until nothing is new in the set at `base`, all of whose items begin here."""
     row = base
     while row < top(S):
@@ -58,14 +60,16 @@ def predict_items(A, S, base):
         if kind(A, symbol) == NONTERMINAL.KIND:
             rest = suffix_next(A, suffix)
             if rest == 0 and is_right_recursive(A, symbol):
-                add_alternatives(A, S, base, symbol, lhs, HERE)
+                add_alternatives(A, H, S, base, symbol, lhs, HERE)
             else:
                 alternatives = alternatives_of(A, symbol)
+                if alternatives == 0 and keys_of(A, symbol) != 0:
+                    alternatives = alternatives_by_keys(A, H, symbol)
                 is_new = alternatives == 0
                 if not is_new:
                     is_new = find_item(S, base, symbol, A[list_start(alternatives)], HERE) >= 0
                 if is_new:
-                    add_alternatives(A, S, base, symbol, symbol, HERE)
+                    add_alternatives(A, H, S, base, symbol, symbol, HERE)
                 if find_item(S, base, symbol, 0, HERE) < 0:
                     add_item(S, base, lhs, rest, HERE)
 
@@ -101,12 +105,12 @@ def store_predicted(A, S, start, width, nullable):
     return out
 
 
-@kernel("i(arena, arena, i)")
-def predict(A, S, symbol):
+@kernel("i(arena, arena, arena, i)")
+def predict(A, H, S, symbol):
     """Find what a nonterminal predicts. Returns its PREDICTED region."""
     base = top(S)
-    add_alternatives(A, S, base, symbol, symbol, HERE)
-    predict_items(A, S, base)
+    add_alternatives(A, H, S, base, symbol, symbol, HERE)
+    predict_items(A, H, S, base)
     if A[HEADER.N_UNEXPANDED] > 0:
         raise Unexpanded()
     nullable = 1 if find_item(S, base, symbol, 0, HERE) < 0 else 0

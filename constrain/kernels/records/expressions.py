@@ -122,6 +122,7 @@ class TAGSET(Record, kind=11):
     MARK = memo("the serial of the walk that saw it last")
     NUMBER = memo("dynamic: its number in that walk; greedy: region: 1 + the number of its block, by pair")
     BITS = memo("dynamic: region: the bytes with which a lexeme that may end goes on all the same")
+    TRIE = memo("an expression that finds all of them, with tags; 0: none was made")
 
 
 class ENDED(Record, kind=32):

@@ -30,6 +30,7 @@ class NONTERMINAL(Record, kind=13):
     RIGHT_RECURSIVE = memo("1 if its alternatives are added in its place where it is the last symbol")
     IS_WATCHED = memo("1 if the grammar's guard watches it")
     PREDICTS = memo("the PREDICTED region")
+    KEY_SET = memo("the KEY_SET record that says its alternatives, if one does")
 
 
 class SUFFIX(Record, kind=14):
@@ -126,6 +127,12 @@ def is_right_recursive(A, nonterminal):
 def predicts(A, nonterminal):
     """The PREDICTED region of a nonterminal, or 0."""
     return np.int64(A[nonterminal + NONTERMINAL.PREDICTS])
+
+
+@accessor
+def keys_of(A, nonterminal):
+    """The KEY_SET record that says the alternatives of a nonterminal, or 0."""
+    return np.int64(A[nonterminal + NONTERMINAL.KEY_SET])
 
 
 @accessor

@@ -21,8 +21,6 @@ class OBJECT_MESSAGE(Region):
     """
 
     BEYOND = word("the record of member(n), which another message made; 0: there is none")
-    CLOSES = word("1 if the object may end behind the last member")
-    BEGINS = word("1 if the head is the whole object, and not member(0)")
     MEMBERS = word("n")
     OTHERS = word("1 if there are keys that are not listed")
     TEXTS = word("number of texts, at least n; the others belong to keys that must not come")
@@ -36,6 +34,36 @@ class OBJECT_MESSAGE(Region):
         "whether the member is required; the values, those of other keys last, -1 - k being the new value k; and the "
         "TEXTS",
     )
+
+
+class KEY_SET_MESSAGE(Region):
+    """An object whose n declared keys are looked for as sets, and perhaps open ones."""
+
+    LOW = word("the least number of members if it matters, else 0")
+    HIGH = word("the largest number of members; -1: no limit")
+    IN_ORDER = word("1 if members come in their order, the open ones last")
+    MEMBERS = word("n")
+    CLASSES = word("number of classes of open keys")
+    TEXTS = word("number of texts, at least n; the others belong to keys that must not come")
+    NEW_VALUES = word("how many values are new nonterminals")
+    NUMBER = word("NONTERMINAL.NUMBER of its nonterminals but the values")
+    VALUE_NUMBER = word("NONTERMINAL.NUMBER of new values")
+    ANY_KEY = word("the expression of any key")
+    LISTS = words(
+        0,
+        "symbols, five lists as in OBJECT_MESSAGE. Then the indices of the members by text; in order, their indices by "
+        "run (ORDERED) and text; n times whether the member is required; the terminals of the classes, -1 being any "
+        "key but the TEXTS; the values of members and of classes, -1 - k being the new value k; and the TEXTS, of "
+        "which those that are no members are sorted",
+    )
+
+
+class SITUATION_MESSAGE(Region):
+    """A situation in such an object."""
+
+    SIZE = word("number of members so far; in order, the number of keys that were passed")
+    IS_OPEN = word("1 if an open key was written")
+    WRITTEN = words(0, "in any order: the expressions of the declared keys so far")
 
 
 class ARRAY_MESSAGE(Region):

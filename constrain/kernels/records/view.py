@@ -34,6 +34,7 @@ from constrain.kernels.records.parser_states import (
     waiting_end,
     waiting_start,
 )
+from constrain.kernels.records.schema import KIND_MASK
 
 Int32 = NDArray[np.int32]
 
@@ -77,6 +78,11 @@ def predicted_rows(A: Int32, parser: int, waiting: bool, scanning: bool) -> Int3
 def symbols_of(A: Int32, suffixes: Int32) -> Int32:
     """The first symbols of SUFFIX records. int32[n]"""
     return A[suffixes + SUFFIX.SYMBOL]
+
+
+def kinds_of(A: Int32, records: Int32) -> Int32:
+    """The kinds of records. int32[n]"""
+    return A[records] & KIND_MASK
 
 
 def rests_of(A: Int32, suffixes: Int32) -> Int32:

@@ -6,6 +6,9 @@
                 | "," member(s)            otherwise
     member(s)  -> key ":" value members(s')    for each key that may come in state s
 
+These rules are few for each state, but states are many, so the engine makes those of an object in bulk: in declared
+order all at once, or, of many properties or in any order, as texts reach them (`cfg/bulk_rules.py`).
+
 With property_order="schema" a state holds the index of the next declared property. A required property cannot be
 skipped, and open keys come after the declared ones. An optional property is written or skipped: `member(i) -> key_i ":"
 value_i members(i + 1) | member(i + 1)`, so that each property is made once, however many states offer it. With "any" a
@@ -15,12 +18,18 @@ or `maxProperties` matter. These rules let open keys repeat: once one is written
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation, ObjectRules
+from constrain.cfg.bulk_rules import (
+    BulkNonterminal,
+    KeySetRules,
+    ObjectPunctuation,
+    ObjectRules,
+    Situation,
+)
 from constrain.cfg.rules import Symbol, Terminal
 from constrain.lazily import lazily
 from constrain.schema.formats.bounds import at_most
@@ -39,7 +48,7 @@ if TYPE_CHECKING:
     from constrain.schema.write.lower import Level
 
 FEW = 6  # shapes that are separate alternatives; of more shapes, those with the same names are united (lower_unions.py)
-BULK = 32  # declared properties whose rules the engine makes at once
+BULK = 32  # declared properties whose rules are all made at once; of more, those that texts reach
 
 
 class ObjectState(NamedTuple):
@@ -152,13 +161,38 @@ class _ObjectRules:
         """Whether a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
+    def bulk_rules(self, at: ObjectState) -> ObjectRules | KeySetRules | None:
         """The rules from this state on that the engine makes in one call; None if it makes them one by one."""
         return None
 
-    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
         """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
         return None
+
+    def key_set_rules(self, in_order: bool) -> KeySetRules:
+        """The rules of the whole object, its declared keys looked for as sets."""
+        shape = self.shape
+        return KeySetRules(
+            key=(*self.key, "key sets"),
+            name="members",
+            key_texts=self.texts(shape.members),
+            value_keys=[conj for _, conj in (*shape.members, *shape.classes)],
+            value_symbols=self.level.value_symbols,
+            required=shape.must,
+            in_order=in_order,
+            other_keys=[None if language == ANY_TEXT else self.open_key(language) for language, _ in shape.classes],
+            low=shape.low if shape.counts else 0,
+            high=shape.high,
+            punctuation=_punctuation(self.level.lowering.whitespace, self.level.depth, self.level.plain),
+        )
+
+    def texts(self, members: Sequence[tuple[str, Conj]]) -> list[str]:
+        """The names of members, then the names that must not come."""
+        texts = [name for name, _ in members]
+        if len(self.shape.box.named) > len(texts):
+            listed = set(texts)
+            texts += [name for name, _ in self.shape.box.named if name not in listed]
+        return texts
 
     def goes_on(self, at: ObjectState) -> bool:
         """Whether a member may come next."""
@@ -189,11 +223,11 @@ class _Members(BulkNonterminal):
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
-    def bulk_rules(self) -> ObjectRules | None:
+    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
         return None if self.at.any_yet else self.rules.bulk_rules(self.at)
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int] | None:
+    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
         return self.rules.bulk_position(self.at, is_member=False)
 
 
@@ -209,11 +243,11 @@ class _Member(BulkNonterminal):
     def expand(self) -> Alternatives:
         return self.rules.members(self.at)
 
-    def bulk_rules(self) -> ObjectRules | None:
+    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
         return self.rules.bulk_rules(self.at)
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int] | None:
+    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
         return self.rules.bulk_position(self.at, is_member=True)
 
 
@@ -256,47 +290,39 @@ class _InOrder(_ObjectRules):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def bulk_rules(self, at: ObjectState) -> ObjectRules | None:
-        """The rules of up to BULK properties from a state on, if only the order matters there."""
-        shape, first, n = self.shape, at.done, len(self.shape.members)
-        if not self._is_plain(at) or first % BULK or (first == n and at.any_yet):
+    def bulk_rules(self, at: ObjectState) -> ObjectRules | KeySetRules | None:
+        """The rules of the whole object, if only the order matters."""
+        shape, n = self.shape, len(self.shape.members)
+        if not self._is_plain(at) or at.done or at.any_yet:
             return None
-        stop, rest = min(first + BULK, n), self.rest
-        pairs = shape.members if n <= BULK else shape.members[first:stop]
-        texts, value_keys = [name for name, _ in pairs], [conj for _, conj in pairs]
-        if rest:
-            if len(shape.box.named) > n:
-                texts += [name for name, _ in shape.box.named if name not in texts]
+        if n > BULK:
+            return self.key_set_rules(in_order=True)
+        value_keys = [conj for _, conj in shape.members]
+        if self.rest:
             value_keys.append(shape.classes[0][1])
-        goes_on = stop < n or (shape.classes and not rest)
         return ObjectRules(
-            key=(*self.key, "bulk", first),
+            key=(*self.key, "bulk"),
             name="members",
-            includes_first=not at.any_yet,
-            key_texts=texts,
+            key_texts=self.texts(shape.members) if self.rest else [name for name, _ in shape.members],
             value_keys=value_keys,
             value_symbols=self.level.value_symbols,
-            required=shape.must[first:stop],
-            allows_other_keys=rest,
-            next_member=_Member(self, at._replace(done=stop, any_yet=True)) if goes_on else None,
-            must_continue=shape.required_after[stop] > 0,
+            required=shape.must,
+            allows_other_keys=self.rest,
+            next_member=_Member(self, at._replace(done=n, any_yet=True)) if shape.classes and not self.rest else None,
             punctuation=_punctuation(self.level.lowering.whitespace, self.level.depth, self.level.plain),
         )
 
-    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int] | None:
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
         """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
         n = len(self.shape.members)
         if self.shape.counts or at.pending or not at.any_yet:
             return None
+        if n > BULK:
+            return (*self.key, "key sets"), Situation((), at.done, at.open_yet, is_member)
         if at.open_yet or (is_member and at.done == n):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
-            return ((*self.key, "bulk", 0), number) if self.rest else None
-        behind = at.done if is_member else at.done - 1
-        number = behind % BULK
-        first = behind - number
-        if is_member:
-            number += min(BULK, n - first)
-        return ((*self.key, "bulk", first), number) if not is_member or first == 0 or behind > first else None
+            return ((*self.key, "bulk"), number) if self.rest else None
+        return (*self.key, "bulk"), n + at.done if is_member else at.done - 1
 
     def _is_plain(self, at: ObjectState) -> bool:
         """Whether the index of the next property is all that matters."""
@@ -328,3 +354,15 @@ class _AnyOrder(_ObjectRules):
                     alternatives.append([*self.level.pair(key, conj), _Members(self, then)])
         alternatives += self.open_pairs(at, at.done)
         return alternatives
+
+    def bulk_rules(self, at: ObjectState) -> KeySetRules | None:
+        """The rules of the whole object, unless open keys have needs to meet."""
+        return None if self.shape.needs or at.any_yet else self.key_set_rules(in_order=False)
+
+    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
+        """The situation of member(s), or of members(s); None if no bulk rules hold it."""
+        if self.shape.needs or not at.any_yet:
+            return None
+        written = [name for i, (name, _) in enumerate(self.shape.members) if at.done >> i & 1]
+        keys = [key_terminal(name, self.level.plain) for name in written]
+        return (*self.key, "key sets"), Situation(keys, at.size, at.open_yet, is_member)
