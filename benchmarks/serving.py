@@ -5,6 +5,7 @@ are cut or invalid; and how much CPU time goes into the grammar: checking a requ
 
     python benchmarks/serving.py --out benchmarks/record/<date>-vllm
     python benchmarks/serving.py --backends constrain,xgrammar --vocab reference --rounds 1 --batches 16
+    python benchmarks/serving.py --drafts --requests 200
 
 It runs in an environment with vLLM (`make serve-test` makes .venv-vllm). Each backend gets a process of its own with
 the engine inside, `rounds` times, the order turned each time. The model is a tiny random Llama, so that the grammar is
@@ -43,6 +44,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
     parser.add_argument("--out", type=Path, help="folder for the record")
+    parser.add_argument("--drafts", action="store_true", help="the drafter alone: no engine, no model")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--model", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -77,6 +80,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     if options.worker:
         return worker(options)
+    if options.drafts:
+        print(drafts(options))
+        return 0
     runs: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
@@ -350,6 +356,60 @@ def verdict(row: Row, text: str, reason: str) -> str:
     except (ValueError, jsonschema.ValidationError) as error:
         return f"invalid: {str(error).splitlines()[0][:100]}"
     return "other"
+
+
+# --- drafts -----------------------------------------------------------------------------------------------------------
+
+
+def drafts(options: argparse.Namespace) -> str:
+    """What the drafter saves in first requests: instances are replayed.
+
+    A step writes what was drafted rightly, and one token more. CPU time is of a step of one request, without the first,
+    which reads the schema's text. The prior knows nothing yet.
+    """
+    import constrain
+    from constrain.serve.requests.constraints import constraint_of
+    from constrain.serve.requests.options import Options
+    from constrain.serve.vllm.drafter import ConstraintPrior, Draft
+    from constrain.speculative.drafters.forced import longest_match
+    from masks.vocabularies import load
+
+    data = data_folder(options.data)
+    loaded = load("llama3", data)
+    vocabulary = constrain.Vocabulary(loaded.tokens, [LLAMA3_EOS])
+
+    class Tokenizer:
+        def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
+            return list(loaded.encode(text))
+
+    encode = longest_match(vocabulary.tokens)
+    encode(b"{")
+    steps, tokens, times = 0, 0, []
+    for row in requests(data, Tokenizer(), options.seed, options.requests):
+        text, ids = json.dumps(row["schema"]), row["ids"]
+        try:
+            compiled = constrain.compile(constraint_of("json", text, Options(seconds=20)), vocabulary)
+        except constrain.ConstrainError:
+            continue
+        if compiled.matcher().advance_tokens(ids) < len(ids):
+            continue
+        tokens += len(ids)
+        prior = ConstraintPrior(compiled, Tokenizer().encode(text))
+        draft, place = Draft(prior, encode, 0), 0
+        while place < len(ids):
+            begin = time.thread_time()
+            chain = draft.propose(ids[:place], 8) if draft.extend(ids[:place]) else []
+            if place:
+                times.append((time.thread_time() - begin) * 1e6)
+            right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(chain, ids[place:], strict=False)))
+            place += right + 1
+            steps += 1
+    times.sort()
+    mean, half, tail = statistics.mean(times), times[len(times) // 2], times[len(times) * 99 // 100]
+    return (
+        f"{tokens} tokens, {tokens / steps:.2f} a step; "
+        f"CPU time of a row in µs: mean {mean:.0f}, p50 {half:.0f}, p99 {tail:.0f}"
+    )
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

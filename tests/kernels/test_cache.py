@@ -47,6 +47,16 @@ def test_the_cache_is_used_and_notices_an_edit_in_another_file(package: SmallPac
     assert package.ask()["compiled"] == []
 
 
+def test_sources_that_are_edited_after_they_were_imported(package: SmallPackage) -> None:
+    """A checkout changes while a process starts: the code that it has is not kept as that of the new sources."""
+    edit = (
+        "from pathlib import Path; Path(first.__file__).write_text(Path(first.__file__).read_text().replace('5', '6'))"
+    )
+    assert package.ask(before=edit)["results"] == RESULTS
+    after = package.ask()
+    assert (after["compiled"], after["results"]) == (ALL, [18, 10])
+
+
 def test_of_four_processes_that_start_cold_one_compiles(package: SmallPackage) -> None:
     found = [package.end(process) for process in [package.begin() for _ in range(4)]]
     assert [each["results"] for each in found] == [RESULTS] * 4

@@ -11,15 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from finite_language import EOS, MEMBERS, SPECIAL, TOKENS, VOCABULARY, Failing, oracle
 
 import constrain
 from constrain.errors import LimitError
 from constrain.serve.vllm.grammar import RequestGrammar
 
-TOKENS = [b"a", b"b", b"ab", b"c", None, None, b"x"]
-EOS, SPECIAL = 4, 5
-VOCABULARY = constrain.Vocabulary(TOKENS, eos_ids=[EOS])
-MEMBERS = ["ab", "abc", "b", "bc", "a" * 3]
 STOPS = [(), (EOS,), (SPECIAL,), (EOS, SPECIAL), (6,), (EOS, 3), (99,)]
 
 
@@ -43,25 +40,6 @@ def rows_of(bitmask: Any) -> np.ndarray:
 def grammar_of(stops: tuple[int, ...] = (), constraint: Any = None) -> RequestGrammar:
     compiled = constrain.compile(constraint or constrain.choices(MEMBERS), VOCABULARY)
     return RequestGrammar(compiled, stops, rows_of)
-
-
-def oracle(ids: tuple[int, ...], stops: tuple[int, ...]) -> set[int] | None:
-    """The ids that may follow; None: the ids were not allowed, or ended before their end."""
-    ends = {stop for stop in stops if stop < len(TOKENS)} or {EOS}
-    text = b""
-    for token in ids:
-        piece = TOKENS[token]
-        if token in ends or piece is None:
-            return None
-        text += piece
-        if not any(member.encode().startswith(text) for member in MEMBERS):
-            return None
-    after = {
-        token
-        for token, piece in enumerate(TOKENS)
-        if piece is not None and token not in ends and any(m.encode().startswith(text + piece) for m in MEMBERS)
-    }
-    return after | (ends if text.decode() in MEMBERS else set())
 
 
 @pytest.mark.parametrize("stops", STOPS)
@@ -152,25 +130,6 @@ def test_requests_do_not_see_each_other() -> None:
     one.fill_bitmask(tensor, 0)
     two.fill_bitmask(tensor, 1)
     assert tensor.allowed(0) == {3, EOS} and tensor.allowed(1) == {0, 1, 2}
-
-
-class Failing:
-    """A matcher at a limit."""
-
-    text = b"so far"
-    ended = False
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    def fill_mask(self, row: np.ndarray) -> None:
-        raise self.error
-
-    def advance(self, token: int) -> bool:
-        raise self.error
-
-    def rollback(self, n: int) -> None:
-        pass
 
 
 @pytest.mark.parametrize("error", [LimitError("too much memory"), RuntimeError("a fault of ours")])

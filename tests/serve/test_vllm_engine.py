@@ -31,7 +31,9 @@ from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.structured_output import StructuredOutputManager
 
 import constrain
-from constrain.serve.vllm import register, versions
+from constrain.serve.requests.interfaces import Interface
+from constrain.serve.vllm import register
+from constrain.serve.vllm.versions import INTERFACE
 
 SCHEMAS = [
     {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}}, "required": ["a", "b"],
@@ -215,18 +217,16 @@ def test_registering_again_changes_nothing() -> None:
 def test_this_version_has_what_is_relied_upon() -> None:
     import vllm
 
-    assert versions.differences() == []
-    assert versions.check(vllm.__version__, []) is None
+    assert INTERFACE.differences() == []
+    assert INTERFACE.check(vllm.__version__, []) is None
 
 
-def test_names_that_are_gone_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(versions.SIGNATURES, "vllm.v1.structured_output:StructuredOutputManager.gone", ("self",))
-    monkeypatch.setitem(
-        versions.SIGNATURES, "vllm.v1.structured_output:StructuredOutputManager.__init__", ("self", "x")
-    )
-    found = versions.differences()
+def test_names_that_are_gone_are_found() -> None:
+    manager = "vllm.v1.structured_output:StructuredOutputManager"
+    signatures = {f"{manager}.gone": ("self",), f"{manager}.__init__": ("self", "x")}
+    found = Interface("vLLM", (), signatures, {}).differences()
     assert len(found) == 2
-    assert "StructuredOutputManager.gone takes nothing: it is gone, not (self)" in found[1]
+    assert "StructuredOutputManager.gone takes nothing: it is gone, not (self)" in found[0]
 
 
 ASKED = {"additional_config": {"constrain": {}}}
@@ -258,6 +258,7 @@ def test_a_tokenizer_whose_tokens_have_no_bytes_is_refused_at_the_start(tmp_path
 
 
 def test_a_version_that_does_not_fit_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(versions.SIGNATURES, "vllm.v1.structured_output:StructuredOutputManager.gone", ("self",))
+    gone = "vllm.v1.structured_output:StructuredOutputManager.gone"
+    monkeypatch.setitem(INTERFACE.signatures, gone, ("self",))
     with pytest.raises(constrain.ConstrainError, match=r"does not fit vLLM .*: 1 names differ"):
         LLM(str(write_model(tmp_path)), load_format="dummy", enforce_eager=True, max_model_len=64, **ASKED)

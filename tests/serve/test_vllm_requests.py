@@ -16,10 +16,11 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError, VocabularyError
-from constrain.serve.vllm import versions
-from constrain.serve.vllm.options import Options, options_in, options_of
-from constrain.serve.vllm.requests import constraint_of
-from constrain.serve.vllm.vocabulary import vocabulary_of
+from constrain.serve.requests.constraints import constraint_of
+from constrain.serve.requests.options import Options, options_of
+from constrain.serve.requests.vocabulary import vocabulary_of
+from constrain.serve.vllm.options import PLACE, options_in
+from constrain.serve.vllm.versions import INTERFACE, TESTED
 
 CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))[
     "case"
@@ -28,7 +29,7 @@ CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "vllm_requests.to
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_requests(case: dict[str, Any]) -> None:
-    options = options_of(case.get("options", {}))
+    options = options_of(case.get("options", {}), PLACE)
     if "message" in case:
         with pytest.raises(ConstrainError) as caught:
             constraint_of(case["kind"], case["text"], options)
@@ -76,7 +77,7 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
 )
 def test_options_that_are_refused(given: Any, message: str) -> None:
     with pytest.raises(ConstrainError) as caught:
-        options_of(given)
+        options_of(given, PLACE)
     assert str(caught.value) == message
 
 
@@ -99,24 +100,24 @@ def test_two_backends_are_too_many() -> None:
 # --- versions ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", [*versions.TESTED, f"{versions.TESTED[0]}+cpu"])
+@pytest.mark.parametrize("version", [*TESTED, f"{TESTED[0]}+cpu"])
 def test_a_tested_version_is_silent(version: str) -> None:
-    assert versions.check(version, []) is None
+    assert INTERFACE.check(version, []) is None
 
 
 def test_an_untested_version_is_named() -> None:
-    tested = ", ".join(versions.TESTED)
+    tested = ", ".join(TESTED)
     said = f"constrain: vLLM 9.1.0 is not tested, only {tested} is; what constrain relies upon is there"
-    assert versions.check("9.1.0", []) == said
+    assert INTERFACE.check("9.1.0", []) == said
 
 
 def test_a_version_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ConstrainError) as caught:
-        versions.check("9.1.0", ["a:b takes (x), not (y)"])
+        INTERFACE.check("9.1.0", ["a:b takes (x), not (y)"])
     assert str(caught.value) == (
         "the backend constrain does not fit vLLM 9.1.0: 1 names differ\n  at vLLM's interface\n"
         "     a:b takes (x), not (y)\n"
-        f"  fix: install a version of vLLM that is tested ({', '.join(versions.TESTED)}), or a newer constrain-lm"
+        f"  fix: install a version of vLLM that is tested ({', '.join(TESTED)}), or a newer constrain-lm"
     )
 
 
@@ -163,12 +164,19 @@ def test_vocabularies_that_are_refused(eos: int | None, size: int, message: str)
 
 
 @pytest.mark.parametrize(
-    "module", ["constrain", "constrain.serve", "constrain.serve.vllm", "constrain.serve.vllm.options"]
+    "module",
+    [
+        "constrain",
+        "constrain.serve",
+        "constrain.serve.vllm",
+        "constrain.serve.vllm.options",
+        "constrain.serve.sglang",
+        "constrain.serve.sglang.options",
+    ],
 )
 def test_what_imports_no_engine(module: str) -> None:
     """And no kernels: workers of vLLM load the plug-in, and compile nothing."""
-    code = (
-        f"import sys, {module}\nprint([m for m in ('vllm', 'torch', 'numba', 'constrain.kernels') if m in sys.modules])"
-    )
+    heavy = ("vllm", "sglang", "torch", "numba", "constrain.kernels")
+    code = f"import sys, {module}\nprint([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -130,7 +130,7 @@ class _Job(threading.Thread):
         try:
             self._make(declared)
         finally:
-            if len(_blobs) > had:
+            if len(_blobs) > had and native.stamp() == native.STAMP:  # not of sources that have been edited meanwhile
                 cache.write(_path(), _blobs)
         _blobs.clear()
 
@@ -189,7 +189,7 @@ def is_kept() -> bool:
 
 def _path() -> Any:
     target = numba.core.registry.cpu_target.target_context
-    parts = native.stamp(), numba.__version__, llvmlite.__version__, sys.version_info[:3], sys.implementation.cache_tag
+    parts = native.STAMP, numba.__version__, llvmlite.__version__, sys.version_info[:3], sys.implementation.cache_tag
     return cache.path_of((*parts, target.codegen().magic_tuple(), config.BOUNDSCHECK, str(config.OPT)))
 
 

@@ -26,6 +26,9 @@ def stamp() -> str:
     return digest.hexdigest()
 
 
+STAMP = stamp()  # of the sources that this process is about to import
+
+
 def name_of(function: Callable[..., Any], signature: str) -> str:
     """What a kernel is called in the library; one function may be declared with several signatures."""
     return f"{function.__module__}.{function.__name__}: {signature}"
@@ -38,7 +41,7 @@ def _find() -> tuple[ModuleType | None, str]:
     except ImportError as error:
         absent = not list(Path(__file__).parent.glob("_native*"))
         return None, "this installation has no compiled kernels" if absent else f"its compiled kernels: {error}"
-    if stamp() != _native.STAMP:
+    if _native.STAMP != STAMP:
         return None, "its kernels were edited after they were compiled"
     return _native, ""
 

@@ -8,11 +8,9 @@ kernels; requests are checked where they arrive, and a faulty constraint is an H
 do not ask for it are not touched.
 
     versions.py      the versions that are tested, and what of vLLM is relied upon
-    options.py       how an engine asks for the backend, and its options: limits, spelling, whitespace
-    requests.py      the constraint of a request; structural_tags.py: free text with tags, for tool calls
-    vocabulary.py    the bytes of vLLM's tokens
+    options.py       how an engine asks for the backend
     grammar.py       one request: accept, roll back, fill
-    backend.py       one engine: the vocabulary, compiled constraints, warm-up
+    backend.py       one engine: its rows, over what `serve/requests` shares between engines
     hooks.py         where vLLM is changed; with versions.py the only modules that import it
 
 The page docs/howto/vllm.md says how to use it.

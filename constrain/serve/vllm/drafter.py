@@ -27,9 +27,10 @@ from typing import Any
 
 from constrain.engine.compiled import CompiledConstraint, compile
 from constrain.engine.matcher import Matcher
-from constrain.serve.vllm.options import Options, options_in
-from constrain.serve.vllm.requests import constraint_of
-from constrain.serve.vllm.vocabulary import vocabulary_of
+from constrain.serve.requests.constraints import constraint_of
+from constrain.serve.requests.options import Options
+from constrain.serve.requests.vocabulary import vocabulary_of
+from constrain.serve.vllm.options import options_in
 from constrain.speculative.drafters.forced import longest_match
 from constrain.speculative.drafters.lookup import CopyIndex
 from constrain.speculative.drafters.tables import DraftTable
@@ -38,7 +39,7 @@ logger = logging.getLogger("vllm.constrain")
 FRAMES = 4  # of the stack that are looked at
 SURE = 0.5  # the share of a state's most frequent token above which the prior names it
 SEEN = 2  # how often a state must have been seen for that
-SHORTEST, LONGEST = 2, 4  # tokens that must agree for a copy
+SHORTEST, LONGEST = 1, 4  # tokens that must agree for a copy; from 2 on: 1.48 instead of 1.67 tokens a step
 MAX_HINT = 20_000  # characters of a constraint's text that is offered for copying
 
 

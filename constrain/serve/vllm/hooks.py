@@ -29,8 +29,9 @@ from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from constrain.errors import ConstrainError
-from constrain.serve.vllm import versions
-from constrain.serve.vllm.options import Options, options_in
+from constrain.serve.requests.options import Options
+from constrain.serve.vllm.options import options_in
+from constrain.serve.vllm.versions import INTERFACE
 
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
 MARK = "_hook_of_constrain"
@@ -67,9 +68,9 @@ def _starting_front_end(original: Callable[..., None]) -> Callable[..., None]:
         if options is not None:
             _check_version()
             from constrain import kernels
-            from constrain.serve.vllm.backend import WARM
-            from constrain.serve.vllm.requests import constraint_of
-            from constrain.serve.vllm.vocabulary import vocabulary_of
+            from constrain.serve.requests.compiler import WARM
+            from constrain.serve.requests.constraints import constraint_of
+            from constrain.serve.requests.vocabulary import vocabulary_of
 
             kernels.load()
             _answer_scans()
@@ -98,7 +99,7 @@ def _starting_engine(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _check_version() -> None:
-    warning = versions.check(vllm.__version__, versions.differences())
+    warning = INTERFACE.check(vllm.__version__, INTERFACE.differences())
     if warning:
         logger.warning(warning)
 
@@ -170,7 +171,7 @@ def check_request(params: Any, options: Options) -> None:
             raise ConstrainError(f"{name} is not supported by the backend constrain", place=name, fix=fix)
     if params.json_object is False:
         raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")
-    from constrain.serve.vllm.requests import constraint_of
+    from constrain.serve.requests.constraints import constraint_of
 
     kind, text = get_structured_output_key(params)
     constraint_of(kind.name.lower(), text, options)

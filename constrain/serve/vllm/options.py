@@ -1,66 +1,21 @@
-"""Options of the backend, and how an engine asks for it: the entry "constrain" of vLLM's `additional_config`.
+"""How an engine asks for the backend: the entry "constrain" of vLLM's `additional_config`, with the options.
 
     vllm serve MODEL --additional-config '{"constrain": {"seconds": 2, "whitespace": "compact"}}'
     LLM(MODEL, additional_config={"constrain": {}})
 
 The idea: `additional_config` is vLLM's own place for what it does not know. It reaches every process of an engine, from
 the command line as from Python, so one entry both chooses the backend and says how it reads constraints.
-This module imports no kernels: every process of an engine reads the options, and workers need nothing else.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.serve.requests.options import Options, options_of
 
 ENTRY = "constrain"
-_NUMBERS = ("seconds", "megabytes", "characters", "cached")
-_WHOLE = ("characters", "cached")
-
-
-@dataclass(frozen=True)
-class Options:
-    """How the backend reads constraints.
-
-    Attributes:
-        seconds: The wall-clock time that reading one schema may take; the front end serves nothing else meanwhile.
-        megabytes: The memory in MB that it may take.
-        characters: The length that a pattern or a grammar may have. Reading one takes 10 to 40 µs a character.
-        cached: The number of compiled constraints that are kept.
-        spelling, whitespace, property_order, formats: As in `constrain.json_schema`, which refuses other values.
-        lexer: As in `constrain.grammar`, for grammars in Lark's format.
-    """
-
-    seconds: float = 0.5
-    megabytes: float = 512.0
-    characters: int = 20_000
-    cached: int = 256
-    spelling: Any = "plain"
-    whitespace: Any = None
-    property_order: Any = "schema"
-    formats: Any = "assert"
-    lexer: Any = "dynamic"
-
-
-def options_of(given: Any) -> Options:
-    """Options from the entry of `additional_config`. Raises ConstrainError naming what is wrong."""
-    place = f"additional_config.{ENTRY}"
-    if not isinstance(given, dict):
-        raise ConstrainError(
-            f"the options are not an object: {given!r:.60}", place=place, fix="use {} for the defaults"
-        )
-    names = [field.name for field in dataclasses.fields(Options)]
-    for name, value in given.items():
-        if name not in names:
-            raise ConstrainError(f"there is no option {name!r}", place=place, fix=f"use {', '.join(names)}")
-        if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0):
-            raise ConstrainError(f"{name} is a number above 0, not {value!r}", place=f"{place}.{name}")
-        if name not in _NUMBERS and not isinstance(value, (str, type(None))):
-            raise ConstrainError(f"{name} is a text, not {value!r}", place=f"{place}.{name}")
-    return Options(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})
+PLACE = f"additional_config.{ENTRY}"
 
 
 def options_in(vllm_config: Any) -> Options | None:
@@ -78,4 +33,4 @@ def options_in(vllm_config: Any) -> Options | None:
             place="structured_outputs_config.backend",
             fix="leave one of them out",
         )
-    return options_of(entries[ENTRY])
+    return options_of(entries[ENTRY], PLACE)

@@ -1,4 +1,4 @@
-"""The vocabulary of an engine: the bytes of vLLM's tokens, as wide as the model's logits.
+"""The vocabulary of an engine: the bytes of its tokens, as wide as the model's logits.
 
 The idea: tokenizer and model need not agree in size. Ids that only the model has are padding, and never allowed. Ids
 that only the tokenizer has cannot be sampled, and are left out.
@@ -17,7 +17,7 @@ def vocabulary_of(tokenizer: Any, size: int, eos_ids: Iterable[int] = ()) -> Voc
     """The vocabulary of an engine.
 
     Args:
-        tokenizer: vLLM's tokenizer: one of transformers, or of mistral-common.
+        tokenizer: The engine's tokenizer: one of transformers, or of mistral-common.
         size: V, the width of the model's logits.
         eos_ids: Further ids that end a text, as the model's configuration says.
 

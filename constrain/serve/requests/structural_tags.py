@@ -1,4 +1,4 @@
-"""Structural tags: free text and tags with constrained contents, as vLLM's tool parsers and clients ask for them.
+"""Structural tags: free text and tags with constrained contents, as engines' tool parsers and clients ask for them.
 
     {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<tool_call>"], "tags": [...]}}
 
@@ -26,7 +26,7 @@ from constrain.grammar_text.text import grammar
 
 Schema = Callable[..., Constraint]
 SHOWN = 80  # characters of a format in messages
-FIX = "ask for json, regex, choice or grammar; for tools VLLM_ENFORCE_STRICT_TOOL_CALLING=0 asks for JSON instead"
+FIX = "ask for json, regex, choice or grammar; for tools in vLLM, VLLM_ENFORCE_STRICT_TOOL_CALLING=0 asks for JSON"
 
 
 def structural_tag(given: Any, schema: Schema, check_length: Callable[[str, str], None]) -> Constraint:

@@ -1,7 +1,7 @@
-"""The constraint of a request: vLLM's kinds of structured outputs as constraints.
+"""The constraint of a request: the kinds of structured outputs as constraints.
 
-The idea: vLLM hands over a kind and a text, the same in the process that checks a request and in the process that
-compiles it. Both read it here, under the limits of the options, and equal texts are read once in a process.
+The idea: an engine hands over a kind and a text, the same in each process that checks, compiles or drafts. All read it
+here, under the limits of the options, and equal texts are read once in a process.
 
 | kind | text |
 |---|---|
@@ -25,8 +25,8 @@ from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.grammar_text.text import grammar
 from constrain.schema.api import json_schema
 from constrain.schema.read.limits import Limits
-from constrain.serve.vllm.options import Options
-from constrain.serve.vllm.structural_tags import structural_tag
+from constrain.serve.requests.options import Options
+from constrain.serve.requests.structural_tags import structural_tag
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 SHOWN = 80  # characters of a request's text in messages

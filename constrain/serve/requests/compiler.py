@@ -1,0 +1,66 @@
+"""One engine: its vocabulary, and the compiled constraints of its requests.
+
+The idea: what is dear is done when the engine starts. The vocabulary is read, the kernels are loaded (where they are
+not compiled yet, that takes a minute once), and a first mask is made of each kind of constraint, so that no request
+pays for what all of them need. Equal constraints are compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from constrain.engine.compiled import CompiledConstraint, compile
+from constrain.serve.requests.constraints import constraint_of
+from constrain.serve.requests.options import Options
+from constrain.serve.requests.vocabulary import vocabulary_of
+
+WARM = (
+    (
+        "json",
+        '{"type": "object", "properties": {"a": {"type": ["string", "number"], "minLength": 1}, "b": {"enum": [1]}}}',
+    ),
+    ("regex", "[a-z]{1,9}"),
+    ("grammar", 'start: "a" start "b" | WORD\nWORD: /[a-z]+/'),
+)
+"""Constraints whose first masks are made at the start."""
+
+
+class RequestCompiler:
+    """Compiles the constraints of one engine's requests. Threads may share it.
+
+    Args:
+        tokenizer: The engine's tokenizer.
+        vocab_size: V, the width of the model's logits.
+        options: How constraints are read.
+        eos_ids: Further ids that end a text, as the model's configuration says.
+
+    Raises:
+        VocabularyError: The tokens have no bytes of their own, or no id ends a text.
+
+    Attributes:
+        vocabulary (Vocabulary): The bytes of the tokens.
+        compiled: (kind, text) → `CompiledConstraint`, as `constraint_of` reads them; the last ones are kept.
+    """
+
+    def __init__(self, tokenizer: Any, vocab_size: int, options: Options, eos_ids: Iterable[int] = ()) -> None:
+        self.options = options
+        self.vocabulary = vocabulary_of(tokenizer, vocab_size, eos_ids)
+        self.compiled = lru_cache(maxsize=options.cached)(self._compile)
+        self._warm_up()
+
+    def _compile(self, kind: str, text: str) -> CompiledConstraint:
+        return compile(constraint_of(kind, text, self.options), self.vocabulary)
+
+    def _warm_up(self) -> None:
+        row = np.zeros(self.vocabulary.words, np.uint32)
+        for kind, text in WARM:
+            matcher = self._compile(kind, text).matcher()
+            for _ in range(4):
+                matcher.fill_mask(row)
+                allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+                if not len(allowed) or not matcher.advance(int(allowed[0])):
+                    break
