@@ -14,7 +14,7 @@ The same for members in the order of the declaration: all up to the next require
 
 Records: records/key_sets.py; objects are made by key_set_rules.py. Cost: the letters of a key and the branches of the
 trie beside them; in order, also of the keys that are skipped. Reference: tests/engine/test_key_sets.py, which compares
-the rules with those that `expand` gives.
+the rules with what `expand` gives.
 """
 
 from __future__ import annotations
