@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import constrain
+from constrain.sampling.core.registry import Registry
+from constrain.sampling.methods import table
 
 ROOT = Path(constrain.__file__).parent
 MODULES = sorted(
@@ -16,6 +18,13 @@ MODULES = sorted(
     for path in ROOT.rglob("*.py")
     if ">>> " in path.read_text()
 )
+
+
+@pytest.fixture(autouse=True)
+def _methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An example registers a method, which no other test of the process should meet."""
+    kept = Registry("method", dict(table.METHODS))
+    monkeypatch.setattr(table, "METHODS", kept)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -21,7 +21,8 @@ TREES = {
     path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
     for path in sorted(PACKAGE.rglob("*.py"))
 }
-OTHERS = ("__init__.py", "serve/vllm/")  # the handler that is silent; what speaks through the log of vLLM, in its style
+# The handler that is silent; what speaks through the log of an engine, in its style.
+OTHERS = ("__init__.py", "serve/sglang/", "serve/vllm/")
 LOGGING = [name for name, tree in TREES.items() if "getLogger" in ast.dump(tree) and not name.startswith(OTHERS)]
 
 
