@@ -73,7 +73,11 @@ class _Unexpanded(NamedTuple):
 
 
 class AllOrNothing:
-    """See `TokenAutomaton.all_or_nothing`."""
+    """A context in which states are made: if it is left by an interrupt, all states are forgotten before the next.
+
+    A signal, MemoryError or a timeout's exception may come between any two lines of Python, and what is half made is
+    never looked at again.
+    """
 
     __slots__ = ("automaton",)
 
@@ -184,7 +188,7 @@ class TokenAutomaton(Store):
 
     def satisfy(self, stop: Exception) -> None:
         """Do what a stopped kernel needs, as `serve`; a lack of memory is left to `attempt`."""
-        with suppress(Flush), self.all_or_nothing():
+        with suppress(Flush), AllOrNothing(self):
             self.serve(stop)
 
     def attempt(self, operation: Callable[[], Result]) -> Result:
@@ -192,7 +196,7 @@ class TokenAutomaton(Store):
         with self.lock:
             if not self.A[HEADER.EPOCH]:
                 self.flush()
-            with self.all_or_nothing():
+            with AllOrNothing(self):
                 try:
                     return operation()
                 except Flush:
@@ -213,14 +217,6 @@ class TokenAutomaton(Store):
         self._registry = threading.Lock()
         self.readers = ReaderCount()
         super().after_fork()
-
-    def all_or_nothing(self) -> AllOrNothing:
-        """A context in which states are made: if it is left by an interrupt, all states are forgotten before the next.
-
-        A signal, MemoryError or a timeout's exception may come between any two lines of Python, and what is half made
-        is never looked at again.
-        """
-        return AllOrNothing(self)
 
     def watched_state(self, configuration: int, guarded: Hashable) -> int:
         """A number for a pair (configuration, state of the guard), different from all configurations."""

@@ -197,40 +197,31 @@ def _fill_all(groups: Iterator[_Group], rows: Row) -> None:
 def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
     """Fill the rows of a group without the lock. If a mask is not known yet, fill no row and return False."""
     automaton, matchers, places = group
-    states, records, flags = np.empty((3, len(matchers)), np.int64)
-    automaton.readers.enter()  # first: a flush waits for the readers that it finds
-    try:
-        epoch, words = automaton.epoch, automaton.A
-        if {m._epoch for m in matchers} != {epoch}:
-            return False
-        states[:] = _states(matchers)
-        if not batch.known_masks(words, epoch, states, records, flags):
-            return False
-        _write(words, records, places, rows, threads)
-    finally:
-        automaton.readers.leave()
-    _narrow_all(group, rows, states, flags)
-    return True
+    epoch = automaton.epoch
+    if {m._epoch for m in matchers} != {epoch}:
+        return False
+    states, flags = np.array(_states(matchers), np.int64), np.empty(len(matchers), np.int64)
+    if rows.nbytes < WORTH_A_THREAD:
+        is_known = batch.write_known_masks(automaton.A, epoch, states, places, rows, flags)
+    else:
+        is_known = _write_in_parallel(automaton, epoch, states, places, rows, flags, threads)
+    if is_known:
+        _narrow_all(group, rows, states, flags)
+    return bool(is_known)
 
 
 def _fill(group: _Group, rows: Row) -> None:
     """Fill the rows of a group."""
     automaton, matchers, places = group
-    states, records, flags = np.empty((3, len(matchers)), np.int64)
+    states, flags = np.empty((2, len(matchers)), np.int64)
 
     def operation() -> None:
         _follow(matchers, automaton.epoch)
         states[:] = _states(matchers)
-        automaton.call(batch.find_masks, states, records, flags)
-        automaton.readers.enter()
+        automaton.call(batch.find_masks, states)
+        batch.write_known_masks(automaton.A, automaton.epoch, states, places, rows, flags)
 
-    with automaton.lock:  # so that `words` is the arena that the operation has used
-        automaton.attempt(operation)
-        words = automaton.A
-    try:
-        _write(words, records, places, rows, 1)
-    finally:
-        automaton.readers.leave()
+    automaton.attempt(operation)
     _narrow_all(group, rows, states, flags)
 
 
@@ -244,11 +235,24 @@ def _narrow_all(group: _Group, rows: Row, states: Ids, flags: Ids) -> None:
             matchers[i]._narrow(rows[places[i]], int(flags[i]))
 
 
+def _write_in_parallel(
+    automaton: TokenAutomaton, epoch: int, states: Ids, places: Ids, rows: Row, flags: Ids, threads: int
+) -> bool:
+    """`write_known_masks` by several threads, which let others run Python: a flush waits for them."""
+    records = np.empty(len(states), np.int64)
+    automaton.readers.enter()  # first: a flush waits for the readers that it finds
+    try:
+        words = automaton.A
+        if not batch.known_masks(words, epoch, states, records, flags):
+            return False
+        _write(words, records, places, rows, threads)
+    finally:
+        automaton.readers.leave()
+    return True
+
+
 def _write(words: Any, records: Ids, places: Ids, rows: Row, threads: int) -> None:
-    """Write the rows, with other threads if that is faster."""
-    if rows.nbytes < WORTH_A_THREAD:
-        batch.write_few_masks(words, records, places, rows)
-        return
+    """Write the rows, with other threads where there are enough rows."""
     counter = np.zeros(2, np.int64)
     for _ in range(min(threads - 1, rows.nbytes // WORTH_A_THREAD)):
         _workers().submit(batch.write_masks, words, records, places, rows, counter)

@@ -116,8 +116,7 @@ class Matcher:
                 state &= _STATE
             elif state == arena.NONE:
                 return False
-            if self._end > now:  # of steps that were taken back
-                self._end = -1
+            self._end = -1  # it may be of steps that were taken back
         self._states[now + 1 :] = (state,)
         self._steps.append(token)
         return True

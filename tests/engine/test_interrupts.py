@@ -24,6 +24,7 @@ import constrain
 import vocabularies
 
 VOCABULARY = vocabularies.tiny()
+PATIENCE = 600  # seconds, after which a test hangs
 PACKAGE = str(Path(constrain.__file__).parent)
 SCHEMA = {
     "type": "object",
@@ -119,13 +120,13 @@ WAYS = {"one by one": one_by_one, "in batches": in_batches, "with flushes": with
 
 @pytest.fixture(autouse=True)
 def _no_hang() -> Iterator[None]:
-    """A hang ends the test."""
+    """A hang ends the test; one that tries many places sets the alarm anew at each."""
 
     def end(*_: Any) -> None:
         raise TimeoutError("it hangs")
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(600)
+    signal.alarm(PATIENCE)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -143,6 +144,7 @@ def test_interrupts_change_nothing(name: str, way: str, places: int) -> None:
     step = max(1, count.calls // int(os.environ.get("CONSTRAIN_INTERRUPTS", places)))
     automaton = constrain.TokenAutomaton(VOCABULARY, budget=0)
     for at in range(1, count.calls + 1, step):
+        signal.alarm(PATIENCE)
         if at % 7 == 0:  # a new automaton has more to make, an old one more to lose
             automaton = constrain.TokenAutomaton(VOCABULARY, budget=0)
         matchers: list[Any] = []

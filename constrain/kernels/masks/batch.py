@@ -14,7 +14,7 @@ Reference: tests/engine/test_batch.py.
 from __future__ import annotations
 
 from constrain.kernels import atomic_add, kernel
-from constrain.kernels.masks.fill import IS_ACCEPTING, IS_WATCHED, mask, write_mask
+from constrain.kernels.masks.fill import IS_ACCEPTING, IS_WATCHED, known_mask, mask, write_mask
 from constrain.kernels.parser.advance import advance, known_step
 from constrain.kernels.parser.configurations import accepts
 from constrain.kernels.records.arena import NONE, is_of_epoch
@@ -26,7 +26,8 @@ add = atomic_add()
 
 @kernel("i(arena, i, ids, ids, ids)", entry=True, brief=True)
 def known_masks(A, epoch, configurations, records, flags):
-    """`find_masks` if all are known. Returns whether they are. Needs no lock: configurations are of this epoch."""
+    """Look up masks: records[i] = the MASK region of configurations[i]; flags[i] = IS_WATCHED and IS_ACCEPTING, added
+    up, as they apply. Returns whether all are known. Needs no lock: configurations are of this epoch."""
     if not is_of_epoch(A, epoch):
         return 0
     for i in range(configurations.size):
@@ -41,31 +42,32 @@ def known_masks(A, epoch, configurations, records, flags):
     return 1
 
 
-@kernel("i(arena, arena, arena, ids, ids, ids)", entry=True)
-def find_masks(A, H, S, configurations, records, flags):
-    """Find masks: records[i] = the MASK region of configurations[i]; flags[i] = IS_WATCHED and IS_ACCEPTING, added up,
-    as they apply."""
-    for i in range(configurations.size):
-        c = configurations[i]
-        records[i] = 0
-        flags[i] = 0
-        if c != 0:
-            records[i] = mask(A, H, S, c)
-            flags[i] = (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if accepts(A, H, S, c) else 0)
-    return 0
+@kernel("i(arena, i, ids, ids, rows, ids)", entry=True, brief=True)
+def write_known_masks(A, epoch, configurations, places, rows, flags):
+    """`known_mask` of every configuration, into rows[places[i]]. Returns whether all are known; if not, some rows may
+    have been written.
 
-
-@kernel("i(arena, ids, ids, rows)", entry=True, brief=True)
-def write_few_masks(A, records, places, rows):
-    """`write_masks` by one thread, which keeps the interpreter's lock.
-
-    PERF: a thread that gives it away for some microseconds may wait milliseconds for it, if others run Python.
+    PERF: a thread that gives the interpreter's lock away for some microseconds may wait milliseconds for it, if others
+    run Python. While it is kept no flush begins, so what was looked up is there when it is written.
     """
-    for i in range(records.size):
-        if records[i] != 0:
-            write_mask(A, records[i], rows[places[i]])
-        else:
+    for i in range(configurations.size):
+        flags[i] = 0
+        if configurations[i] == 0:
             rows[places[i]][:] = 0
+        else:
+            flags[i] = known_mask(A, epoch, configurations[i], rows[places[i]])
+            if flags[i] < 0:
+                return 0
+    return 1
+
+
+@kernel("i(arena, arena, arena, ids)", entry=True)
+def find_masks(A, H, S, configurations):
+    """Find the masks of configurations, and whether they accept: all are known then."""
+    for i in range(configurations.size):
+        if configurations[i] != 0:
+            mask(A, H, S, configurations[i])
+            accepts(A, H, S, configurations[i])
     return 0
 
 
