@@ -189,12 +189,11 @@ class NormalForms:
         Branches of a `oneOf` need to differ only inside the other parts: often it is their `type`, or the `required`
         property with a `const` in each branch, that tells branches apart.
         """
-        sets = [None if isinstance(part, OneOf) else self._set_of(part) for part in parts]
-        others = [known for known in sets if known is not None]
+        others = [self._set_of(part) for part in parts if not isinstance(part, OneOf)]
         within = self._product(others) if len(others) < len(parts) else EVERYTHING
+        known = iter(others)
         return self._product(
-            self._exactly_one(part.parts, within) if known is None and isinstance(part, OneOf) else known
-            for part, known in zip(parts, sets, strict=True)
+            self._exactly_one(part.parts, within) if isinstance(part, OneOf) else next(known) for part in parts
         )
 
     def _product(self, sets: Iterable[NormalForm]) -> NormalForm:
