@@ -34,12 +34,22 @@ def nested(depth: int) -> dict:
     return schema
 
 
+def told_apart_outside(count: int) -> dict:
+    """Branches that only their sibling keywords keep apart: `type`, and that `kind` is required."""
+    return {
+        "type": "object",
+        "required": ["kind"],
+        "oneOf": [{"properties": {"kind": {"const": f"k{i}"}, "x": {"type": "integer"}}} for i in range(count)],
+    }
+
+
 SCHEMAS = {
     "100,000 texts": {"enum": [f"v{i}" for i in range(100_000)]},
     "100,000 numbers": {"enum": list(range(100_000))},
     "5,000 optional properties": {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(5000)}},
     "anyOf of 2,000": {"anyOf": tagged(2000)},
     "oneOf of 2,000": {"oneOf": tagged(2000)},
+    "oneOf of 200, told apart outside": told_apart_outside(200),
     "a long string": {"type": "string", "maxLength": 10**6},
     "many items": {"type": "array", "items": {"type": "integer"}, "minItems": 5, "maxItems": 10**5},
     "200 levels": nested(200),

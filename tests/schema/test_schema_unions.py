@@ -56,6 +56,20 @@ SCHEMAS: dict[str, Any] = {
             {"properties": {"p": {"const": "a"}}, "required": ["p"], "additionalProperties": False},
         ]
     },
+    "told apart outside": {
+        "properties": {"p": {"enum": ["a", "b"]}},
+        "required": ["p"],
+        "oneOf": [
+            {"properties": {"p": {"const": "a"}, "q": {"const": 1}}},
+            {"properties": {"p": {"const": "b"}, "r": {"type": "string"}}},
+            {"properties": {"p": {"const": "c"}}, "required": ["s"]},
+        ],
+    },
+    "disjoint inside, alike outside": {
+        **ORDER,
+        "required": ["q"],
+        "oneOf": [{"required": ["p"]}, {"properties": {"q": {"const": 1}, "p": False}}, {"maxProperties": 0}],
+    },
     "counted among them": {
         **ORDER,
         "oneOf": [{"required": ["p"], "maxProperties": 2}, {"required": ["q"]}, {"properties": {"r": {"const": 1}}}],

@@ -12,7 +12,7 @@ Cost: each conjunction is computed once, when first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import TypeVar
 
@@ -176,15 +176,31 @@ class NormalForms:
         if isinstance(formula, Atoms):
             return self.normal(formula.conj)
         if isinstance(formula, AllOf):
-            result = EVERYTHING
-            for part in formula.parts:
-                result = self._intersection(result, self._set_of(part))
-            return result
+            return self._all(formula.parts)
         if isinstance(formula, AnyOf):
             return union(self._set_of(part) for part in formula.parts)
         if isinstance(formula, OneOf):
-            return self._exactly_one(formula.parts)
+            return self._exactly_one(formula.parts, EVERYTHING)
         return self._outside(formula.part)
+
+    def _all(self, parts: tuple[Formula, ...]) -> NormalForm:
+        """The intersection of the parts, in their order, which decides the order of properties.
+
+        Branches of a `oneOf` need to differ only inside the other parts: often it is their `type`, or the `required`
+        property with a `const` in each branch, that tells branches apart.
+        """
+        others = [self._set_of(part) for part in parts if not isinstance(part, OneOf)]
+        within = self._product(others) if len(others) < len(parts) else EVERYTHING
+        known = iter(others)
+        return self._product(
+            self._exactly_one(part.parts, within) if isinstance(part, OneOf) else next(known) for part in parts
+        )
+
+    def _product(self, sets: Iterable[NormalForm]) -> NormalForm:
+        result = EVERYTHING
+        for normal in sets:
+            result = self._intersection(result, normal)
+        return result
 
     def _outside(self, formula: Formula) -> NormalForm:
         """The complement of a formula."""
@@ -257,10 +273,12 @@ class NormalForms:
 
     # ----------------------------------------------------------------------------------------------------- oneOf
 
-    def _exactly_one(self, parts: tuple[Formula, ...]) -> NormalForm:
-        """Each branch less the branches that it overlaps; disjoint branches (the usual case) need no complement."""
+    def _exactly_one(self, parts: tuple[Formula, ...], within: NormalForm) -> NormalForm:
+        """Each branch less the branches that it overlaps within a set; disjoint branches (the usual case) need no
+        complement. The result counts within the set only."""
         sets = [self._set_of(part) for part in parts]
-        if _visibly_disjoint(sets) and self._objects_disjoint(sets):
+        inside = [self._intersection(within, part) for part in sets]
+        if _visibly_disjoint(inside) and self._objects_disjoint(inside):
             return union(sets)
         if len(parts) > MAX_BRANCHES:
             raise LimitError(
@@ -269,7 +287,7 @@ class NormalForms:
             )
         overlaps: dict[int, list[int]] = {i: [] for i in range(len(parts))}
         for i, j in combinations(range(len(parts)), 2):
-            if self._may_overlap(sets[i], sets[j]):
+            if self._may_overlap(inside[i], inside[j]):
                 overlaps[i].append(j)
                 overlaps[j].append(i)
         tests = EmptinessTests(
@@ -315,6 +333,8 @@ class NormalForms:
             own: set[str] = set()
             for box in boxes:
                 allowed = self.normal(value_of(box, name))
+                if allowed == NOTHING:
+                    continue
                 if allowed._replace(strings=EMPTY) != NOTHING or not isinstance(allowed.strings, Literals):
                     return False
                 own.update(allowed.strings.texts)
