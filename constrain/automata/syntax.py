@@ -161,7 +161,7 @@ class Tokens(Node):
     """One token of a set, read as one symbol. args: (members, negated). Not a language of characters.
 
     members: names (str), and inclusive ranges of ids (pairs of int), in any order. negated: any other token, but none
-    that ends a text. What a name means, the vocabulary says (vocab/marks.py).
+    that ends a text. What a name means, the vocabulary says (vocab/marked.py).
     """
 
     __slots__ = ()

@@ -76,7 +76,7 @@ class Composite(Constraint):
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""
         if not any(part.residual or part.guarded for part in self.members):
             return None
-        return check_finished(self.to_grammar(), text.encode())
+        return check_finished(self.to_grammar(), text)
 
     def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         """`check` for a text with marks of tokens."""

@@ -22,13 +22,14 @@ from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 Item = tuple[Nonterminal, Sequence[Symbol], int, int]  # left-hand side, alternative, dot, origin
 
 
-def check_finished(grammar: Grammar, text: bytes, spans: Mapping[Tokens, Ranges] | None = None) -> str | None:
+def check_finished(grammar: Grammar, text: str | bytes, spans: Mapping[Tokens, Ranges] | None = None) -> str | None:
     """None if some derivation of the text passes all checks, else one sentence that says why not.
 
-    text: UTF-8, with marks (automata/marks.py) of tokens that are no text. spans: the ids of the sets of tokens.
+    text: As bytes it is UTF-8, with marks (automata/marks.py) of tokens that are no text. spans: the ids of the sets
+    of tokens.
     """
     assert grammar.lexer == "dynamic" and not grammar.ignore
-    parser = _Parser(text, spans or {})
+    parser = _Parser(text.encode() if isinstance(text, str) else text, spans or {})
     if parser.derives(grammar.start):
         return None
     return parser.fault or "the text is not a member"
