@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from constrain import speculative as speculative
     from constrain.cfg.layout import Layout
     from constrain.constraints.base import Constraint
-    from constrain.constraints.combinators import alt, many, optional, ref, rules, seq
+    from constrain.constraints.combinators import alt, many, optional, ref, rules, seq, token
     from constrain.constraints.regular import choices, regex
     from constrain.constraints.substring import substring
     from constrain.derived.between import between
@@ -106,6 +106,7 @@ __all__ = [
     "rules",
     "seq",
     "substring",
+    "token",
     "triggered",
 ]
 
@@ -148,6 +149,7 @@ _HOMES = {
     "rules": "constrain.constraints.combinators",
     "seq": "constrain.constraints.combinators",
     "substring": "constrain.constraints.substring",
+    "token": "constrain.constraints.combinators",
     "triggered": "constrain.derived.triggered",
 }
 _ROOMS = ("collection", "hf", "reference", "sampling", "schema", "speculative")

@@ -23,6 +23,7 @@ from constrain.automata.syntax import (
     Node,
     Remainder,
     Repeat,
+    Tokens,
 )
 from constrain.kernels.lexer import derivatives
 from constrain.kernels.records import arena, view
@@ -68,7 +69,7 @@ def is_empty(node: Node) -> bool:
         return all(is_empty(part) for part in node.args)
     if isinstance(node, JsonString):
         return is_empty(node.args[0])
-    if isinstance(node, Remainder):
+    if isinstance(node, Remainder | Tokens):
         return False
     assert isinstance(node, Intersect | Complement)
     store = shared_store()
@@ -112,7 +113,7 @@ def shortest(node: Node) -> str | None:
         while level:
             for state in level:
                 if store.is_nullable(state):
-                    return seen[state].decode()
+                    return seen[state].decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
             following: list[int] = []
             for state in level:
                 for byte, successor in _successors(store, state):

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata import syntax
+from constrain.automata.digits import Sequence, digit_sequences
 from constrain.automata.store import Store, keep
 from constrain.automata.syntax import (
     Acyclic,
@@ -35,6 +36,7 @@ from constrain.automata.syntax import (
     Ranges,
     Remainder,
     Repeat,
+    Tokens,
 )
 from constrain.automata.unicode import intervals
 from constrain.kernels.records import arena
@@ -45,8 +47,6 @@ SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "
 PLAIN_ESCAPES = {c: s for c, s in SHORT_ESCAPES.items() if s != "/"}  # no serializer but PHP's escapes a slash
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
 MAY_NUMBER = ((0x00, 0x1F), (0x7F, 0xD7FF), (0xE000, 0x10FFFF))  # plainly also `\uXXXX`: control and not ASCII
-
-Sequence = tuple[tuple[int, int], ...]  # a concatenation of byte ranges
 
 
 def lower(store: Store, node: Node) -> int:
@@ -176,6 +176,11 @@ def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     return store.remainder(node.args[0], digits)
 
 
+def _tokens(store: Store, node: Node, spell: Spelling) -> int:
+    assert isinstance(node, Tokens)
+    return _sequences(store, store.marks(node))
+
+
 _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
     Chars: _chars,
     Literals: _literals,
@@ -188,6 +193,7 @@ _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
     Complement: _complement,
     JsonString: _json_string,
     Remainder: _remainder,
+    Tokens: _tokens,
 }
 
 
@@ -341,25 +347,6 @@ _SECOND = {  # the possible second bytes after some first bytes: RFC 3629, secti
     (0xF0, 0xF0): (0x90, 0xBF),
     (0xF4, 0xF4): (0x80, 0x8F),
 }
-
-
-def digit_sequences(low: int, high: int, digits: int, base: int) -> list[Sequence]:
-    """Split a range of numbers into products of digit ranges (`digits` of them, most significant first)."""
-    if digits == 1:
-        return [((low, high),)] if low <= high else []
-    unit = base ** (digits - 1)
-    out: list[Sequence] = []
-    while low <= high:
-        top = low // unit
-        if low % unit == 0 and low + unit - 1 <= high:  # all complete blocks at once
-            last = (high + 1) // unit - 1
-            out.append(((top, last), *(((0, base - 1),) * (digits - 1))))
-            low = (last + 1) * unit
-        else:
-            end = min(high, (top + 1) * unit - 1)
-            out += [((top, top), *rest) for rest in digit_sequences(low % unit, end % unit, digits - 1, base)]
-            low = end + 1
-    return out
 
 
 def _contains(ranges: Ranges, c: int) -> bool:

@@ -17,12 +17,12 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from constrain.automata import syntax
+from constrain.automata.digits import digit_sequences
 from constrain.automata.lower import (
     MAY_NUMBER,
     MUST_ESCAPE,
     PLAIN_ESCAPES,
     SHORT_ESCAPES,
-    digit_sequences,
     pair_ranges,
 )
 from constrain.automata.shape import mirror, nullable
@@ -39,6 +39,7 @@ from constrain.automata.syntax import (
     Ranges,
     Remainder,
     Repeat,
+    Tokens,
 )
 from constrain.automata.unicode import intervals
 from constrain.errors import LimitError
@@ -91,7 +92,7 @@ def _after(node: Node, c: int) -> Node:
         return syntax.concat(_after(node.node, c), fewer)
     if isinstance(node, JsonString):
         return _after(spelled(node), c)
-    if isinstance(node, Begun):
+    if isinstance(node, Begun | Tokens):
         return syntax.EMPTY
     if isinstance(node, Remainder):
         raise _cannot_cut()
@@ -129,7 +130,7 @@ def spelled(node: Node) -> Node:
         return syntax.concat(quote, _body(node.node, node.plain), quote)
     if isinstance(node, Concat):
         return syntax.concat(*map(spelled, node.args))
-    if isinstance(node, Chars | Literals | Remainder):
+    if isinstance(node, Chars | Literals | Remainder | Tokens):
         return node
     if isinstance(node, Begun):  # a language of bytes: no text of characters is in it
         return syntax.EMPTY

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain import kernels
-from constrain.automata.syntax import Ranges
+from constrain.automata.marks import mark_ranges
+from constrain.automata.syntax import Ranges, Tokens
 from constrain.errors import LimitError
 from constrain.kernels.lexer import derivatives, expressions, spelling
 from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
@@ -167,6 +168,15 @@ class Store:
     def covered_slices(self, ranges: Ranges) -> int:
         """The flags of the vocabulary's slices whose characters are all in the ranges; the engine overrides this."""
         return 0
+
+    def marks(self, node: Tokens) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """The sequences of byte ranges that stand for the tokens of a set.
+
+        A store without a vocabulary knows ids; it takes each name, and each negated set, for a token of its own.
+        """
+        if node.negated or any(isinstance(member, str) for member in node.members):
+            return (tuple((byte, byte) for byte in b"\xff" + repr(node).encode() + b"\xff"),)
+        return mark_ranges(node.members)
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 

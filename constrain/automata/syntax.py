@@ -14,7 +14,7 @@ Cost: linear in the size of the tree. Trees are immutable and hashable (the hash
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 MAX_CODE_POINT = 0x10FFFF
@@ -157,6 +157,24 @@ class Begun(Node):
         return self.args[0]
 
 
+class Tokens(Node):
+    """One token of a set, read as one symbol. args: (members, negated). Not a language of characters.
+
+    members: names (str), and inclusive ranges of ids (pairs of int), in any order. negated: any other token, but none
+    that ends a text. What a name means, the vocabulary says (vocab/marked.py).
+    """
+
+    __slots__ = ()
+
+    @property
+    def members(self) -> tuple[str | tuple[int, int], ...]:
+        return self.args[0]
+
+    @property
+    def negated(self) -> bool:
+        return self.args[1]
+
+
 class JsonString(Node):
     """The JSON string literals, quotes included, whose decoded value is in the part. args: (node, plain). Never nested.
 
@@ -285,6 +303,40 @@ def json_string(node: Node, plain: bool = False) -> Node:
     """The JSON string literals (quotes included) whose decoded value is in the node, in every spelling or the plain
     ones."""
     return EMPTY if node == EMPTY else JsonString(node, plain)
+
+
+def with_ids(node: Node, spans: Mapping[Tokens, Ranges]) -> Node:
+    """The tree with the sets of tokens as ranges of ids."""
+    if isinstance(node, Tokens):
+        return Tokens(spans[node], False)
+    if not token_sets(node):
+        return node
+    return type(node)(*(with_ids(part, spans) if isinstance(part, Node) else part for part in node.args))
+
+
+def shown_tokens(node: Tokens) -> str:
+    """A set of tokens in the notation of grammars: its name, or `<[128010,5-7]>`, `<[^...]>`."""
+    members = [member if isinstance(member, str) else _span(*member) for member in node.members]
+    if len(members) == 1 and not node.negated and isinstance(node.members[0], str):
+        return members[0]
+    return f"<[{'^' if node.negated else ''}{','.join(members)}]>"
+
+
+def _span(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def token_sets(node: Node) -> list[Tokens]:
+    """The sets of tokens in a tree, in order."""
+    found: dict[Tokens, None] = {}
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Tokens):
+            found[top] = None
+        elif not isinstance(top, Chars | Literals | Acyclic):
+            stack += [part for part in reversed(top.args) if isinstance(part, Node)]
+    return list(found)
 
 
 ANY_TEXT = Repeat(ANY_CHAR, 0, None)

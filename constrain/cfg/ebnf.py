@@ -11,7 +11,7 @@ Cost: linear in the grammar's text. Nothing is multiplied out: `(a|b) (c|d)` is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +86,19 @@ def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
         elif isinstance(top, Sequence | Choice):
             stack += top.parts
     return tuple(constraints)
+
+
+def terminals_of(rules: Iterable[Expression]) -> Iterator[Terminal]:
+    """The terminals in the rules, with repetitions."""
+    stack = list(rules)
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Leaf):
+            yield top.terminal
+        elif isinstance(top, Repetition):
+            stack.append(top.part)
+        elif isinstance(top, Sequence | Choice):
+            stack += top.parts
 
 
 @dataclass(frozen=True)

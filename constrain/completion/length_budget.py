@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.automata.marks import without_marks
 from constrain.completion.tokens_to_end import NEVER, Counts, TokensToEnd
 from constrain.engine.compiled import CompiledConstraint
 from constrain.engine.matcher import Matcher
@@ -42,7 +43,7 @@ class LengthBudget:
         self.compiled = compiled
         automaton, self.to_end = compiled.automaton, None
         if complete:
-            make = lambda: TokensToEnd.of(automaton, compiled.rules, compiled.vocabulary)  # noqa: E731
+            make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             self.to_end = automaton.attempt(make)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         for token in compiled.vocabulary.eos_ids:
@@ -77,7 +78,7 @@ class LengthBudget:
             return self.to_end.shortest.completion(self.compiled.start()) or b""
 
         text: bytes = self.compiled.automaton.attempt(ask)
-        return text.decode()
+        return without_marks(text).decode()
 
 
 class LimitedMatcher:

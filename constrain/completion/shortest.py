@@ -18,7 +18,7 @@ completion is an upper bound. LimitError if `LIMIT` rules derive no text.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -26,7 +26,7 @@ import numpy as np
 from constrain.automata import decide
 from constrain.automata.quotient import spelled
 from constrain.automata.shape import nullable
-from constrain.automata.syntax import alternate, difference
+from constrain.automata.syntax import alternate, difference, token_sets, with_ids
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.walk import Alternatives, nearest
 from constrain.engine import inspect
@@ -56,8 +56,12 @@ def _least(one: Text, two: Text) -> Text:
     return min(one, two)
 
 
-def least_texts(table: dict[Nonterminal, Alternatives], glue: bytes = b"") -> dict[Symbol, bytes]:
-    """The least text of every symbol of a grammar. glue: a text after every lexeme.
+def least_texts(
+    table: dict[Nonterminal, Alternatives], glue: bytes = b"", lexeme: Callable[[Terminal], Text] | None = None
+) -> dict[Symbol, bytes]:
+    """The least text of every symbol of a grammar.
+
+    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`.
 
     Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
     symbols are settled.
@@ -79,7 +83,7 @@ def least_texts(table: dict[Nonterminal, Alternatives], glue: bytes = b"") -> di
             missing[nonterminal, i] = len(distinct)
             for symbol in distinct:
                 if isinstance(symbol, Terminal) and symbol not in users:
-                    text = least_lexeme(symbol)
+                    text = (lexeme or least_lexeme)(symbol)
                     if text is not None:
                         offer(symbol, text + glue if text else b"")
                 users.setdefault(symbol, []).append((nonterminal, i))
@@ -106,7 +110,7 @@ def least_lexeme(terminal: Terminal) -> Text:
     if terminal.excluding:
         node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
     text = decide.shortest(node)
-    return None if text is None else text.encode()
+    return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
 class Shortest:
@@ -118,7 +122,7 @@ class Shortest:
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
-            blanks = (least_lexeme(terminal) for terminal in grammar.ignore)
+            blanks = (self.lexeme(terminal) for terminal in grammar.ignore)
             glues += sorted({text for text in blanks if text}, key=lambda text: (len(text), text))[:1]
         self.ways = [_Ways(self, glue) for glue in glues]
         for way in self.ways:
@@ -135,6 +139,12 @@ class Shortest:
         self.waiters = inspect.Waiters(self.automaton)
         for way in self.ways:
             way.forget()
+
+    def lexeme(self, terminal: Terminal) -> Text:
+        """The least text of a terminal, with marks of tokens as the automaton has them; None if it has none."""
+        if self.automaton.spans and token_sets(terminal.node):
+            terminal = Terminal(with_ids(terminal.node, self.automaton.spans), excluding=terminal.excluding)
+        return least_lexeme(terminal)
 
     def completion(self, configuration: int) -> Text:
         """The shortest text that completes a member; b"" if the text is one; None if none was found."""
@@ -266,11 +276,11 @@ class _Ways:
                     fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
             table, complete = nearest(symbol, limit)
-            for other, text in least_texts(table, self.glue).items():
+            for other, text in least_texts(table, self.glue, self.owner.lexeme).items():
                 known = self.least.get(other)
                 self.least[other] = text if known is None else min(known, text, key=lambda t: (len(t), t))
             if isinstance(symbol, Terminal):
-                text = least_lexeme(symbol) or b""
+                text = self.owner.lexeme(symbol) or b""
                 self.least[symbol] = text + self.glue if text else b""
             limit *= 2
 

@@ -104,7 +104,11 @@ class TokensToEnd:
         needed = np.full(len(reached), NEVER, np.int32)
         for number in np.flatnonzero(reached[1:]).tolist():
             needed[number + 1] = self.needs(walk.configurations[number + 1])
-        counts = self._after[configuration] = needed[numbers]
+        counts = needed[numbers]
+        if offset := self.automaton.offset:  # a token may be read in two ways (engine/tokenwise.py)
+            counts, twice = counts[: self.automaton.size], counts[offset : offset + self.automaton.size]
+            counts = np.minimum(counts, twice)
+        self._after[configuration] = counts
         if len(self._after) > REMEMBERED:
             self._after.popitem(last=False)
         return counts

@@ -9,13 +9,15 @@ alike, so that compiled forms can be cached by them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from constrain.automata.syntax import Node
+from constrain.automata.marks import without_marks
+from constrain.automata.syntax import Node, Ranges, Tokens, shown_tokens
 from constrain.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.cfg.transform.analysis import empty_node
-from constrain.errors import UnsatisfiableError
+from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.lazily import lazily
 
 if TYPE_CHECKING:
@@ -83,6 +85,15 @@ class Constraint:
         """Check a finished text for what the grammar cannot enforce: None if it passes, else one sentence."""
         return None
 
+    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """`check` for a text with marks of tokens, whose sets are given (automata/marks.py)."""
+        return self.check(without_marks(text).decode())
+
+    @property
+    def token_sets(self) -> tuple[Tokens, ...]:
+        """The sets of tokens that the constraint mentions (`constrain.token`)."""
+        return ()
+
     @property
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
@@ -134,6 +145,15 @@ class Constraint:
         from constrain.constraints.intersection import Intersection
 
         return Intersection(tuple(dict.fromkeys([*_parts(self, Intersection), *_parts(other, Intersection)])))
+
+
+def refuse_tokens(constraint: Constraint, what: str) -> None:
+    """Raise GrammarError if a constraint mentions tokens. what: what is not possible then, like "cannot be cut"."""
+    for node in constraint.token_sets:
+        raise GrammarError(
+            f"{constraint._shown()} mentions the token {shown_tokens(node)} and {what}: that is defined for texts",
+            fix="apply it to the parts that are texts",
+        )
 
 
 def _parts(constraint: Constraint, kind: type[Union] | type[Intersection]) -> tuple[Constraint, ...]:

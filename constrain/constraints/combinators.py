@@ -14,11 +14,11 @@ Cost: linear in what is written. Limit: a constraint that is lexed greedily cann
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from constrain.automata.syntax import Node, literal
+from constrain.automata.syntax import Node, Tokens, literal, shown_tokens
 from constrain.cfg.build import Reading, build
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
 from constrain.cfg.rules import Terminal
@@ -200,6 +200,49 @@ def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int
     )
     copies: Expression = Sequence((item, more))
     return _combined("many", copies if low else Repetition(copies, 0, 1), (part,), *options)
+
+
+def token(*which: str | int | range, but: Iterable[str | int | range] | None = None) -> Constraint:
+    """One token of the vocabulary, read as one symbol: a special token, or any token of a set.
+
+    No text is such a token, and it is no text: the characters `<|tool|>` and the token with that name are different.
+    Which tokens these are, the vocabulary says when the constraint is compiled.
+
+    Args:
+        *which: The tokens: a name (`"<|tool|>"`; also the text of a token that has bytes), an id, or a range of ids.
+        but: Any token except these, instead of `which`; `()`: any token. Tokens that end a text are never among them.
+
+    Returns:
+        A constraint. It adds nothing to the text of a generation (`Vocabulary.to_bytes(tokens, names=True)` shows it).
+
+    Raises:
+        GrammarError: There are no tokens, `which` and `but` are both given, or one is no name, id or range of ids.
+
+    Example:
+        >>> import constrain
+        >>> vocabulary = constrain.Vocabulary([b"a", b"b", None, None], eos_ids=[2], names={"<|tool|>": 3})
+        >>> call = constrain.seq(constrain.token("<|tool|>"), constrain.regex("[ab]+"))
+        >>> matcher = constrain.compile(call, vocabulary).matcher()
+        >>> matcher.advance(0), matcher.advance(3), matcher.advance(0), matcher.text
+        (False, True, True, b'a')
+    """
+    if bool(which) == (but is not None):
+        raise GrammarError("token needs tokens, or but=", fix='token("<|tool|>"), token(but=["<|tool|>"])')
+    members = tuple(map(_member, which if but is None else but))
+    node = Tokens(members, but is not None)
+    shown = ", ".join(map(repr, which)) if but is None else f"but={list(but)!r}"
+    return Combined(Leaf(Terminal(node, shown_tokens(node))), f"token({shown})")
+
+
+def _member(given: str | int | range) -> str | tuple[int, int]:
+    """A member of a set of tokens."""
+    if isinstance(given, str) and given:
+        return given
+    if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
+        return given, given
+    if isinstance(given, range) and given and given.step == 1 and given.start >= 0:
+        return given.start, given.stop - 1
+    raise GrammarError(f"a token is a name, an id or a range of ids, not {given!r:.60}", fix='token("<|x|>"), token(5)')
 
 
 def ref(name: str) -> Constraint:

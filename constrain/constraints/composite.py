@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from constrain.automata.syntax import Ranges, Tokens, token_sets
 from constrain.cfg.build import Reading
-from constrain.cfg.ebnf import parts_of
+from constrain.cfg.ebnf import parts_of, terminals_of
 from constrain.cfg.rules import Grammar
 from constrain.cfg.transform.finished import check_finished
 from constrain.constraints.base import Constraint
@@ -37,6 +39,16 @@ class Composite(Constraint):
         return parts_of(self.reading.rules.values())
 
     @lazily
+    def token_sets(self) -> tuple[Tokens, ...]:
+        """The sets of tokens that the rules and the parts mention."""
+        found: dict[Tokens, None] = {}
+        for part in self.members:
+            found |= dict.fromkeys(part.token_sets)
+        for terminal in terminals_of(self.reading.rules.values()):
+            found |= dict.fromkeys(token_sets(terminal.node))
+        return tuple(found)
+
+    @lazily
     def _branches(self) -> list[Branch] | None:
         guarded = any(part.guarded for part in self.members)
         return branches(self.reading.rules, self.reading.start) if guarded else None
@@ -65,3 +77,9 @@ class Composite(Constraint):
         if not any(part.residual or part.guarded for part in self.members):
             return None
         return check_finished(self.to_grammar(), text)
+
+    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """`check` for a text with marks of tokens."""
+        if not any(part.residual or part.guarded for part in self.members):
+            return None
+        return check_finished(self.to_grammar(), text, spans)

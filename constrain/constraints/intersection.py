@@ -10,7 +10,7 @@ from typing import Any
 
 from constrain.automata.syntax import Node, intersect
 from constrain.cfg.rules import Grammar
-from constrain.constraints.base import Constraint
+from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.constraints.union import Union
 from constrain.errors import GrammarError
 from constrain.guards import Guard
@@ -28,6 +28,8 @@ class Intersection(Constraint):
     parts: tuple[Constraint, ...]
 
     def __post_init__(self) -> None:
+        for part in self.parts:
+            refuse_tokens(part, "cannot be intersected")
         others = [part for part in self.parts if part.node is None]
         if len(others) > 1:
             raise GrammarError(

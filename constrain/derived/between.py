@@ -22,7 +22,7 @@ from constrain.automata import quotient as regular
 from constrain.automata.syntax import Node
 from constrain.cfg.rules import Grammar, Nonterminal
 from constrain.cfg.transform.analysis import empty_node
-from constrain.constraints.base import Constraint
+from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.constraints.report import Entry
 from constrain.derived.members import is_member
 from constrain.derived.quotient import left_quotient, right_quotient
@@ -146,6 +146,7 @@ def between(constraint: Constraint, *, prefix: str = "", suffix: str = "") -> Co
             raise ConstrainError(f"{name} has a lone surrogate: {text!r:.60}", fix="it is not text: remove it")
     if not prefix and not suffix:
         return constraint
+    refuse_tokens(constraint, "cannot be cut")
     middle = Between(constraint, prefix, suffix)
     middle.to_grammar()  # raise errors here, not when it is compiled
     return middle

@@ -30,7 +30,7 @@ from constrain.automata.syntax import (
 )
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.product import product
-from constrain.constraints.base import Constraint
+from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.constraints.report import Entry
 from constrain.derived.members import is_member
 from constrain.derived.triggered import start_of
@@ -112,6 +112,7 @@ def stopped(constraint: Constraint, stop: Any) -> Stopped:
             raise ConstrainError(f"a stop sequence is a text that is not empty, not {text!r:.60}", fix='stop="\\n\\n"')
     if not stops:
         raise ConstrainError("stop is an empty list", fix="leave it out, or name the sequences that end a text")
+    refuse_tokens(constraint, "cannot end at a stop sequence")
     made = Stopped(constraint, tuple(dict.fromkeys(stops)))
     made.to_grammar()  # raise errors here, not when it is compiled
     return made

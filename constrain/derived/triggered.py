@@ -22,11 +22,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Node, complement, concat, intersect, literal, literals
+from constrain.automata.syntax import (
+    ANY_CHAR,
+    ANY_TEXT,
+    Node,
+    Tokens,
+    complement,
+    concat,
+    intersect,
+    literal,
+    literals,
+)
 from constrain.cfg.ebnf import counted
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.regular import inline_ignored
-from constrain.constraints.base import Constraint
+from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.constraints.regular import Regular
 from constrain.constraints.report import Entry
 from constrain.derived.members import byte_matcher
@@ -75,6 +85,14 @@ class Triggered(Constraint):
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
         return any(piece.inner.residual or piece.inner.guarded for piece in self.pieces)
+
+    @property
+    def token_sets(self) -> tuple[Tokens, ...]:
+        """The sets of tokens that the pieces mention. Raises GrammarError if the finished text has to be checked."""
+        found = tuple(dict.fromkeys(node for piece in self.pieces for node in piece.inner.token_sets))
+        if found and self.residual:
+            refuse_tokens(self, "cannot be checked when it is finished")
+        return found
 
     @property
     def guarded(self) -> bool:

@@ -16,22 +16,26 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.automata.digits import Sequence as Digits
 from constrain.automata.lower import lower, spelled
+from constrain.automata.marks import mark_ranges
 from constrain.automata.store import BOTTOM, MAX_WORDS, Flush, Int32, Store
-from constrain.automata.syntax import Ranges
+from constrain.automata.syntax import Ranges, Tokens
 from constrain.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.constraints.base import Constraint
+from constrain.engine import tokenwise
 from constrain.engine.arena_image import arena_image, whole_class
 from constrain.engine.bulk_rules import bulk_record, make_bulk_rules
 from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.readers import ReaderCount
 from constrain.errors import ConstrainError, LimitError
+from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations, key_sets
 from constrain.kernels.parser import rules as rules_of
 from constrain.kernels.records import arena, view
@@ -40,6 +44,7 @@ from constrain.kernels.records.configurations import CONFIG, config_pair, pair_p
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
 from constrain.kernels.records.parser_states import PARSER
+from constrain.vocab.marked import Marked, Spans
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
@@ -53,6 +58,7 @@ TAILS = 8  # right-recursive last symbols that are expanded together with their 
 AHEAD = 3  # literal terminals that expansion looks beyond: a mask needs the symbols after them too
 
 Result = TypeVar("Result")
+Mentioned = Literal["none", "special", "every"]  # the tokens that constraints may mention
 
 _lock = threading.Lock()
 _automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
@@ -102,6 +108,9 @@ class TokenAutomaton(Store):
         budget: The bytes of memory for states, default 256 MiB; at least 1 MiB beyond the vocabulary's own tables. Over
             budget the automaton forgets all states, and matchers compute theirs again when they are next used.
 
+        tokens: Which tokens the constraints may mention (`constrain.token`): none by default; "special" those without
+            bytes; "every" all, and then each step costs more.
+
     Attributes:
         epoch (int): How often the automaton has forgotten its states.
 
@@ -117,17 +126,24 @@ class TokenAutomaton(Store):
     """
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> TokenAutomaton:
+    def of(cls, vocabulary: Vocabulary, tokens: Mentioned = "none") -> TokenAutomaton:
         """The automaton that all constraints on a vocabulary share by default, with the default budget."""
         with _lock:
+            if tokens != "none":
+                vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
             automaton = _automata.get(vocabulary)
             if automaton is None:
                 automaton = _automata[vocabulary] = cls(vocabulary)
             return automaton
 
-    def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET) -> None:
+    def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET, *, tokens: Mentioned = "none") -> None:
+        if tokens != "none":
+            vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
+        self.vocabulary = vocabulary  # what the trie has; marked if constraints may mention tokens
         self.eos_ids = vocabulary.eos_ids
-        self.size = vocabulary.size
+        self.size = vocabulary.width if isinstance(vocabulary, Marked) else vocabulary.size
+        self.offset = vocabulary.offset if isinstance(vocabulary, Marked) else 0
+        self.spans: dict[Tokens, Spans] = {}  # the ids of the sets of tokens that constraints mention
         self.epoch = 0
         self.readers = ReaderCount()
         self._slices = [whole_class(piece) for piece in vocabulary.slices]
@@ -142,6 +158,9 @@ class TokenAutomaton(Store):
         # PERF: entry points skip numba's dispatch on argument types: 0.1 µs a token
         self.step = _compiled(advance.advance)
         self.known_step = _compiled(advance.known_step)
+        self.fill_mask, self.known_mask, self.forced_token = fill.fill_mask, fill.known_mask, fill.forced_token
+        if self.offset:
+            tokenwise.install(self)
 
     def reset(self) -> None:
         """Make an empty arena that contains the vocabulary only."""
@@ -166,7 +185,7 @@ class TokenAutomaton(Store):
         for word in self._layout.pointers:
             self.A[base + word] += base
         self.A[HEADER.N_NODES], self.A[HEADER.DEPTH] = self._layout.nodes, self._layout.depth
-        self.A[HEADER.N_TOKENS], self.A[HEADER.N_EOS] = self.size, len(self.eos_ids)
+        self.A[HEADER.N_TOKENS], self.A[HEADER.N_EOS] = self.vocabulary.size, len(self.eos_ids)
         self.A[HEADER.N_SLICES] = len(self._slices)
         self.A[HEADER.SPELLED] = self.region(spelled(self))
         self.A[HEADER.EPOCH] = self.epoch + 1
@@ -178,6 +197,14 @@ class TokenAutomaton(Store):
             if all(any(a <= low and high <= b for a, b in ranges) for low, high in characters):
                 flags |= 1 << (FIRST_SLICE + j)
         return flags
+
+    def mention(self, spans: dict[Tokens, Spans]) -> None:
+        """Note which tokens the sets of a constraint are, before its grammar is read."""
+        self.spans |= spans
+
+    def marks(self, node: Tokens) -> tuple[Digits, ...]:
+        """See `Store.marks`."""
+        return mark_ranges(self.spans[node])
 
     def flush(self) -> None:
         """Forget all states. Matchers compute theirs again when they are next used. The caller holds the lock."""

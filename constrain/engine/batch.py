@@ -142,6 +142,9 @@ def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[
 
 def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
     automaton, matchers, places = group
+    if automaton.offset:  # the batch's kernels read each token in one way only (tokenwise.py)
+        taken[places] = [matcher.advance(token) for matcher, token in zip(matchers, tokens.tolist(), strict=True)]
+        return
     results = np.empty(len(matchers), np.int64)
     ends = np.zeros(len(matchers), np.bool_)
     for eos in automaton.eos_ids:
@@ -197,6 +200,8 @@ def _fill_all(groups: Iterator[_Group], rows: Row) -> None:
 def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
     """Fill the rows of a group without the lock. If a mask is not known yet, fill no row and return False."""
     automaton, matchers, places = group
+    if automaton.offset:
+        return False
     epoch = automaton.epoch
     if {m._epoch for m in matchers} != {epoch}:
         return False
@@ -213,6 +218,10 @@ def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
 def _fill(group: _Group, rows: Row) -> None:
     """Fill the rows of a group."""
     automaton, matchers, places = group
+    if automaton.offset:
+        for matcher, place in zip(matchers, places.tolist(), strict=True):
+            matcher.fill_mask(rows[place])
+        return
     states, flags = np.empty((2, len(matchers)), np.int64)
 
     def operation() -> None:

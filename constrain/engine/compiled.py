@@ -9,12 +9,14 @@ import operator
 from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
+from constrain.automata.syntax import shown_tokens
 from constrain.constraints.base import Constraint
 from constrain.constraints.report import Entry
-from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.automaton import Mentioned, TokenAutomaton
 from constrain.engine.matcher import Matcher
-from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, VocabularyError
 from constrain.kernels.records import arena
+from constrain.vocab.marked import Marked, reads_text, spans_of
 from constrain.vocab.vocabulary import Vocabulary
 
 
@@ -46,6 +48,8 @@ class CompiledConstraint:
         self.constraint = constraint
         self.vocabulary = vocabulary
         self.automaton = automaton
+        if constraint.token_sets:
+            automaton.mention({node: spans_of(node, vocabulary) for node in constraint.token_sets})
         self.rules = automaton.rules_of(constraint)
         self.guard = constraint.guard(vocabulary)
         self.always_guarded = self.guard is not None and self.guard.always
@@ -133,6 +137,8 @@ def compile(  # noqa: A001
     Raises:
         UnsatisfiableError: No text fulfils the constraint.
         LimitError: A stated limit was reached.
+        VocabularyError: The constraint mentions a token (`constrain.token`) that the vocabulary lacks, or that ends
+            the text.
         ConstrainError: An argument has the wrong type, or the constraint itself is faulty (SchemaError, GrammarError,
             RegexError).
 
@@ -153,4 +159,33 @@ def compile(  # noqa: A001
             f"compile() takes a Vocabulary, not {type(vocabulary).__name__}",
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
-    return CompiledConstraint(constraint, vocabulary, automaton or TokenAutomaton.of(vocabulary))
+    tokens = _mentioned(constraint, vocabulary)
+    if automaton is None:
+        automaton = TokenAutomaton.of(vocabulary, tokens)
+    elif tokens != "none" and not (automaton.offset if tokens == "every" else isinstance(automaton.vocabulary, Marked)):
+        raise ConstrainError(
+            "the automaton does not know the tokens that the constraint mentions",
+            place=repr(constraint),
+            fix=f"make it with tokens={tokens!r}: TokenAutomaton(vocabulary, tokens={tokens!r})",
+        )
+    return CompiledConstraint(constraint, vocabulary, automaton)
+
+
+def _mentioned(constraint: Constraint, vocabulary: Vocabulary) -> Mentioned:
+    """Which tokens a constraint mentions. Raises VocabularyError for one that the vocabulary lacks."""
+    tokens: Mentioned = "none"
+    for node in constraint.token_sets:
+        try:
+            spans = spans_of(node, vocabulary)
+        except VocabularyError as error:
+            place = f"{shown_tokens(node)} in {constraint!r}"
+            raise VocabularyError(error.message, place=place, fix=error.fix) from None
+        if tokens != "every":
+            tokens = "every" if reads_text(spans, vocabulary) else "special"
+    if tokens == "every" and constraint.to_grammar().lexer == "greedy":
+        raise GrammarError(
+            "a set of tokens that has tokens with text cannot stand under lexer='greedy'",
+            place=repr(constraint),
+            fix="use lexer='dynamic', or write the text of these tokens",
+        )
+    return tokens

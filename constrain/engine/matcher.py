@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
-from constrain.kernels.masks.fill import fill_mask, known_mask
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
@@ -137,7 +137,7 @@ class Matcher:
         """
         if not isinstance(text, bytes | bytearray):
             raise ConstrainError(f"advance_bytes() takes bytes, not {type(text).__name__}", fix="text.encode()")
-        if self.ended:
+        if self.ended or MARK in text:
             return False
         state = self._ask(advance.advance_bytes, _words(text))
         if state == arena.NONE or (state >= WATCH and not self._is_clear(bytes(text), keep=True)):
@@ -243,11 +243,11 @@ class Matcher:
             row[:] = 0
             return
         try:
-            flags = known_mask(automaton.A, self._epoch, self._states[now], row)  # PERF: as in `advance`
+            flags = automaton.known_mask(automaton.A, self._epoch, self._states[now], row)  # PERF: as in `advance`
         except TypeError:  # the flags or the shape of the row have changed since it was checked
             row, flags = _row(row, automaton.size), -1
         if flags < 0:
-            flags = self._ask(fill_mask, row)
+            flags = self._ask(automaton.fill_mask, row)
         if flags > 0 or self._always_narrowed:
             self._narrow(row, flags)
 
@@ -290,7 +290,7 @@ class Matcher:
             return cached
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
         if not self.ended:
-            flags = self._ask(fill_mask, row)
+            flags = self._ask(automaton.fill_mask, row)
             if self._narrows(flags):
                 self._narrow(row, flags)
             else:
@@ -309,7 +309,7 @@ class Matcher:
             return False
         if token in self._eos_ids:
             return self.is_accepting()
-        state = self._ask(advance.advance, token)
+        state = self._ask(self._automaton.step, token)
         return state != arena.NONE and (state < WATCH or self._is_clear(token))
 
     def is_accepting(self) -> bool:
@@ -339,7 +339,7 @@ class Matcher:
         forced: list[int] = []
         fork = self.fork()
         while len(forced) < MAX_FORCED:
-            token = fork._ask(fill.forced_token)
+            token = fork._ask(self._automaton.forced_token)
             if token < 0 or token in self._eos_ids or token in self._automaton.eos_ids:
                 break
             if not fork.advance(token):  # the guard vetoes the only token: a dead end
@@ -349,6 +349,8 @@ class Matcher:
 
     def forced_bytes(self) -> bytes:
         """The bytes that must follow: exactly one byte is possible at each place, and the text is not complete.
+
+        They end where a special token is possible.
 
         Returns:
             At most 65,536 bytes (`MAX_FORCED`). The matcher does not read them.
@@ -362,7 +364,7 @@ class Matcher:
         fork = self.fork()
         while len(forced) < MAX_FORCED:
             byte = fork._ask(advance.forced_byte)
-            if byte < 0:
+            if byte < 0 or byte == MARK:
                 break
             if not fork.advance_bytes(bytes([byte])):
                 break
@@ -387,7 +389,7 @@ class Matcher:
 
     @property
     def text(self) -> bytes:
-        """The bytes that were read so far; an EOS adds none."""
+        """The bytes that were read so far; EOS and special tokens add none (`Vocabulary.to_bytes` can name them)."""
         return b"".join(map(self._bytes, self._steps))
 
     def __repr__(self) -> str:
@@ -428,11 +430,19 @@ class Matcher:
             return True
         if self._passed[0] != len(self._steps):
             try:
-                verdict = constraint.check(self.text.decode()) is None
+                if self._automaton.spans:
+                    verdict = constraint.check_marked(self._marked_text(), self._automaton.spans) is None
+                else:
+                    verdict = constraint.check(self.text.decode()) is None
             except UnicodeDecodeError:
                 verdict = False
             self._passed = (len(self._steps), verdict)
         return self._passed[1]
+
+    def _marked_text(self) -> bytes:
+        """The bytes that were read so far, with the marks of special tokens."""
+        tokens = self._automaton.vocabulary.tokens
+        return b"".join(step if isinstance(step, bytes) else tokens[step] or b"" for step in self._steps)
 
     def _narrows(self, flags: int) -> bool:
         """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
@@ -503,7 +513,7 @@ class Matcher:
             elif step in self._eos_ids:
                 states.append(states[-1])
             else:
-                states.append(automaton.call(advance.advance, states[-1], step) & _STATE)
+                states.append(automaton.call(automaton.step, states[-1], step) & _STATE)
         self._states = states
         self._epoch = automaton.epoch
 

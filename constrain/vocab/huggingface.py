@@ -113,7 +113,7 @@ def read_huggingface(tokenizer: Any, text_tokens: Iterable[str] = ()) -> Read:
         )
     special = set(getattr(tokenizer, "all_special_ids", ())) | {i for i, token in added.items() if token.special}
     _overlay(tokens, added, special, set(text_tokens), is_piece)
-    return Read(tokens, _known_eos(tokenizer))
+    return Read(tokens, _known_eos(tokenizer), {token.content: token_id for token_id, token in added.items()})
 
 
 def _overlay(

@@ -14,6 +14,7 @@ import base64
 import json
 import os
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from constrain.errors import VocabularyError
@@ -27,10 +28,12 @@ class Read(NamedTuple):
     Attributes:
         tokens: The bytes of each token id; None if it is never text.
         eos_ids: The ids that end a text, as far as the tokenizer knows them.
+        names: The ids of special and of added tokens by their names.
     """
 
     tokens: list[bytes | None]
     eos_ids: list[int]
+    names: Mapping[str, int] = MappingProxyType({})
 
 
 # --- tiktoken ---------------------------------------------------------------------------------------------------------
@@ -57,7 +60,7 @@ def read_tiktoken(source: Any, special_tokens: Mapping[str, int] | None = None) 
             continue
     read = _placed(ranks, {**special, **(special_tokens or {})})
     end = special.get("<|endoftext|>")  # tiktoken's own `eot_token` is the same
-    return Read(read.tokens, [] if end is None else [end])
+    return read._replace(eos_ids=[] if end is None else [end])
 
 
 def _tiktoken_file(path: str | os.PathLike[str]) -> dict[int, bytes]:
@@ -87,7 +90,7 @@ def _placed(ranks: Mapping[int, bytes], special: Mapping[str, int]) -> Read:
     tokens: list[bytes | None] = [None] * (max([*ranks, *special.values()], default=-1) + 1)
     for token_id, token in ranks.items():
         tokens[token_id] = token
-    return Read(tokens, [])
+    return Read(tokens, [], dict(special))
 
 
 # --- Tekken -----------------------------------------------------------------------------------------------------------
@@ -111,7 +114,7 @@ def read_tekken(path: str | os.PathLike[str]) -> Read:
     if ranks != list(range(size - specials)):
         raise _not_a_file(path, "Tekken", f"ranks 0 to {size - specials - 1} are not all there, once each")
     # Files before version 7 do not list their special tokens; their </s> is always 2.
-    return Read([None] * specials + ordinary, [named.get("</s>", 2)])
+    return Read([None] * specials + ordinary, [named.get("</s>", 2)], named or {"</s>": 2})
 
 
 # --- SentencePiece ----------------------------------------------------------------------------------------------------
@@ -121,7 +124,8 @@ def read_sentencepiece(source: Any) -> Read:
     """Read a `sentencepiece.SentencePieceProcessor`, or a model file by its path. Raises VocabularyError."""
     processor = _sentencepiece(source)
     tokens = [piece_bytes(processor, piece) for piece in range(processor.get_piece_size())]
-    return Read(tokens, [processor.eos_id()] if processor.eos_id() >= 0 else [])
+    names = {str(processor.id_to_piece(piece)): piece for piece, token in enumerate(tokens) if token is None}
+    return Read(tokens, [processor.eos_id()] if processor.eos_id() >= 0 else [], names)
 
 
 def _sentencepiece(source: Any) -> Any:

@@ -10,6 +10,7 @@ Limit: a vocabulary knows the bytes of each token, not how its tokenizer splits 
 from __future__ import annotations
 
 import hashlib
+import json
 import operator
 import os
 import weakref
@@ -35,13 +36,17 @@ class Vocabulary:
         tokens: The bytes of each token id, length V. Special tokens and padding ids are None; None and b"" are never
             allowed in a text.
         eos_ids: The ids that end a text. Their own bytes never count as text.
+        names: The ids of special tokens by their names, for languages that mention them (`constrain.token`). Names of
+            tokens that have bytes are names too: a tokenizer may add such tokens as text.
 
     Raises:
-        VocabularyError: There are no tokens, an entry is not bytes, or there is no valid end-of-text id.
+        VocabularyError: There are no tokens, an entry is not bytes, there is no valid end-of-text id, or a name has an
+            id outside the vocabulary.
 
     Attributes:
         tokens (list[bytes | None]): The bytes of each token id; None for end-of-text ids too.
         eos_ids (tuple[int, ...]): The ids that end a text, sorted.
+        names (dict[str, int]): The ids of special and of added tokens by their names.
         size (int): V, the width of the model's logits.
         words (int): The number of uint32 words of a mask, ceil(V / 32).
 
@@ -52,7 +57,9 @@ class Vocabulary:
         (b'true', 3, 1)
     """
 
-    def __init__(self, tokens: Sequence[bytes | None], eos_ids: Iterable[int]) -> None:
+    def __init__(
+        self, tokens: Sequence[bytes | None], eos_ids: Iterable[int], *, names: Mapping[str, int] | None = None
+    ) -> None:
         self.tokens: list[bytes | None] = list(tokens)
         self.size = len(self.tokens)
         self.words = -(-self.size // 32)
@@ -60,10 +67,11 @@ class Vocabulary:
         self.eos_ids = _checked_eos(eos_ids, self.size)
         for token_id in self.eos_ids:
             self.tokens[token_id] = None
+        self.names = _checked_names(names or {}, self.size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By content: within a process, equal vocabularies become one, so that they share their automaton."""
-        return _restored, (self.key, self.tokens, self.eos_ids)
+        return _restored, (self.key, self.tokens, self.eos_ids, self.names)
 
     def __copy__(self) -> Vocabulary:
         return self
@@ -79,10 +87,13 @@ class Vocabulary:
 
     @classmethod
     @cache
-    def of_bytes(cls) -> Vocabulary:
+    def of_bytes(cls, *special: str) -> Vocabulary:
         """The vocabulary with one token for each byte: id 0 to 255 is the byte, id 256 ends a text.
 
         With it a matcher answers for bytes, so that no tokenizer is needed. Always the same object.
+
+        Args:
+            *special: The names of special tokens, whose ids are 257 and up.
 
         Example:
             >>> import constrain
@@ -90,7 +101,8 @@ class Vocabulary:
             >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
             ['n', 'y']
         """
-        return cls([*(bytes([byte]) for byte in range(256)), None], eos_ids=[256])
+        tokens = [*(bytes([byte]) for byte in range(256)), None, *(None for _ in special)]
+        return cls(tokens, eos_ids=[256], names={name: 257 + i for i, name in enumerate(special)})
 
     # --- readers ------------------------------------------------------------------------------------------------------
 
@@ -129,7 +141,7 @@ class Vocabulary:
         if options not in cached:
             read = huggingface.read_huggingface(tokenizer, as_text)
             all_eos = [*chosen, *(read.eos_ids if eos_ids is None else ())]
-            cached[options] = cls(_padded(read.tokens, size), all_eos)
+            cached[options] = cls(_padded(read.tokens, size), all_eos, names=read.names)
         return cached[options]
 
     @classmethod
@@ -153,7 +165,8 @@ class Vocabulary:
             VocabularyError: The source cannot be read, or has no end-of-text id.
         """
         read = readers.read_tiktoken(source, special_tokens)
-        return cls(_padded(read.tokens, size), read.eos_ids if eos_ids is None else readers.ids_of(eos_ids))
+        ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
+        return cls(_padded(read.tokens, size), ends, names=read.names)
 
     @classmethod
     def from_sentencepiece(
@@ -170,7 +183,8 @@ class Vocabulary:
             VocabularyError: The source cannot be read, or has no end-of-text id.
         """
         read = readers.read_sentencepiece(source)
-        return cls(_padded(read.tokens, size), read.eos_ids if eos_ids is None else readers.ids_of(eos_ids))
+        ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
+        return cls(_padded(read.tokens, size), ends, names=read.names)
 
     @classmethod
     def from_tekken(
@@ -187,12 +201,17 @@ class Vocabulary:
             VocabularyError: The file cannot be read.
         """
         read = readers.read_tekken(path)
-        return cls(_padded(read.tokens, size), read.eos_ids if eos_ids is None else readers.ids_of(eos_ids))
+        ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
+        return cls(_padded(read.tokens, size), ends, names=read.names)
 
     # --- derived data -------------------------------------------------------------------------------------------------
 
-    def to_bytes(self, token_ids: Iterable[int]) -> bytes:
+    def to_bytes(self, token_ids: Iterable[int], *, names: bool = False) -> bytes:
         """The concatenated bytes of some tokens. Special and end-of-text ids have none.
+
+        Args:
+            token_ids: Token ids.
+            names: Show special tokens that have a name by their names, end-of-text ids too.
 
         Raises:
             VocabularyError: An id is out of range.
@@ -203,12 +222,26 @@ class Vocabulary:
                 raise VocabularyError(
                     f"token id {token_id} is out of range", fix=f"ids of this vocabulary go from 0 to {self.size - 1}"
                 )
-            pieces.append(self.tokens[token_id] or b"")
+            token = self.tokens[token_id]
+            pieces.append(self.names_by_id.get(token_id, "").encode() if names and token is None else token or b"")
         return b"".join(pieces)
+
+    @cached_property
+    def names_by_id(self) -> dict[int, str]:
+        """The names of special and of added tokens by their ids."""
+        return {token_id: name for name, token_id in self.names.items()}
 
     @cached_property
     def key(self) -> str:
         """A hash of the content, 64 hex digits. Vocabularies with equal keys have equal masks."""
+        if not self.names:
+            return self.text_key
+        named = json.dumps([self.text_key, sorted(self.names.items())])
+        return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @cached_property
+    def text_key(self) -> str:
+        """A hash of the tokens and the end-of-text ids, which the trie depends on."""
         digest = hashlib.sha256(b"constrain vocabulary 1")
         lengths = np.array([len(token) if token else 0 for token in self.tokens], np.int64)
         for part in (np.array([self.size, *self.eos_ids], np.int64), lengths):
@@ -230,7 +263,7 @@ class Vocabulary:
     def _derived(self) -> tuple[Trie, tuple[Slice, ...]]:
         if self.size < disk_cache.WORTHWHILE:
             return self._derive()
-        return disk_cache.fetch(self.key, self.size, self._derive)
+        return disk_cache.fetch(self.text_key, self.size, self._derive)
 
     def _derive(self) -> tuple[Trie, tuple[Slice, ...]]:
         pairs = sorted((token, token_id) for token_id, token in enumerate(self.tokens) if token)
@@ -274,6 +307,17 @@ def _checked_eos(eos_ids: Iterable[int], size: int) -> tuple[int, ...]:
     return checked
 
 
+def _checked_names(names: Mapping[str, int], size: int) -> dict[str, int]:
+    for name, token_id in names.items():
+        if not isinstance(name, str) or not name:
+            raise VocabularyError(f"a name of a token is a text, not {name!r:.60}", fix='names={"<|tool|>": 128011}')
+        if not isinstance(token_id, int) or not 0 <= token_id < size:
+            raise VocabularyError(
+                f"the token {name!r} has the id {token_id!r}", fix=f"ids of this vocabulary go from 0 to {size - 1}"
+            )
+    return dict(names)
+
+
 def _padded(tokens: list[bytes | None], size: int | None) -> list[bytes | None]:
     if size is None:
         return tokens
@@ -291,11 +335,13 @@ _by_tokenizer: weakref.WeakKeyDictionary[Any, dict[Hashable, Vocabulary]] = weak
 _by_key: weakref.WeakValueDictionary[str, Vocabulary] = weakref.WeakValueDictionary()
 
 
-def _restored(key: str, tokens: list[bytes | None], eos_ids: tuple[int, ...]) -> Vocabulary:
+def _restored(
+    key: str, tokens: list[bytes | None], eos_ids: tuple[int, ...], names: Mapping[str, int] | None = None
+) -> Vocabulary:
     """The vocabulary of a pickle: one that was restored before, if it lives."""
     vocabulary = _by_key.get(key)
     if vocabulary is None:
-        vocabulary = _by_key[key] = Vocabulary(tokens, eos_ids)
+        vocabulary = _by_key[key] = Vocabulary(tokens, eos_ids, names=names)
     return vocabulary
 
 

@@ -1,6 +1,7 @@
-"""Extracts other languages from Lark texts: `%json { ... }` and `%regex { ... }` in the place of a symbol.
+"""Extracts other languages from Lark texts: `%json { ... }` and `%regex { ... }` in the place of a symbol, and tokens.
 
     start: "Answer: " %json {"type": "object"} | "Quote: " %regex {"substring_words": "to be or not to be"}
+    call: <|tool_call|> NAME <[128010]>       // one token: by name, <[1,5-7]> by ids, <[^1,5-7]> any other, <[*]> any
 
 The idea: before lark reads the text, each directive becomes a name that the text declares (`%declare`). Afterwards the
 name is bound to an expression. The argument is JSON, so its end is known; places in errors are mapped back to the
@@ -19,7 +20,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from constrain.cfg.ebnf import Expression
+from constrain.automata.syntax import Tokens
+from constrain.cfg.ebnf import Expression, Leaf
+from constrain.cfg.rules import Terminal
 from constrain.errors import ConstrainError, GrammarError
 
 Readers = Mapping[str, Callable[[str], Expression]]
@@ -29,8 +32,11 @@ NO_READERS: Readers = {}
 
 _DIRECTIVE = re.compile(r"%(json|regex)(?=[\s{\[\"tf])\s*")
 _STEP = re.compile(
-    r'//[^\n]*|\#[^\n]*|"(?:\\.|[^"\\\n])*"|/(?!/)(?:\\.|[^/\\\n])+/|(?P<embedded>%(?:json|regex)\b)|.', re.DOTALL
+    r'//[^\n]*|\#[^\n]*|"(?:\\.|[^"\\\n])*"|/(?!/)(?:\\.|[^/\\\n])+/|(?P<embedded>%(?:json|regex)\b)'
+    r'|(?P<token><(?:\[[^\]\n]*\]|[^\s<>"\[\]][^\s<>"]*)>)|.',
+    re.DOTALL,
 )
+_MEMBER = re.compile(r"(\d+)(?:-(\d+))?|(<[^\s<>]+>)")
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def extract(text: str, place: Callable[[int, int], str], readers: Readers) -> Ex
     """Replace the directives of a text. place: draws (index, length) in the original text. Raises ConstrainError."""
     parts: dict[str, Expression] = {}
     steps = [(0, 0)]
-    if "%json" not in text and "%regex" not in text:
+    if "%json" not in text and "%regex" not in text and "<" not in text:
         return Extracted(text, parts, steps)
     letter = next(c for c in "eabcdfghijklmnopqrstuvwxyz" if not re.search(rf"\b{c}_\d", text))
     pieces: list[str] = []
@@ -68,10 +74,13 @@ def extract(text: str, place: Callable[[int, int], str], readers: Readers) -> Ex
     while index < len(text):
         step = _STEP.match(text, index)
         assert step is not None
-        if step["embedded"] is None:
+        if step["embedded"] is None and step["token"] is None:
             index = step.end()
             continue
-        end, part = _read(text, index, place, readers)
+        if step["token"] is not None:
+            end, part = step.end(), _token(step["token"], index, place)
+        else:
+            end, part = _read(text, index, place, readers)
         name = f"{letter}_{len(parts)}"
         parts[name] = part
         pieces += [text[copied:index], f" {name} "]
@@ -82,6 +91,25 @@ def extract(text: str, place: Callable[[int, int], str], readers: Readers) -> Ex
         copied = index = end
     pieces += [text[copied:], f"\n%declare {' '.join(parts)}" if parts else ""]
     return Extracted("".join(pieces), parts, steps)
+
+
+def _token(written: str, index: int, place: Callable[[int, int], str]) -> Expression:
+    """The terminal of a token, as it is written at an index: `<name>` or `<[ids]>`."""
+    if not written.startswith("<["):
+        return Leaf(Terminal(Tokens((written,), False), written))
+    inner = written[2:-2].replace(" ", "")
+    negated = inner.startswith("^")
+    if inner == "*":
+        return Leaf(Terminal(Tokens((), True), written))
+    members: list[str | tuple[int, int]] = []
+    for member in inner.removeprefix("^").split(","):
+        found = _MEMBER.fullmatch(member)
+        low, high = (int(found[1]), int(found[2] or found[1])) if found and found[1] else (0, 0)
+        if found is None or high < low:
+            fix = "write ids, ranges or names: <[5]>, <[5,8-10]>, <[^<|a|>]>, <[*]>"
+            raise GrammarError(f"{member!r} is no token id", place=place(index, len(written)), fix=fix)
+        members.append(found[3] or (low, high))
+    return Leaf(Terminal(Tokens(tuple(members), negated), written))
 
 
 def _read(text: str, index: int, place: Callable[[int, int], str], readers: Readers) -> tuple[int, Expression]:

@@ -12,18 +12,24 @@ accepts. Limit: for `lexer="dynamic"` without ignored terminals, which is how co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from constrain.automata.decide import ends
+from constrain.automata.marks import without_marks
+from constrain.automata.syntax import Ranges, Tokens, with_ids
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 
 Item = tuple[Nonterminal, Sequence[Symbol], int, int]  # left-hand side, alternative, dot, origin
 
 
-def check_finished(grammar: Grammar, text: str) -> str | None:
-    """None if some derivation of the text passes all checks, else one sentence that says why not."""
+def check_finished(grammar: Grammar, text: str | bytes, spans: Mapping[Tokens, Ranges] | None = None) -> str | None:
+    """None if some derivation of the text passes all checks, else one sentence that says why not.
+
+    text: As bytes it is UTF-8, with marks (automata/marks.py) of tokens that are no text. spans: the ids of the sets
+    of tokens.
+    """
     assert grammar.lexer == "dynamic" and not grammar.ignore
-    parser = _Parser(text.encode())
+    parser = _Parser(text.encode() if isinstance(text, str) else text, spans or {})
     if parser.derives(grammar.start):
         return None
     return parser.fault or "the text is not a member"
@@ -40,8 +46,9 @@ class _Parser:
         fault: The sentence of the first check that failed.
     """
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> None:
         self.text = text
+        self.spans = spans
         n = len(text) + 1
         self.items: list[list[Item]] = [[] for _ in range(n)]
         self.known: list[set[tuple[Nonterminal, int, int, int]]] = [set() for _ in range(n)]
@@ -98,7 +105,7 @@ class _Parser:
         if nonterminal.check is None:
             return True
         try:
-            fault = nonterminal.check(self.text[begin:end].decode())
+            fault = nonterminal.check(without_marks(self.text[begin:end]).decode())
         except UnicodeDecodeError:  # the span begins or ends within a character
             return False
         self.fault = self.fault or fault
@@ -107,4 +114,5 @@ class _Parser:
     def ends(self, terminal: Terminal, begin: int) -> list[int]:
         """The ends of the lexemes of a terminal that begin at a position."""
         excluded = {end for other in terminal.excluding for end in ends(other.node, self.text, begin)}
-        return [end for end in ends(terminal.node, self.text, begin) if end not in excluded]
+        node = with_ids(terminal.node, self.spans) if self.spans else terminal.node
+        return [end for end in ends(node, self.text, begin) if end not in excluded]

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from constrain.automata import syntax
-from constrain.automata.syntax import Node
+from constrain.automata.syntax import Node, Tokens, token_sets
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.cfg.rules import Terminal
 from constrain.cfg.transform.analysis import on_cycles
@@ -59,9 +59,9 @@ def fold(rules: Mapping[str, Expression], limit: int = MAX_WEIGHT) -> dict[str, 
 
 
 def to_node(rules: Mapping[str, Expression], start: str, limit: int = 10 * MAX_WEIGHT) -> Node | None:
-    """The language as a regular one if the start rule folds into a single terminal; else None."""
+    """The language as a regular one of texts if the start rule folds into a single terminal; else None."""
     folded = fold(rules, limit)[start]
-    return folded.terminal.node if isinstance(folded, Leaf) else None
+    return folded.terminal.node if isinstance(folded, Leaf) and not token_sets(folded.terminal.node) else None
 
 
 def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
@@ -78,6 +78,11 @@ def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
                 entered.add(name)
                 stack += [target for target in edges[name] if target not in entered]
     return list(done)
+
+
+def _mentions(leaf: Leaf) -> bool:
+    """Whether a terminal is a token: it keeps its name, for explanations."""
+    return isinstance(leaf.terminal.node, Tokens)
 
 
 @dataclass
@@ -105,7 +110,7 @@ class _Folder:
     def repetition(self, expression: Repetition, owner: str) -> Expression:
         part = self.expression(expression.part, owner)
         copies = min(max(expression.low, expression.high or 1), MAX_REPEATS_COUNTED)
-        if isinstance(part, Leaf) and self.weight(part.terminal.node) * copies <= self.limit:
+        if isinstance(part, Leaf) and self.weight(part.terminal.node) * copies <= self.limit and not _mentions(part):
             node = syntax.repeat(part.terminal.node, expression.low, expression.high)
             self.weights[node] = self.weight(part.terminal.node) * copies
             return Leaf(Terminal(node, owner))
@@ -127,9 +132,10 @@ class _Folder:
         merged: dict[Expression, None] = {}
         regular: Leaf | None = None
         for part in parts:
-            joined = self.join(syntax.alternate, regular, part, owner) if regular and isinstance(part, Leaf) else None
-            if joined or (regular is None and isinstance(part, Leaf)):
-                regular = joined or part  # type: ignore[assignment]
+            leaf = part if isinstance(part, Leaf) and not _mentions(part) else None
+            joined = self.join(syntax.alternate, regular, leaf, owner) if regular and leaf else None
+            if joined or (regular is None and leaf):
+                regular = joined or leaf
             else:
                 merged[part] = None
         parts = [*([regular] if regular else []), *merged]
@@ -138,7 +144,7 @@ class _Folder:
     def join(self, combine: object, left: Leaf, right: Leaf, owner: str) -> Leaf | None:
         """One terminal for both, or None if it would be too large."""
         weight = self.weight(left.terminal.node) + self.weight(right.terminal.node)
-        if weight > self.limit:
+        if weight > self.limit or _mentions(left) or _mentions(right):
             return None
         node = combine(left.terminal.node, right.terminal.node)  # type: ignore[operator]
         self.weights[node] = weight

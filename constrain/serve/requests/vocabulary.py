@@ -36,7 +36,8 @@ def vocabulary_of(tokenizer: Any, size: int, eos_ids: Iterable[int] = ()) -> Voc
             f"the ids that end a text, {list(read.eos_ids)}, lie outside the model's {size} logits",
             fix="serve the model with its own tokenizer",
         )
-    return Vocabulary([*read.tokens[:size], *[None] * (size - read.size)], inside)
+    names = {name: token_id for name, token_id in read.names.items() if token_id < size}
+    return Vocabulary([*read.tokens[:size], *[None] * (size - read.size)], inside, names=names)
 
 
 def _eos_ids(tokenizer: Any, more: Iterable[int]) -> list[int]:
