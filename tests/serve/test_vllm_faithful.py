@@ -27,7 +27,7 @@ from constrain.sampling import AWRS, SIR, SMC, predicate
 from constrain.serve.vllm.model import VLLMModel
 
 PROMPT = '{"color": "'
-TEXTS = ["red", "green", "blue", "orange", "rex"]
+TEXTS = ['red"}', 'green"}', 'blue"}', 'orange"}', 'rex"}']  # 1.3 % of the model's mass; masked decoding is 0.36 away
 ROUNDING = 2e-3  # of a sum of log-probabilities in float32, between two libraries
 SAMPLES = 512
 
@@ -110,10 +110,8 @@ def test_numbers_of_masked_decoding(llm: LLM, read: Any, given: dict[str, Any], 
 
 def test_rescoring_gives_the_same_numbers(llm: LLM) -> None:
     recorded = constrain.generate(llm, PROMPT, regex="[a-z]{1,12}", n=8, seed=5, max_tokens=12)
-    rescored = constrain.generate(
-        VLLMModel(llm, rescore=True), PROMPT, regex="[a-z]{1,12}", n=8, seed=5, max_tokens=12
-    )
-    assert {len(output.tokens) for output in recorded} > {2}
+    rescored = constrain.generate(VLLMModel(llm, rescore=True), PROMPT, regex="[a-z]{1,12}", n=8, seed=5, max_tokens=12)
+    assert len({len(output.tokens) for output in recorded}) > 1
     for one, other in zip(recorded, rescored, strict=True):
         assert one.tokens == other.tokens
         assert other.log_weight == pytest.approx(one.log_weight, abs=ROUNDING)
@@ -123,21 +121,21 @@ def test_rescoring_gives_the_same_numbers(llm: LLM) -> None:
 METHODS: dict[str, Any] = {
     "lcd": "lcd",
     "sir": SIR(samples=4),
-    "smc": SMC(particles=4),
+    "smc": SMC(particles=4, ess_threshold=0.9),
     "awrs": AWRS(),
     "awrs, checked": AWRS(predicate(lambda text: not text.startswith("rex"), on="prefix")),
     "cars": "cars",
 }
 
 
-@pytest.mark.parametrize("rescore", [False, True], ids=["recorded", "rescored"])
-@pytest.mark.parametrize("method", METHODS)
+LAWS = [*((name, False) for name in METHODS), ("lcd", True), ("sir", True)]
+
+
+@pytest.mark.parametrize("method, rescore", LAWS)
 def test_weighted_answers_have_the_exact_law(llm: LLM, read: Any, method: str, rescore: bool) -> None:
     """The distance of 512 weighted outputs to the exact law is noise, and that of masked decoding is not."""
-    if rescore and method not in ("lcd", "sir"):
-        pytest.skip("the method reads logits, and neither records nor rescores")
     vocabulary = constrain.hf.HFModel.of(reference.load()).vocabulary
-    texts = [text for text in TEXTS if text != "rex"] if method == "awrs, checked" else TEXTS
+    texts = [text for text in TEXTS if not text.startswith("rex")] if method == "awrs, checked" else TEXTS
     pi, q, mass = exact_law(prompt_ids(), texts, vocabulary.tokens, vocabulary.eos_ids[0], read)
     assert len(vocabulary.eos_ids) == 1
     model = VLLMModel(llm, rescore=True) if rescore else llm
@@ -155,7 +153,7 @@ def test_weighted_answers_have_the_exact_law(llm: LLM, read: Any, method: str, r
 
 
 def test_methods_token_by_token_give_the_texts_of_transformers(llm: LLM) -> None:
-    for method, arguments in (("smc", {}), ("lcd", {"top_k": 3}), ("lcd", {"stop": "e"}), ("lcd", {"complete": True})):
+    for method, arguments in (("smc", {}), ("lcd", {"top_k": 3}), ("lcd", {"stop": "}"}), ("lcd", {"complete": True})):
         given = {"prompt": PROMPT, "choices": TEXTS, "method": method, "seed": 7, "n": 4, "max_tokens": 10, **arguments}
         ours, theirs = constrain.generate(llm, **given), constrain.generate(reference.load(), **given)
         assert [each.text for each in ours] == [each.text for each in theirs], (method, arguments)
@@ -210,6 +208,20 @@ def test_other_requests_of_the_engine_are_as_they_were(llm: LLM) -> None:
     [output] = llm.generate([PROMPT], SamplingParams(max_tokens=3, logprobs=1, temperature=0.0), use_tqdm=False)
     first = output.outputs[0].logprobs[0]
     assert output.outputs[0].token_ids[0] in first and all(token >= 0 for token in first)
+
+
+def test_an_engine_by_name(llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is started once, so that every method works."""
+    started: list[tuple[str, dict[str, Any]]] = []
+
+    def start(name: str, **settings: Any) -> LLM:
+        started.append((name, settings))
+        return llm
+
+    monkeypatch.setattr("vllm.LLM", start)
+    for method in ("lcd", "smc"):
+        assert constrain.generate("vllm:some/model", PROMPT, choices=TEXTS, method=method, seed=1).text in TEXTS
+    assert started == [("some/model", {"additional_config": {"constrain": {}}, "max_logprobs": -1})]
 
 
 def test_a_name_that_does_not_exist() -> None:

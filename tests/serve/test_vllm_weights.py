@@ -14,13 +14,20 @@ from finite_language import EOS, VOCABULARY
 import constrain
 from constrain import ConstrainError
 from constrain.constraints.regular import choices
+from constrain.sampling.core.draw import TorchDraw, enumerate_draws
 from constrain.sampling.core.job import Job, Settings
 from constrain.sampling.core.particles import Particle
-from constrain.sampling.core.draw import TorchDraw, enumerate_draws
 from constrain.sampling.core.shape import ShapedModel
 from constrain.serve.requests.options import Options
 from constrain.serve.vllm.masked import (
-    TokenNumbers, per_token, recorded, records_of, request_of, seed_of, take, temperature_of,
+    TokenNumbers,
+    per_token,
+    recorded,
+    records_of,
+    request_of,
+    seed_of,
+    take,
+    temperature_of,
 )  # fmt: skip
 from constrain.serve.vllm.recording import NO_ID, ROW, WEIGHTS, BeforeMask, asks_for, log_totals, numbers_of, row_of
 

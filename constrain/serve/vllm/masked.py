@@ -120,7 +120,7 @@ class EngineDecoding:
         return [particle.sample for particle in particles]
 
     def complete(self, job: Job, particles: Sequence[Particle]) -> None:
-        """For `Job.grow`: bring sequences to their end; those that keep a beginning go the plain way."""
+        """For `Job.grow`: bring sequences to their end, token by token where they keep a beginning."""
         begun = [particle for particle in particles if particle.sample.tokens]
         self.grow(job, [particle for particle in particles if not particle.sample.tokens])
         if begun:
