@@ -38,7 +38,8 @@ from constrain.schema.api import JsonSchema
 from constrain.serve.requests.constraints import constraint_of
 from constrain.serve.requests.options import Options
 from constrain.serve.vllm.model import VLLMModel
-from constrain.serve.vllm.recording import KEY, NO_ID, WEIGHTS
+from constrain.serve.vllm.options import ENTRY
+from constrain.serve.vllm.recording import NO_ID, WEIGHTS
 
 
 class Asked(NamedTuple):
@@ -149,7 +150,7 @@ class EngineDecoding:
             SamplingParams(
                 max_tokens=budget, temperature=temperature, seed=seed, logprobs=1, flat_logprobs=True, detokenize=False,
                 structured_outputs=StructuredOutputsParams(**self.asked.field),
-                extra_args={KEY: WEIGHTS} if self.model.records else None,
+                extra_args={ENTRY: WEIGHTS} if self.model.records else None,
             )
             for budget, seed in zip(budgets, seeds, strict=True)
         ]  # fmt: skip

@@ -20,8 +20,8 @@ from constrain.errors import ConstrainError
 from constrain.extras import require
 from constrain.serve.requests.options import Options
 from constrain.serve.requests.vocabulary import vocabulary_of
-from constrain.serve.vllm.options import options_in
-from constrain.serve.vllm.recording import KEY, NO_ID, ROW, WEIGHTS, RowLogprobs, row_of
+from constrain.serve.vllm.options import ENTRY, options_in
+from constrain.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, row_of
 from constrain.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from constrain.serve.vllm.masked import EngineDecoding
 
 PREFIX = "vllm:"
-SETTINGS = {"additional_config": {KEY: {}}, "max_logprobs": -1}
+SETTINGS = {"additional_config": {ENTRY: {}}, "max_logprobs": -1}
 FIX = 'start it with LLM(MODEL, additional_config={"constrain": {}}, max_logprobs=-1)'
 _ATTRIBUTE = "_handle_of_constrain"
 
@@ -107,7 +107,7 @@ class VLLMModel:
         if self._rescore:
             return False
         params = SamplingParams(
-            max_tokens=1, logprobs=1, flat_logprobs=True, detokenize=False, extra_args={KEY: WEIGHTS}
+            max_tokens=1, logprobs=1, flat_logprobs=True, detokenize=False, extra_args={ENTRY: WEIGHTS}
         )
         [output] = self.submit([self.vocabulary.eos_ids[:1]], [params])
         return output.logprobs.token_ids[1] == NO_ID
@@ -139,7 +139,7 @@ class VLLMModel:
                 fix=FIX,
             )
         params = SamplingParams(
-            max_tokens=1, temperature=0.0, logprobs=-1, flat_logprobs=True, detokenize=False, extra_args={KEY: ROW}
+            max_tokens=1, temperature=0.0, logprobs=-1, flat_logprobs=True, detokenize=False, extra_args={ENTRY: ROW}
         )
         distinct = list(dict.fromkeys(prefixes))
         found: dict[tuple[int, ...], torch.Tensor] = {}

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from constrain.serve.vllm.options import ENTRY
 from constrain.serve.vllm.patches import wrap
 
-KEY = "constrain"
 WEIGHTS, ROW = "weights", "row"
 NO_ID = -1
 _HELD = "_before_the_mask_of_constrain"
@@ -36,7 +36,7 @@ _HELD = "_before_the_mask_of_constrain"
 def asks_for(params: Any, what: str) -> bool:
     """Whether a request, by its `SamplingParams`, wants numbers of this kind."""
     extra = getattr(params, "extra_args", None) or {}
-    return extra.get(KEY) == what and params.flat_logprobs and not params.detokenize
+    return extra.get(ENTRY) == what and params.flat_logprobs and not params.detokenize
 
 
 # --- in a worker ------------------------------------------------------------------------------------------------------
