@@ -22,7 +22,7 @@ from constrain.generation.arguments import (
     the_constraint,
 )
 from constrain.generation.drafts import check_draft, speculation_of
-from constrain.generation.handles import for_drafts, handle_of
+from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
 from constrain.generation.progress import Progress, check_progress, watching
 from constrain.generation.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation, Generations, Stream
@@ -337,7 +337,8 @@ def generate(
 
     Args:
         model: a causal model of transformers, the name of one (loaded once, then kept), or an object with `model` and
-            `tokenizer`, such as `constrain.reference.load()`.
+            `tokenizer`, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:" and a name (docs/howto/vllm.md);
+            a model of mlx-lm.
         prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
             or a list of such prompts.
         schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.
@@ -430,17 +431,18 @@ def generate(
     texts = token_ids(prompts, handle)
     with clock.stage("compile"):
         compiled = None if constraint is None else compile_for(constraint, handle)
-    speculation = (
-        None
-        if draft is None
-        else speculation_of(draft, for_drafts(handle), getattr(constraint, "constraint", constraint))
-    )
-    if speculation is not None and chosen is lcd:
-        chosen = speculation
+    bare = getattr(constraint, "constraint", constraint)
+    decoding: MaskedDecoding | None = None
+    if draft is not None:
+        decoding = speculation_of(draft, for_drafts(handle), bare)
+    elif not (stream or healing or limits):
+        decoding = decoding_of(handle, compiled, bare, settings)
+    if decoding is not None and chosen is lcd:
+        chosen = decoding
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     rows = [ids for ids in texts for _ in range(n)]
-    run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, speculation)
+    run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, decoding)
     if stream:
         return Stream(run.stream())
     with watching(len(rows), progress) as watcher:

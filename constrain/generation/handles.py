@@ -1,17 +1,20 @@
 """What `generate` asks of a model: a `LanguageModel` that knows its tokenizer, whichever library the model is of.
 
-Models of mlx-lm are known by their class, for which the library is not imported: an object of it is there only if it
-was imported before. Everything else is a model of transformers.
+Models of mlx-lm and engines of vLLM are known by their class, for which the library is not imported: an object of it is
+there only if it was imported before. "vllm:MODEL" starts an engine. Everything else is a model of transformers.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from constrain.errors import ConstrainError
 from constrain.hf.model import HFModel
+from constrain.sampling.core.job import Job, Sample, Settings
 from constrain.sampling.core.model import LanguageModel
+from constrain.sampling.core.particles import Particle
 from constrain.vocab.vocabulary import Vocabulary
 
 
@@ -35,6 +38,16 @@ class Handle(LanguageModel, Protocol):
         """The bytes of every token id, as wide as the logits."""
 
 
+class MaskedDecoding(Protocol):
+    """Masked decoding of whole sequences by something else than the loop of the samplers: drafts, or an engine."""
+
+    def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
+        """As the method "lcd"."""
+
+    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
+        """As `Job.grow`."""
+
+
 def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     """The handle of a model.
 
@@ -52,9 +65,25 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
         from constrain.serve.mlx import MLXModel
 
         return MLXModel(model, tokenizer)
+    if _is_of("vllm.entrypoints.llm", "LLM", model):
+        from constrain.serve.vllm.model import VLLMModel
+
+        return VLLMModel.of(model, tokenizer)
+    if isinstance(model, str) and model.startswith("vllm:"):
+        from constrain.serve.vllm.model import VLLMModel
+
+        return VLLMModel.named(model, tokenizer)
+    if _is_of("vllm.v1.engine.async_llm", "AsyncLLM", model):
+        raise ConstrainError("an asynchronous engine of vLLM runs in loops of its own", fix="pass a vllm.LLM")
     if not isinstance(model, HFModel) and isinstance(model, Handle):
         return model
     return HFModel.of(model, tokenizer)
+
+
+def decoding_of(handle: Handle, compiled: Any, constraint: Any, settings: Settings) -> MaskedDecoding | None:
+    """The masked decoding that a handle has of its own, as an engine does; None: it has none for this request."""
+    own = getattr(handle, "decoding", None)
+    return None if own is None else own(compiled, constraint, settings)
 
 
 def for_drafts(handle: Handle) -> HFModel:

@@ -22,7 +22,7 @@ from typing import Any
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
-from constrain.generation.handles import Handle
+from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.result import Generation, Stats
@@ -31,7 +31,6 @@ from constrain.generation.verdict import verdict
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.methods.table import Method
-from constrain.speculative.decode import Speculation
 
 RETRIES = 8
 _log = logging.getLogger(__name__)
@@ -43,7 +42,8 @@ class Run:
 
     compiled, constraint: None when unconstrained; `constraint` may be the compiled constraint itself.
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
-    speculation: how methods that are built on masked decoding use drafts; None: they do not
+    decoding: how methods that are built on masked decoding get whole sequences: with drafts, or from an engine; None:
+        token by token
     healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
     limits: of tokens, kept by the masks; they need a constraint of the engine
     watcher: is told how far the rows are
@@ -60,7 +60,7 @@ class Run:
     start: float
     healing: bool = False
     limits: LengthLimits | None = None
-    speculation: Speculation | None = None
+    decoding: MaskedDecoding | None = None
     watcher: Watcher = field(default_factory=Watcher)
     stats: list[Stats] = field(init=False)
 
@@ -162,7 +162,7 @@ class Run:
             if any(self.begins) or self.limits
             else None,
             token_bytes=self.vocabulary.tokens,
-            grow=None if self.speculation is None else self.speculation.complete,
+            grow=None if self.decoding is None else self.decoding.complete,
             watcher=self.watcher.of(rows),
         )
 

@@ -11,7 +11,14 @@ do not ask for it are not touched.
     options.py       how an engine asks for the backend
     grammar.py       one request: accept, roll back, fill
     backend.py       one engine: its rows, over what `serve/requests` shares between engines
-    hooks.py         where vLLM is changed; with versions.py the only modules that import it
+    hooks.py         where vLLM is changed
+    patches.py       how
+    recording.py     log p and log Z from the place where vLLM applies the mask
+    drafter.py       drafts for its speculative decoding
+    model.py         a `vllm.LLM` behind `constrain.generate`: logits, token by token
+    masked.py        whole sequences with their weights, in the engine
+
+hooks.py and versions.py import vLLM; recording.py, model.py and masked.py do where they are called.
 
 The page docs/howto/vllm.md says how to use it.
 """

@@ -1,4 +1,4 @@
-"""Where vLLM is changed: three functions, which first look whether their engine asks for the backend "constrain".
+"""Where vLLM is changed: functions which first look whether their engine, or a request, asks for "constrain".
 
 The idea: vLLM's backends are a chain of `if`s on names, in the function that checks a request and in the one that makes
 the backend. There is no registry (its RFC 50966 asks for one). What can be relied upon is that the front end and the
@@ -8,7 +8,8 @@ engine are each built from a `VllmConfig`, whose `additional_config` says what i
 * `InputProcessor._validate_params`, on the front end's path of a request, reads the constraint. A faulty one is vLLM's
   own error for faulty requests, which becomes an HTTP 400. vLLM then checks all but the constraint;
 * `StructuredOutputManager.__init__`, in the engine, makes the backend at once, so that the first request finds it warm,
-  and vLLM finds that it need not choose one.
+  and vLLM finds that it need not choose one;
+* `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
 
 Without the entry the functions do what they did. Installing twice changes nothing: a hook knows itself.
 Kernels are imported where an engine asks for the backend, and not when the plug-in is loaded: workers need none.
@@ -16,7 +17,6 @@ Kernels are imported where an engine asks for the backend, and not when the plug
 
 from __future__ import annotations
 
-import functools
 import logging
 import sys
 from collections.abc import Callable
@@ -27,14 +27,16 @@ from vllm.exceptions import VLLMValidationError
 from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.request import get_structured_output_key
+from vllm.v1.worker.worker_base import WorkerBase
 
 from constrain.errors import ConstrainError
 from constrain.serve.requests.options import Options
+from constrain.serve.vllm import recording
 from constrain.serve.vllm.options import options_in
-from constrain.serve.vllm.versions import INTERFACE
+from constrain.serve.vllm.patches import MARK, wrap
+from constrain.serve.vllm.versions import INTERFACE, RECORDING
 
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
-MARK = "_hook_of_constrain"
 _REFUSED = {
     "disable_any_whitespace": 'start vLLM with --additional-config \'{"constrain": {"whitespace": "compact"}}\'',
     "disable_additional_properties": 'write "additionalProperties": false into the schema',
@@ -45,16 +47,11 @@ _REFUSED = {
 
 def install() -> None:
     """Change vLLM in this process, once."""
-    for owner, name, around in (
-        (InputProcessor, "__init__", _starting_front_end),
-        (InputProcessor, "_validate_params", _checking_request),
-        (StructuredOutputManager, "__init__", _starting_engine),
-    ):
-        original = getattr(owner, name)
-        if not hasattr(original, MARK):
-            hook = functools.wraps(original)(around(original))
-            setattr(hook, MARK, True)
-            setattr(owner, name, hook)
+    wrap(InputProcessor, "__init__", _starting_front_end)
+    wrap(InputProcessor, "_validate_params", _checking_request)
+    wrap(StructuredOutputManager, "__init__", _starting_engine)
+    wrap(WorkerBase, "__init__", _starting_worker)
+    recording.install_in_front_end()
     _answer_scans()
 
 
@@ -94,6 +91,19 @@ def _starting_engine(original: Callable[..., None]) -> Callable[..., None]:
             size = vllm_config.model_config.get_vocab_size()
             self.backend = ConstrainBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
             logger.info("constrain: ready for structured outputs over %d tokens", size)
+
+    return start
+
+
+def _starting_worker(original: Callable[..., None]) -> Callable[..., None]:
+    def start(self: Any, vllm_config: Any, *arguments: Any, **named: Any) -> None:
+        original(self, vllm_config, *arguments, **named)
+        if options_in(vllm_config) is not None:
+            differing = RECORDING.differences()
+            if differing:  # weights are then computed by reading outputs again
+                logger.warning("constrain: weights are not recorded here: %s", "; ".join(differing))
+            else:
+                recording.install_in_worker()
 
     return start
 

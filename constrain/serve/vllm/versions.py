@@ -15,6 +15,9 @@ _SIGNATURES = {
     "vllm.v1.engine.input_processor:InputProcessor.__init__": ("self", "vllm_config"),
     "vllm.v1.engine.input_processor:InputProcessor._validate_params": ("self", "params"),
     "vllm.v1.structured_output.request:get_structured_output_key": ("params",),
+    "vllm.v1.engine.logprobs:LogprobsProcessor.from_new_request": ("tokenizer", "request"),
+    "vllm.v1.engine.logprobs:LogprobsProcessor._update_sample_logprobs": ("self", "logprobs_lists"),
+    "vllm.v1.worker.worker_base:WorkerBase.__init__": ("self", "vllm_config"),
 }
 """Function → the parameters that it begins with."""
 _METHODS = {
@@ -34,3 +37,13 @@ _METHODS = {
 }
 """Abstract class → its abstract methods, all of them, with their parameters."""
 INTERFACE = Interface("vLLM", TESTED, _SIGNATURES, _METHODS)
+RECORDING = Interface(
+    "vLLM",
+    TESTED,
+    {
+        "vllm.v1.worker.gpu_model_runner:GPUModelRunner.sample_tokens": ("self", "grammar_output"),
+        "vllm.v1.worker.gpu_model_runner:GPUModelRunner._sample": ("self", "logits", "spec_decode_metadata"),
+    },
+    {},
+)
+"""What recording weights relies upon; only a worker looks, since it has the module. An engine does without."""
