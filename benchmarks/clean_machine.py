@@ -36,7 +36,7 @@ GENERATE = """
 import time, json
 begin = time.time()
 import constrain
-constrain.generate(constrain.reference.load(), "[", regex="[0-9]+", max_new_tokens=4, seed=1)
+constrain.generate(constrain.reference.load(), "[", regex="[0-9]+", max_tokens=4, seed=1)
 print(json.dumps(time.time() - begin))
 """
 
