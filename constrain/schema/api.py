@@ -175,8 +175,9 @@ class JsonSchema(Constraint):
         return json.loads(text) if self.parse_with is None else self.parse_with(text)
 
     def check(self, text: str) -> str | None:
-        """Check a finished text of the grammar for residual conditions: those of the schema, and what a Python type asks
-        beyond its schema, such as the validators of a pydantic model.
+        """Check a finished text of the grammar for residual conditions.
+
+        They are those of the schema, and what a Python type asks beyond its schema: the validators of a pydantic model.
 
         Args:
             text: A text that the grammar allows.

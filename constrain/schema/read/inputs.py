@@ -24,7 +24,7 @@ FIX = (
 def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
     """The schema of a Python type, and the function that turns a text into an instance. Raises SchemaError."""
     try:
-        import pydantic
+        import pydantic  # noqa: F401
     except ImportError:
         raise SchemaError(
             f"{given!r} is a Python type, which needs the package pydantic", fix="pip install pydantic"
