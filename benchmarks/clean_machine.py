@@ -36,7 +36,7 @@ GENERATE = """
 import time, json
 begin = time.time()
 import constrain
-constrain.generate(constrain.reference.load(), "[", regex="[0-9]+", max_new_tokens=4, seed=1)
+constrain.generate(constrain.reference.load(), "[", regex="[0-9]+", max_tokens=4, seed=1)
 print(json.dumps(time.time() - begin))
 """
 
@@ -85,9 +85,8 @@ def measure(options: argparse.Namespace, extras: str, home: Path) -> dict[str, A
         found = start(code, kind, {**given, **empty}, python)
         record |= {f"{kind}_{name}": found[name] for name in ("seconds", "cpu_seconds", "interpreter", *STAGES)}
     if options.generate and "hf" in extras:
-        done = subprocess.run(
-            [python, "-c", GENERATE], env={**given, **empty}, capture_output=True, text=True, check=True
-        )
+        command = [python, "-c", GENERATE]  # elsewhere than in a checkout, whose package would be imported
+        done = subprocess.run(command, cwd=home, env={**given, **empty}, stdout=subprocess.PIPE, text=True, check=True)
         record["generate_seconds"] = float(done.stdout.splitlines()[-1])
     return record
 

@@ -322,8 +322,17 @@ class Matcher:
         return self._end == len(self._steps)
 
     def is_finished(self) -> bool:
-        """Whether an EOS was read, or only an EOS can follow."""
-        return self.ended or bool(self._ask(configurations.is_complete))
+        """Whether an EOS was read, or an EOS can follow and nothing else."""
+        return self.ended or (bool(self._ask(configurations.is_complete)) and self._passes())
+
+    @property
+    def fault(self) -> str | None:
+        """What the constraint's check says of the text so far, if the grammar accepts it; else None."""
+        constraint = self.compiled.constraint
+        if self._passes() or not self._ask(configurations.accepts):
+            return None
+        fault: str | None = constraint.check(self.text.decode("utf-8", "replace"))
+        return fault
 
     def forced_tokens(self) -> list[int]:
         """The tokens that must follow: exactly one token is allowed at each place, and it is not an EOS.

@@ -1,9 +1,9 @@
 """What tells one constraint from another, in this process and the next: a key for `constrain.sampling.Memory`.
 
 The idea: a constraint is a plain description, so its parts can be written down and hashed. Order counts in a schema
-(keys come in its order). What only parses the finished text is left out: it does not change a mask.
-Limit: constraints with parts of unknown kinds — a registry of remote schemas, a constraint class of one's own — have no
-key.
+(keys come in its order). A Python type is left out where its schema says all.
+Limit: constraints with parts of unknown kinds — a registry of remote schemas, a constraint class of one's own, a type
+with validators — have no key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-AFTERWARDS = {"given", "parse_with", "limits"}  # fields of a schema constraint that say nothing of its language
+from constrain.schema.api import JsonSchema
+from constrain.schema.read.inputs import runs_functions
+
+AFTERWARDS = {"given", "parse_with", "limits"}  # fields of a schema constraint that its schema stands for
 
 
 def key_of(constraint: Any, vocabulary: Any) -> str:
@@ -34,6 +37,8 @@ def _described(value: Any) -> Any:
         return value
     if isinstance(value, bytes):
         return ["bytes", value.hex()]
+    if isinstance(value, JsonSchema) and value.parse_with is not None and runs_functions(value.given):
+        raise TypeError("validators have no description")
     if is_dataclass(value) and not isinstance(value, type):
         parts = [
             [each.name, _described(getattr(value, each.name))] for each in fields(value) if each.name not in AFTERWARDS

@@ -1,12 +1,13 @@
 """Running a checked request: samples from the method, then text, value and the last check.
 
-What the mask cannot enforce — a residual keyword of a schema, a validator of a pydantic model — is checked on every
-complete output (verdict.py). One that fails is thrown away and sampled anew, up to `RETRIES` times (not at temperature
-0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot be taken back);
-then its finish_reason is "dead_end", its fault is named, and it has no value. So nothing invalid is ever returned as
-"stop".
+What the grammar cannot say — a residual keyword of a schema, a validator of a pydantic model — is checked where a text
+could end: one that fails may not end there. So it is part of the language of which methods state evidence and bounds.
+An output that runs into a dead end for that reason is thrown away and sampled anew, up to `RETRIES` times (not at
+temperature 0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot be
+taken back); then its finish_reason is "dead_end", its fault is named, and it has no value. Every complete output is
+checked once more (verdict.py), so nothing invalid is ever returned as "stop".
 Throwing away divides the law of the method by the share that passes: the weights of outputs keep their ratios, but
-their mean no longer estimates the mass of the language (`stats.retries` tells).
+their mean no longer estimates the mass of the language, and `log_evidence` is None (`stats.retries` tells why).
 """
 
 from __future__ import annotations
@@ -99,6 +100,9 @@ class Run:
                     self.watcher.reopened(row)
         for row in pending:
             self.watcher.ended(row)
+        if any(stats.retries for stats in self.stats):
+            for output in outputs.values():
+                output.log_evidence = None
         self._stop()
         return [outputs[row] for row in range(len(self.prompts))]
 
@@ -211,12 +215,21 @@ class Run:
             tv_bound=sample.tv_bound,
             population=[self._checked(each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population],
         )
+        if sample.finish_reason == "dead_end":
+            output.fault = self._fault(whole)
         if sample.finish_reason != "stop" or self.constraint is None:
             return output
         value, fault = verdict(self.constraint, whole)
         if fault is None:
             return replace(output, value=value)
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
+
+    def _fault(self, text: str) -> str | None:
+        """What the last check says of a text that could have ended otherwise."""
+        if not isinstance(self.compiled, CompiledConstraint) or not self.compiled.constraint.residual:
+            return None
+        matcher = self.compiled.matcher()
+        return matcher.fault if matcher.advance_bytes(text.encode()) else None
 
     def _stop(self) -> None:
         self.clock.seconds["total"] = time.perf_counter() - self.start

@@ -8,15 +8,18 @@ repeat a key or an item. Three kinds of work, cheapest first:
   of them is tried for all.
 * *Tried one by one*: the token may complete more than one value.
 
-Cost: about ten regex searches a token, 0.3 s for 131,000 tokens.
+Cost: about ten regex searches a token, 0.3 s for 131,000 tokens. Each kind is made when it is first asked for: few
+constraints need them all.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +90,15 @@ _EMPTY_CONTAINERS = _shape(rb"([\s,:\]}]*[\[{][\s,:\[\]{}]*[\]}])", _OPEN)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
+class _Structural(NamedTuple):
+    """What `TokenTables` says of tokens outside of strings, since it is found in one go."""
+
+    tried: Tokens
+    brackets: BracketTokens
+    empty_containers: BracketTokens
+    one_string: dict[str, Tokens]
+
+
 class TokenTables(PerVocabulary):
     """The tokens of a vocabulary, classified for the guards.
 
@@ -113,42 +125,86 @@ class TokenTables(PerVocabulary):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.tokens: Sequence[bytes | None] = vocabulary.tokens
-        spelled = [(i, token) for i, token in enumerate(vocabulary.tokens) if token]
-        quoted = [(i, token) for i, token in spelled if b'"' in token]
-        self.doubles = Tokens(i for i, token in spelled if _HOLDS_TWO.search(token))
-        self.ending_number = Tokens(i for i, token in spelled if _ENDS_NUMBER.match(token))
-        self.words = Tokens(i for i, token in spelled if _BEGINS_WORD.match(token))
-        self._classify_strings(quoted)
-        self._classify_structural([(i, token) for i, token in spelled if _COMPLETES_VALUE.search(token)])
+        self.doubles = Tokens(i for i, token in self._spelled() if b"," in token and _HOLDS_TWO.search(token))
 
-    def _classify_strings(self, quoted: Spelled) -> None:
-        self.quoted = Tokens(i for i, _ in quoted)
+    def _spelled(self) -> Iterator[tuple[int, bytes]]:
+        return ((i, token) for i, token in enumerate(self.tokens) if token)
+
+    @cached_property
+    def ending_number(self) -> Tokens:
+        return Tokens(i for i, token in self._spelled() if _ENDS_NUMBER.match(token))
+
+    @cached_property
+    def words(self) -> Tokens:
+        return Tokens(i for i, token in self._spelled() if _BEGINS_WORD.match(token))
+
+    @cached_property
+    def quoted(self) -> Tokens:
+        return _ids(self._with_quote)
+
+    @cached_property
+    def _with_quote(self) -> Spelled:
+        return [(i, token) for i, token in self._spelled() if b'"' in token]
+
+    @cached_property
+    def strings_ended_by(self) -> dict[str, Tokens]:
         ended_by: defaultdict[str, list[int]] = defaultdict(list)
-        between: defaultdict[str, list[int]] = defaultdict(list)
-        for i, token in quoted:
+        for i, token in self._with_quote:
             match = _ENDS_STRING.match(token)
             if match is not None:
                 with suppress(ValueError):  # it begins inside a character, so it never follows a whole text
                     ended_by[decode(match.group()[:-1])].append(i)
+        return {text: Tokens(ids) for text, ids in ended_by.items()}
+
+    @cached_property
+    def texts_between(self) -> dict[str, Tokens]:
+        between: defaultdict[str, list[int]] = defaultdict(list)
+        for i, token in self._with_quote:
             for text in set(token.split(b'"')[1:-1]):
                 with suppress(ValueError):
                     between[decode(text)].append(i)
-        self.strings_ended_by = {text: Tokens(ids) for text, ids in ended_by.items()}
-        self.texts_between = {text: Tokens(ids) for text, ids in between.items()}
-        ends_more = [(i, t) for i, t in quoted if _ENDS_STRING_AND_MORE.search(t) and _ENDS_STRING.match(t)]
-        tried, short = _by_brackets(ends_more, _CLOSES_AFTER_STRING)
-        self.after_string, self.after_string_brackets = _ids(tried), BracketTokens(short)
+        return {text: Tokens(ids) for text, ids in between.items()}
 
-    def _classify_structural(self, structural: Spelled) -> None:
-        by_text = _by_string(structural)
-        self.one_string = {text: Tokens(ids) for text, ids in by_text.items()}
+    @cached_property
+    def _ending_more(self) -> tuple[Spelled, dict[int, bytes]]:
+        ends_more = [(i, t) for i, t in self._with_quote if _ENDS_STRING_AND_MORE.search(t) and _ENDS_STRING.match(t)]
+        return _by_brackets(ends_more, _CLOSES_AFTER_STRING)
+
+    @cached_property
+    def after_string(self) -> Tokens:
+        return _ids(self._ending_more[0])
+
+    @cached_property
+    def after_string_brackets(self) -> BracketTokens:
+        return BracketTokens(self._ending_more[1])
+
+    @cached_property
+    def _structural(self) -> _Structural:
+        tokens = [(i, token) for i, token in self._spelled() if _COMPLETES_VALUE.search(token)]
+        by_text = _by_string(tokens)
         with_string = {i for ids in by_text.values() for i in ids}
-        _, after_one = _by_brackets([(i, token) for i, token in structural if i in with_string], _ONE_STRING)
-        others = [(i, token) for i, token in structural if i not in with_string]
+        _, after_one = _by_brackets([(i, token) for i, token in tokens if i in with_string], _ONE_STRING)
+        others = [(i, token) for i, token in tokens if i not in with_string]
         others, empty = _by_brackets(others, _EMPTY_CONTAINERS)
         others, closing = _by_brackets(others, _CLOSES)
-        self.structural = _ids(others)
-        self.empty_containers, self.brackets = BracketTokens(empty), BracketTokens(closing | after_one)
+        one_string = {text: Tokens(ids) for text, ids in by_text.items()}
+        return _Structural(_ids(others), BracketTokens(closing | after_one), BracketTokens(empty), one_string)
+
+    @property
+    def structural(self) -> Tokens:
+        return self._structural.tried
+
+    @property
+    def brackets(self) -> BracketTokens:
+        return self._structural.brackets
+
+    @property
+    def empty_containers(self) -> BracketTokens:
+        return self._structural.empty_containers
+
+    @property
+    def one_string(self) -> dict[str, Tokens]:
+        return self._structural.one_string
 
 
 def _ids(tokens: Spelled) -> Tokens:

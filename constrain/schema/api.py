@@ -128,7 +128,7 @@ class JsonSchema(Constraint):
     @property
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
-        return bool(self.document.residuals)
+        return bool(self.document.residuals) or self.parse_with is not None
 
     @property
     def guarded(self) -> bool:
@@ -177,6 +177,8 @@ class JsonSchema(Constraint):
     def check(self, text: str) -> str | None:
         """Check a finished text of the grammar for residual conditions.
 
+        They are those of the schema, and what a Python type asks beyond its schema: the validators of a pydantic model.
+
         Args:
             text: A text that the grammar allows.
 
@@ -188,7 +190,13 @@ class JsonSchema(Constraint):
             >>> constrain.json_schema({"type": "object"}).check('{"a": 1, "a": 2}')
             "the key 'a' occurs twice in one object"
         """
-        return check_text(text, self.normalizer)
+        fault = check_text(text, self.normalizer)
+        if fault is None and self.parse_with is not None:
+            try:
+                self.parse_with(text)
+            except ValueError as error:  # pydantic's ValidationError is one
+                fault = str(error)
+        return fault
 
     def _intersect(self, other: Constraint) -> Constraint:
         """The intersection of two schemas with the same options and no references."""
@@ -211,7 +219,10 @@ class JsonSchema(Constraint):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JsonSchema):
             return NotImplemented
-        return self.options == other.options and self._identity == other._identity and self.registry is other.registry
+        mine, theirs = (None if each.parse_with is None else each.given for each in (self, other))  # what `check` asks
+        if self.options != other.options or self._identity != other._identity or mine != theirs:
+            return False
+        return self.registry is other.registry
 
     def __hash__(self) -> int:
         return self._hash

@@ -97,7 +97,15 @@ class SortedTokens:
         lengths = self.lengths
         text = self.text[np.repeat(keep, lengths)]
         start = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
-        return SortedTokens(text, start, self.ids[keep], _shared_with_previous(text, start))
+        return SortedTokens(text, start, self.ids[keep], self._shared_among(np.flatnonzero(keep)))
+
+    def _shared_among(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`shared` of some of the tokens: two texts share what all neighbours from one to the other share."""
+        if not len(kept):
+            return self.shared[:0]
+        shared = np.minimum.reduceat(self.shared[: kept[-1] + 1], np.concatenate([[0], kept[:-1] + 1]))
+        shared[0] = 0
+        return shared
 
     def repeats(self) -> NDArray[np.bool_]:
         """bool[T]: whether token k has the same bytes as token k - 1."""
@@ -153,7 +161,8 @@ def _ends(depth: Ints) -> Ints:
     node is the last node before it on the level above.
     """
     end = np.arange(1, len(depth) + 1, dtype=np.int32)
-    by_level = np.argsort(depth, kind="stable")
+    short = depth.astype(np.uint16) if depth.max(initial=0) < 1 << 16 else depth
+    by_level = np.argsort(short, kind="stable")  # PERF: numpy sorts 16 bits by radix
     bounds = np.concatenate([[0], np.cumsum(np.bincount(depth, minlength=1)[1:])])  # no node has depth 0
     for level in range(len(bounds) - 2, 0, -1):
         children = by_level[bounds[level] : bounds[level + 1]]

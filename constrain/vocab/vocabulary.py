@@ -266,8 +266,9 @@ class Vocabulary:
         return disk_cache.fetch(self.text_key, self.size, self._derive)
 
     def _derive(self) -> tuple[Trie, tuple[Slice, ...]]:
-        pairs = sorted((token, token_id) for token_id, token in enumerate(self.tokens) if token)
-        table = SortedTokens.of([token for token, _ in pairs], [token_id for _, token_id in pairs])
+        spelled = {token_id: token for token_id, token in enumerate(self.tokens) if token}
+        ids = sorted(spelled, key=spelled.__getitem__)
+        table = SortedTokens.of([spelled[token_id] for token_id in ids], ids)
         trie = table.trie(table.next_same(self.size))
         return trie, slices_of(table, trie)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 import pytest
@@ -108,6 +108,87 @@ def test_a_validator_is_a_residual_check(tokenizer: Any, model: Any) -> None:
         if output.finish_reason == "dead_end":
             assert "is odd" in str(output.fault)
             assert output.value is None
+
+
+class Small(pydantic.BaseModel):
+    """Few texts, so that all can be counted."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+    age: Annotated[int, pydantic.Field(ge=0, le=9), pydantic.AfterValidator(lambda age: _even(age))]
+
+
+def _even(age: int) -> int:
+    if age % 2:
+        raise ValueError(f"{age} is odd")
+    return age
+
+
+SAME = {**Small.model_json_schema(), "properties": {"age": {"enum": [0, 2, 4, 6, 8]}}}  # with the validator written out
+
+
+@pytest.fixture(scope="module")
+def law(tokenizer: Any, model: Any) -> Any:
+    """The exact law of the texts that pass, without a validator."""
+    constraint = constrain.json_schema(SAME, whitespace="compact")
+    return constrain.generate(
+        model, "a", tokenizer=tokenizer, constraint=constraint, method="exact", seed=0, max_tokens=30
+    )
+
+
+@pytest.mark.parametrize("method", ["exact", "cars", "asap", "rejection", "sir", "smc", "beam"])
+def test_a_validator_is_part_of_the_language(tokenizer: Any, model: Any, law: Any, method: str) -> None:
+    constraint = constrain.json_schema(Small, whitespace="compact")
+    outputs = constrain.generate(
+        model, "a", tokenizer=tokenizer, constraint=constraint, method=method, n=5, seed=0, max_tokens=30
+    )
+    for output in outputs:
+        if output.finish_reason == "stop":
+            assert output.value.age % 2 == 0
+        if method in ("exact", "cars"):
+            assert output.stats.retries == 0
+        if method == "exact":
+            assert output.log_evidence == pytest.approx(law.log_evidence, abs=1e-5)
+        if output.evidence_bounds is not None:
+            low, high = output.evidence_bounds
+            assert low - 1e-5 <= law.log_evidence <= high + 1e-5
+        if output.stats.retries:
+            assert output.log_evidence is None
+
+
+def test_a_text_that_fails_its_check_is_not_finished(tokenizer: Any) -> None:
+    vocabulary = constrain.Vocabulary.of_bytes()
+    matcher = constrain.compile(constrain.json_schema(Small, whitespace="compact"), vocabulary).matcher()
+    assert matcher.advance_bytes(b'{"age":3}')
+    assert not matcher.is_finished()
+    assert "is odd" in str(matcher.fault)
+    matcher.rollback(1)
+    assert matcher.fault is None
+    matcher = matcher.compiled.matcher()
+    assert matcher.advance_bytes(b'{"age":4}')
+    assert matcher.is_finished()
+    assert matcher.fault is None
+
+
+def test_types_with_one_schema_are_told_apart() -> None:
+    def odd(age: int) -> int:
+        if not age % 2:
+            raise ValueError(f"{age} is even")
+        return age
+
+    model = pydantic.create_model(
+        "Small",
+        __config__=pydantic.ConfigDict(extra="forbid"),
+        __doc__=Small.__doc__,
+        age=(Annotated[int, pydantic.Field(ge=0, le=9), pydantic.AfterValidator(odd)], ...),
+    )
+    one, other = (constrain.json_schema(kind, whitespace="compact") for kind in (Small, model))
+    assert one.schema == other.schema
+    assert one != other
+    either = constrain.compile(one | other, constrain.Vocabulary.of_bytes())
+    for text in (b'{"age":3}', b'{"age":4}'):
+        matcher = either.matcher()
+        assert matcher.advance_bytes(text)
+        assert matcher.is_accepting()
 
 
 def test_unions_take_the_part_that_the_text_belongs_to(tokenizer: Any, model: Any) -> None:

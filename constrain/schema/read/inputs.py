@@ -24,20 +24,45 @@ FIX = (
 def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
     """The schema of a Python type, and the function that turns a text into an instance. Raises SchemaError."""
     try:
-        import pydantic
+        import pydantic  # noqa: F401
     except ImportError:
         raise SchemaError(
             f"{given!r} is a Python type, which needs the package pydantic", fix="pip install pydantic"
         ) from None
     if given is None or isinstance(given, (int, float, list, tuple, set)):
         raise SchemaError(f"a schema is not a {type(given).__name__}: {given!r}", fix=FIX)
+    adapter = _adapter_of(given)
+    if not inspect.isroutine(given):
+        return _schema(adapter, given), adapter.validate_json
+
+    def parse(text: str) -> dict[str, Any]:
+        instance = adapter.validate_json(text)
+        return {name: getattr(instance, name) for name in type(instance).model_fields}
+
+    return _schema(adapter, given), parse
+
+
+def runs_functions(given: Any) -> bool:
+    """Whether an instance of a Python type is made with functions, such as validators, which no schema tells of."""
+    parts = [_adapter_of(given).core_schema]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            if str(part.get("type", "")).startswith("function-"):
+                return True
+            parts += part.values()
+        elif isinstance(part, (list, tuple)):
+            parts += part
+    return False
+
+
+def _adapter_of(given: Any) -> Any:
+    """The adapter of a Python type; of a function, that of its arguments."""
+    import pydantic
+
     if isinstance(given, pydantic.TypeAdapter):
-        adapter: Any = given
-    elif inspect.isroutine(given):
-        return _arguments(given)
-    else:
-        adapter = _adapter(_for_pydantic(given), given)
-    return _schema(adapter, given), adapter.validate_json
+        return given
+    return _adapter(_arguments(given) if inspect.isroutine(given) else _for_pydantic(given), given)
 
 
 def _for_pydantic(given: Any) -> Any:
@@ -84,8 +109,8 @@ def _schema(adapter: Any, given: Any) -> Json:
         raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
 
 
-def _arguments(function: Callable[..., Any]) -> tuple[Json, Callable[[str], Any]]:
-    """The schema of a function's arguments, from a pydantic model of its signature, and a parser of texts."""
+def _arguments(function: Callable[..., Any]) -> Any:
+    """A pydantic model of the arguments of a function."""
     import pydantic
 
     fields: dict[str, Any] = {}
@@ -100,11 +125,4 @@ def _arguments(function: Callable[..., Any]) -> tuple[Json, Callable[[str], Any]
             raise SchemaError(f"{function!r} takes *{name}, which is no named argument", fix="name every argument")
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[name] = (hints.get(name, Any), default)
-    model = pydantic.create_model(function.__name__, __config__=pydantic.ConfigDict(extra="forbid"), **fields)
-    adapter = _adapter(model, function)
-
-    def parse(text: str) -> dict[str, Any]:
-        instance = adapter.validate_json(text)
-        return {name: getattr(instance, name) for name in fields}
-
-    return _schema(adapter, function), parse
+    return pydantic.create_model(function.__name__, __config__=pydantic.ConfigDict(extra="forbid"), **fields)
