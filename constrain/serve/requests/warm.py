@@ -114,8 +114,10 @@ def warm_up(vocabulary: Vocabulary, options: Options) -> None:
     row = np.zeros(vocabulary.words, np.uint32)
     for warm in WARM:
         constraint = _constraint(warm, options)
-        compiled = None if constraint is None else compile(constraint, vocabulary)
-        for member in warm.members if compiled is not None else ():
+        if constraint is None:
+            continue
+        compiled = compile(constraint, vocabulary)
+        for member in warm.members:
             matcher = compiled.matcher()
             for character in member:
                 matcher.fill_mask(row)
