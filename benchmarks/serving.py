@@ -229,7 +229,7 @@ class Clock:
 def clock_of(backend: str) -> Clock:
     """A clock on the classes of a backend."""
     if backend == "constrain":
-        import constrain.serve.vllm.backend as engine_side
+        import constrain.serve.requests.compiler as engine_side
         from constrain.serve.vllm.backend import ConstrainBackend as Backend
         from constrain.serve.vllm.grammar import RequestGrammar as Grammar
 

@@ -27,9 +27,11 @@ from constrain.automata.syntax import (
 )
 from constrain.kernels.lexer import derivatives
 from constrain.kernels.records import arena, view
+from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import EXPRESSION
 
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it
+SEARCHED_AT_ONCE = 16  # states of a search before the first look at the clock; doubled each time
 
 
 class DecisionStore(Store):
@@ -74,6 +76,7 @@ def is_empty(node: Node) -> bool:
     assert isinstance(node, Intersect | Complement)
     store = shared_store()
     with store.lock:
+        store.A[HEADER.SEARCH_LIMIT] = SEARCHED_AT_ONCE
         return lower(store, node) == arena.NONE
 
 

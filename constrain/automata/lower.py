@@ -42,6 +42,7 @@ from constrain.automata.unicode import intervals
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
+from constrain.limits import tick
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 PLAIN_ESCAPES = {c: s for c, s in SHORT_ESCAPES.items() if s != "/"}  # no serializer but PHP's escapes a slash
@@ -68,6 +69,7 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
     key = (node, spell)
     expression = store.lowered.get(key)
     if expression is None:
+        tick()
         expression = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
     return expression
 

@@ -32,6 +32,7 @@ from constrain.kernels.records import arena, stack, view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ALT, AND, SPELLED, init, is_nullable
 from constrain.kernels.records.stack import STACK
+from constrain.limits import STEPS_PER_LOOK, tick
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
@@ -105,6 +106,7 @@ class Store:
         init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
         self.A[HEADER.UNEXPANDED] = arena.region(self.A, items.MAX_UNEXPANDED)
+        self.search_limit = int(self.A[HEADER.SEARCH_LIMIT])  # where a search ends; the header says where it pauses
 
     def call(self, function: Callable[..., int], *args: Any) -> int:
         """Run a kernel (A, H, S, *args); whenever it stops, `serve` it and call it again. The caller holds the lock.
@@ -125,6 +127,7 @@ class Store:
         """
         match stop:
             case arena.ArenaFull():
+                tick(STEPS_PER_LOOK)
                 self._grow()
             case arena.HashFull():
                 larger = np.zeros(self.H.size * 2, np.int32)
@@ -136,6 +139,10 @@ class Store:
                 self.expand()
             case _:
                 limit = int(self.A[HEADER.SEARCH_LIMIT])
+                if limit < self.search_limit:  # what was found stays known, so that searching again is cheap
+                    tick(STEPS_PER_LOOK)
+                    self.A[HEADER.SEARCH_LIMIT] = min(limit + max(limit // 4, 1), self.search_limit)
+                    return
                 raise LimitError(
                     f"deciding whether an intersection or complement is empty needs more than {limit} states",
                     fix="simplify the pattern, or lower its counted repetitions",

@@ -18,6 +18,7 @@ from typing import Any
 
 from constrain.automata.syntax import EPSILON
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.limits import tick
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ class _Lowering:
         return tuple(alternatives)
 
     def sequence(self, expression: Expression, owner: str) -> Alternative:
+        tick()
         symbols: list[TableSymbol] = []
         for part in expression.parts if isinstance(expression, Sequence) else (expression,):
             if isinstance(part, Sequence):

@@ -17,8 +17,9 @@ from constrain.automata.marks import without_marks
 from constrain.automata.syntax import Node, Ranges, Tokens, shown_tokens
 from constrain.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.cfg.transform.analysis import empty_node
-from constrain.errors import GrammarError, UnsatisfiableError
+from constrain.errors import GrammarError, LimitError, UnsatisfiableError
 from constrain.lazily import lazily
+from constrain.limits import Limits
 
 if TYPE_CHECKING:
     from constrain.constraints.intersection import Intersection
@@ -54,6 +55,30 @@ class Constraint:
             GrammarError: No grammar can express the constraint.
         """
         return self._grammar
+
+    def validate(self, limits: Limits | None = None) -> None:
+        """Read all of the constraint: compiling it finds no fault then. No vocabulary is needed.
+
+        Constructors read what they are given, so for an unknown text do both under one limit:
+        `with constrain.Limits(seconds=0.5): constrain.grammar(text).validate()`.
+
+        Args:
+            limits: Time and memory that it may take, and a way to cancel it; by default 20 s and 2 GB.
+
+        Raises:
+            ConstrainError: The constraint is faulty, or no text is a member (SchemaError, GrammarError, RegexError,
+                UnsatisfiableError).
+            LimitError: A limit is reached, or it is nested too deeply.
+
+        Example:
+            >>> import constrain
+            >>> constrain.regex("a+").validate(constrain.Limits(seconds=0.5))
+        """
+        try:
+            with (limits or Limits()).reading("the constraint"):
+                self.to_grammar()
+        except RecursionError:
+            raise LimitError("the constraint is nested too deeply", fix="use fewer levels") from None
 
     @lazily
     def _grammar(self) -> Grammar:

@@ -25,6 +25,7 @@ from constrain.constraints.composite import Composite
 from constrain.errors import GrammarError
 from constrain.grammar_text.embedded import READERS
 from constrain.lazily import lazily
+from constrain.limits import Limits
 
 Format = Literal["lark", "gbnf", "ebnf"]
 _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
@@ -51,9 +52,10 @@ class GrammarText(Composite):
 
     @lazily
     def reading(self) -> Reading:
-        """The rules as read. Raises GrammarError, UnsatisfiableError, OSError."""
+        """The rules as read. Raises GrammarError, UnsatisfiableError, LimitError, OSError."""
         read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # an imported file may have changed
-        return read(self.text, self.format, self.start, self.lexer, self.base, self.layout)
+        with Limits().reading("the grammar"):
+            return read(self.text, self.format, self.start, self.lexer, self.base, self.layout)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -99,6 +101,7 @@ def grammar(
     Raises:
         GrammarError: The grammar cannot be read, with line, column and caret; or options do not go together.
         UnsatisfiableError: The start rule derives no text.
+        LimitError: Reading takes more than 20 s or 2 GB (less inside `with constrain.Limits(...)`).
         OSError: The file cannot be read.
 
     Example:

@@ -8,8 +8,8 @@ stages: read/ (keywords) -> sets/ (the algebra) -> normalize/ (which sets are em
 start reading at: sets/algebra.py (the normal form), then read/reader.py, normalize/normal_forms.py, write/lower.py
 """
 
+from constrain.limits import Limits
 from constrain.schema.api import JsonSchema, json_schema
 from constrain.schema.openai_strict import RULES, Violation, violations
-from constrain.schema.read.limits import Limits
 
 __all__ = ["RULES", "JsonSchema", "Limits", "Violation", "json_schema", "violations"]

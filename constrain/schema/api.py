@@ -17,6 +17,7 @@ from constrain.constraints.base import Constraint
 from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.guards.repeats import Repeats
 from constrain.lazily import lazily
+from constrain.limits import FEWER, Limits
 from constrain.schema.check.finished import RepeatedKey, check_text, read_exactly
 from constrain.schema.check.watch import Watched, watched_root
 from constrain.schema.normalize.diagnose import unsatisfiable
@@ -29,7 +30,6 @@ from constrain.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, 
 from constrain.schema.read.document import Document, Options, excerpt
 from constrain.schema.read.dynamic import DynamicReference
 from constrain.schema.read.inputs import schema_of_type
-from constrain.schema.read.limits import Limits
 from constrain.schema.read.reader import SchemaReader
 from constrain.schema.read.references import Resource
 from constrain.schema.sets.json_types import Json
@@ -78,32 +78,32 @@ class JsonSchema(Constraint):
     @lazily
     def normalizer(self) -> Normalizer:
         """The schema, read, with what has been computed so far. Raises SchemaError, UnsatisfiableError, LimitError."""
-        limits = self.limits.start()
         try:
-            document = self._read(limits).document
-            normalizer = Normalizer(document, limits)
-            if not normalizer.root_inhabited():
-                raise self._unsatisfiable()
-            if document.must_explore:
-                explore(normalizer)
+            with self.limits.reading("the schema", FEWER):
+                document = self._read().document
+                normalizer = Normalizer(document)
+                if not normalizer.root_inhabited():
+                    raise self._unsatisfiable()
+                if document.must_explore:
+                    explore(normalizer)
         except RecursionError:
             raise LimitError(
                 "the schema is nested too deeply to be read", fix="break it up with fewer levels"
             ) from None
         return normalizer
 
-    def _read(self, limits: Limits, note_duplicates: bool = False) -> SchemaReader:
-        return read(self.schema, self.options, self.registry, limits, note_duplicates)
+    def _read(self, note_duplicates: bool = False) -> SchemaReader:
+        return read(self.schema, self.options, self.registry, note_duplicates)
 
     def _unsatisfiable(self) -> ConstrainError:
         """The error for a schema that nothing fulfils. It needs a reader, so the schema is read again."""
-        reader = self._read(self.limits)
-        return unsatisfiable(Normalizer(reader.document, self.limits), reader, self._probe)
+        reader = self._read()
+        return unsatisfiable(Normalizer(reader.document), reader, self._probe)
 
     def _probe(self, raw: Any) -> bool:
         """Whether some value fulfils another schema that is put in the place of the root."""
-        reader = read(self._with_definitions(raw), self.options, self.registry, self.limits)
-        return Normalizer(reader.document, self.limits).root_inhabited()
+        reader = read(self._with_definitions(raw), self.options, self.registry)
+        return Normalizer(reader.document).root_inhabited()
 
     def beside_definitions(self, raw: Any) -> JsonSchema:
         """Another schema in the place of the root; it may refer to the definitions of the root."""
@@ -153,7 +153,7 @@ class JsonSchema(Constraint):
             >>> entry.keyword, entry.pointer, entry.status
             ('enum', '$', 'enforced')
         """
-        return make_report(self._read(Limits().start(), note_duplicates=True))
+        return make_report(self._read(note_duplicates=True))
 
     def parse(self, text: str) -> Any:
         """Return the value of a member text.
@@ -248,15 +248,13 @@ def _restored(schema: Any, options: Options, registry: Any, given: Any, limits: 
     return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
 
 
-def read(
-    schema: Json, options: Options, registry: Registry[Any] | None, limits: Limits, note_duplicates: bool = False
-) -> SchemaReader:
+def read(schema: Json, options: Options, registry: Registry[Any] | None, note_duplicates: bool = False) -> SchemaReader:
     """Read a schema, with dynamic scopes only if it has a dynamic reference."""
     dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
 
     def reader(dynamic: bool) -> SchemaReader:
         resource = Resource(schema, dialect, registry)
-        return SchemaReader(schema, dialect, options, resource, limits, dynamic, note_duplicates)
+        return SchemaReader(schema, dialect, options, resource, dynamic, note_duplicates)
 
     try:
         return reader(dynamic=False)

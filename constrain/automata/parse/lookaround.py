@@ -62,6 +62,7 @@ from constrain.automata.syntax import (
     repeat,
 )
 from constrain.automata.unicode import intervals
+from constrain.limits import tick
 
 MAX_LINES = 2000
 MAX_UNROLLED = 4  # copies of a counted loop that contains assertions
@@ -145,6 +146,7 @@ def _lines(tree: Tree) -> list[Line]:
         spread: list[Line] = [[]]
         for part in tree.parts:
             spread = _limited([[*line, *more] for line, more in product(spread, _lines(part))], tree)
+            tick(len(spread))
         return spread
     if isinstance(tree, Loop):
         return _loop_lines(tree)
@@ -253,6 +255,7 @@ def _mirror_line(line: Line) -> Line:
 def _settle(line: Line) -> list[Line]:
     """Merge every assertion into its neighbour that sees no further than it; the other assertions remain."""
     for at, item in enumerate(line):
+        tick()
         if isinstance(item, Near | Look):
             merged = _localise(line, at)
             if merged is not None:
@@ -316,6 +319,7 @@ def _solve(line: Line, closed: bool) -> list[tuple[Node, Node]]:
     before: Node = ANY_TEXT
     line = _joined(line)
     while True:
+        tick(len(line))
         at = next((i for i, item in enumerate(line) if isinstance(item, Near | Look) and not item.ahead), None)
         if at is None:
             return [(before, _fold(line))]

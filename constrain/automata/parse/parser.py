@@ -17,6 +17,7 @@ from constrain.automata.parse.assertions import Tree
 from constrain.automata.syntax import Node, Ranges, chars, literal
 from constrain.automata.unicode import intervals
 from constrain.errors import LimitError, RegexError, span
+from constrain.limits import tick
 
 MAX_NESTING = 200
 Kind = Literal["group", "(?=", "(?!", "(?<=", "(?<!", "(?>"]
@@ -97,6 +98,7 @@ class PatternParser:
     def read(self) -> Tree:
         """Read the whole pattern."""
         while self.at < len(self.text):
+            tick()
             self.read_item()
         if len(self.frames) > 1:
             self.fail("this group is not closed", self.frames[-1].index, fix="add ), or write \\( for a parenthesis")

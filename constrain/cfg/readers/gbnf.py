@@ -23,6 +23,7 @@ from constrain.cfg.build import Reading, build
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
 from constrain.cfg.rules import Terminal
 from constrain.errors import GrammarError, LimitError, span
+from constrain.limits import tick
 
 _BLANK = re.compile(r"(?:[ \t]|#[^\n\r]*)*")
 BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n\r]*)*")
@@ -136,6 +137,7 @@ class GbnfParser:
         parts: list[Expression] = []
         self.skip(blank)
         while not self.at_end_of_rule() and self.text[self.index] not in "|)":
+            tick()
             item = self.item()
             self.skip(blank)
             parts.append(self.repeated(item, blank))

@@ -4,12 +4,16 @@ The idea: lark does the work. This module adds a base folder for relative import
 texts of imported files so that an error in one of them shows its place, and reports the most common error first, an
 undefined name, in the order of the text (lark's own check has no order).
 
-Cost: lark's parser, about 10 µs a byte of grammar text.
+Cost: lark's parser, about 10 µs a byte of grammar text. Limits: lark writes references between terminals out, so a
+terminal has at most `MAX_PARTS` parts. lark looks at no clock; in long texts a look is taken between its own calls.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lark.exceptions import LarkError
@@ -17,7 +21,11 @@ from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder
 
 from constrain.cfg.readers.lark_errors import Places, located
-from constrain.errors import ConstrainError, GrammarError
+from constrain.errors import ConstrainError, GrammarError, LimitError
+from constrain.limits import limited, tick
+
+MAX_PARTS = 20_000  # of a terminal whose references are written out: 1 s
+LONG = 20_000  # characters of a text that takes lark 0.2 s
 
 
 def load(text: str, places: Places, base: str | None = None) -> Any:
@@ -27,11 +35,13 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
     """
     loader = _Loader(places)
     try:
-        loader.load_grammar(text, os.path.join(base or "", "<grammar>"))
-        return loader.build()
+        with _looks_at_the_clock(len(text)):
+            loader.load_grammar(text, os.path.join(base or "", "<grammar>"))
+            return loader.build()
     except ConstrainError:
         raise
     except (LarkError, OSError, AssertionError, ValueError, KeyError, AttributeError) as error:
+        tick()  # lark may have wrapped our own error
         fault = located(error, loader.latest)
         if fault.place is None and loader.latest is not places:
             fault = located(error, places)
@@ -43,6 +53,7 @@ class _Loader(GrammarBuilder):
 
     def __init__(self, places: Places) -> None:
         super().__init__(import_paths=[self.read_file])
+        self._definitions = _Definitions(places)
         self.places = places
         self.latest = places
         self.files: dict[str, str] = {}  # path -> text
@@ -85,3 +96,49 @@ class _Loader(GrammarBuilder):
                     name = inside.written(name)
                     break
             raise GrammarError(f"{name} is {what} but not defined", place=place, fix=fix)
+
+
+class _Definitions(dict[str, Any]):
+    """lark's definitions by name. It asks for `items` before it writes the references between terminals out."""
+
+    def __init__(self, places: Places) -> None:
+        super().__init__()
+        self.places = places
+
+    def items(self) -> Any:
+        sizes: dict[str, int] = {}
+        large = [(size, name) for name in self if (size := self._size(name, sizes, ())) > MAX_PARTS]
+        if large:
+            _, name = min(large)
+            raise LimitError(
+                f"the terminal {name} has more than {MAX_PARTS} parts, with its references written out",
+                place=self.places.definition(name),
+                fix="repeat a part with ~, or make rules of its parts",
+            )
+        return super().items()
+
+    def _size(self, name: str, sizes: dict[str, int], above: tuple[str, ...]) -> int:
+        """The parts of a terminal; 1 for what is no terminal, or leads back to itself, which lark refuses."""
+        definition = self.get(name)
+        if definition is None or not definition.is_term or definition.tree is None or name in above:
+            return 1
+        if name not in sizes:
+            sizes[name] = 0
+            for tree in definition.tree.iter_subtrees():
+                for part in tree.children:
+                    inner = str(part.name) if isinstance(part, Symbol) else ""
+                    sizes[name] += self._size(inner, sizes, (*above, name)) if inner else 1
+        return sizes[name]
+
+
+@contextmanager
+def _looks_at_the_clock(length: int) -> Iterator[None]:
+    """Look at the clock at each call of a function, in long texts, unless somebody else uses the hook."""
+    if length < LONG or not limited() or sys.getprofile() is not None:
+        yield
+        return
+    sys.setprofile(lambda frame, event, argument: tick())
+    try:
+        yield
+    finally:
+        sys.setprofile(None)

@@ -36,6 +36,7 @@ from constrain.cfg.transform.contexts import eliminate_context
 from constrain.cfg.transform.fold import reachable, references
 from constrain.cfg.transform.regular import WHOLE, inline_ignored_rules
 from constrain.errors import GrammarError, LimitError, span
+from constrain.limits import tick
 
 MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself with ever larger arguments
 MAX_PRIORITY = (1 << 20) - 1  # of terminals; the engine keeps them in an int32 with two other bits
@@ -201,6 +202,7 @@ class _Reader:
 
     def expression(self, tree: Any, arguments: Mapping[str, Expression]) -> Expression:
         """The expression of a rule's tree. arguments: the values of the template's parameters."""
+        tick()
         if tree.data == "expansions":
             parts = tuple(self.expression(child, arguments) for child in tree.children)
             return parts[0] if len(parts) == 1 else Choice(parts)

@@ -39,6 +39,7 @@ from constrain.cfg.readers.regex_shape import (
 from constrain.cfg.rules import Context
 from constrain.cfg.transform.contexts import contexts_of
 from constrain.errors import GrammarError, RegexError
+from constrain.limits import tick
 
 Place = Callable[[Token], str | None]
 
@@ -177,6 +178,7 @@ def bounds(children: Any, place: Place) -> tuple[int, int | None]:
 
 
 def _compose(tree: Any, place: Place, done: dict[int, Node]) -> Node:
+    tick()
     if id(tree) not in done:
         done[id(tree)] = _compose_new(tree, place, done)
     return done[id(tree)]

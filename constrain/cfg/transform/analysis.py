@@ -17,6 +17,7 @@ from constrain.automata.shape import nullable
 from constrain.automata.syntax import Node
 from constrain.cfg.ebnf import Counted, Part, Table, TableSymbol
 from constrain.cfg.rules import Terminal
+from constrain.limits import tick
 
 
 def empty_node(node: Node) -> bool:
@@ -40,6 +41,7 @@ def derivable(table: Table, holds: Callable[[Terminal], bool]) -> set[str]:
     ready: list[str] = []
     for name, alternatives in table.items():
         for alternative in alternatives:
+            tick(1 + len(alternative))
             needed = [_inner(s) for s in alternative if not (isinstance(s, Counted) and s.low == 0)]
             if all(not isinstance(symbol, Terminal) or holds(symbol) for symbol in needed):
                 missing.append({symbol for symbol in needed if isinstance(symbol, str)})
@@ -99,6 +101,7 @@ def without_unproductive(table: Table) -> Table:
     pruned: Table = {}
     for name in table:
         if name in rules:
+            tick(len(table[name]))
             written = ([s for s in a if productive(s) or not _may_be_left_out(s)] for a in table[name])
             pruned[name] = tuple(dict.fromkeys(tuple(a) for a in written if all(map(productive, a))))
     return pruned
@@ -192,6 +195,7 @@ def _ends(table: Table, nullables: set[str], last: bool) -> dict[str, set[Termin
         for name in order:
             before = len(ends[name])
             for alternative in table[name]:
+                tick(1 + len(alternative))
                 for symbol in reversed(alternative) if last else alternative:
                     ends[name] |= _ends_of(symbol, ends)
                     if not nullable_symbol(symbol, nullables):
@@ -215,6 +219,7 @@ def adjacent_pairs(table: Table) -> dict[tuple[Terminal, Terminal], None]:
     for alternatives in table.values():
         for alternative in alternatives:
             for i, left in enumerate(alternative):
+                tick(8)
                 if isinstance(left, Counted):
                     pairs |= {(a, b): None for a in _ends_of(left, last) for b in _ends_of(left, first)}
                 for right in alternative[i + 1 :]:
@@ -237,6 +242,7 @@ def swallowed_pairs(table: Table, ignore: tuple[Terminal, ...]) -> list[tuple[Te
     def swallows(a: Terminal, b: Terminal) -> bool:
         key = a, first_characters(b.node)
         if key not in cache:
+            tick(8)
             longer = syntax.concat(a.node, key[1])
             cache[key] = not finite_node(a.node) and empty_node(syntax.difference(longer, a.node))
         return cache[key]

@@ -18,6 +18,7 @@ from constrain.automata.syntax import Node, Tokens, token_sets
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.cfg.rules import Terminal
 from constrain.cfg.transform.analysis import on_cycles
+from constrain.limits import tick
 
 MAX_WEIGHT = 400  # characters, sets and literals in one terminal; a repetition counts up to 50 times
 MAX_REPEATS_COUNTED = 50
@@ -97,6 +98,7 @@ class _Folder:
         self.weights: dict[Node, int] = {}
 
     def expression(self, expression: Expression, owner: str) -> Expression:
+        tick()
         if isinstance(expression, Leaf | Part):
             return expression
         if isinstance(expression, Ref):

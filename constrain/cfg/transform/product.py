@@ -24,6 +24,7 @@ from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.regular import inline_ignored
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.errors import LimitError, UnsatisfiableError
+from constrain.limits import tick
 
 LIMIT = 200_000  # items
 
@@ -89,6 +90,7 @@ class _Product:
         work: list[tuple[Item, set[int]]] = []
         self._call((start, state), work)
         while work:
+            tick()
             item, states = work.pop()
             nonterminal, begin, number, dot = item
             states = states - self._reached.setdefault(item, set())
@@ -218,6 +220,7 @@ class _Product:
         before: dict[tuple[int, int], list[tuple[int, int]]] = {}
         stack = [(0, state)]
         while stack:
+            tick(8)
             pair = stack.pop()
             if pair in edges:
                 continue

@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from constrain.automata.syntax import EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
+from constrain.limits import tick
 from constrain.schema.read.document import Document, Site
-from constrain.schema.read.limits import Limits
 from constrain.schema.sets.algebra import (
     EVERYTHING,
     FALSE,
@@ -77,9 +77,8 @@ class _Located:
 class NormalForms:
     """The normal forms of one document, each computed once. `Normalizer` adds the tests of emptiness."""
 
-    def __init__(self, document: Document, limits: Limits) -> None:
+    def __init__(self, document: Document) -> None:
         self.document = document
-        self.limits = limits
         self._normals: dict[Conj, NormalForm] = {TRUE: EVERYTHING, FALSE: NOTHING}
         self._atoms: dict[tuple[int, bool], NormalForm] = {}  # by serial number and sign
         self._open: set[tuple[int, bool]] = set()  # the atoms that are being computed
@@ -264,7 +263,7 @@ class NormalForms:
     def count(self, pairs: int) -> None:
         """Count pairs of boxes that are intersected. Raises LimitError if the schema has taken too many."""
         self._work += pairs
-        self.limits.check(max(1, pairs))
+        tick(max(1, pairs))
         if self._work > MAX_WORK:
             raise LimitError(
                 f"combining the alternatives of this schema takes more than {MAX_WORK} steps",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from constrain.automata.syntax import ANY_TEXT, Node, alternate, complement
 from constrain.errors import ConstrainError, LimitError
+from constrain.limits import tick
 from constrain.schema.read.keywords_values import pattern_value
 from constrain.schema.read.reading import SubschemaReading
 from constrain.schema.sets.algebra import ANY_OBJECT, EVERYTHING, NOTHING, TRUE, ArrayBox, Conj, ObjectBox, both
@@ -245,6 +246,7 @@ def _pruned(cases: Iterable[Case]) -> list[Case]:
     """The cases that no other case covers."""
     kept: list[Case] = []
     for case in sorted(dict.fromkeys(cases), key=lambda case: len(case.conditions)):
+        tick(1 + len(kept))
         if not any(other.covers(case) for other in kept):
             kept = [other for other in kept if not case.covers(other)]
             kept.append(case)

@@ -17,12 +17,13 @@ from collections import deque
 from collections.abc import Hashable
 from functools import lru_cache
 
+from constrain.errors import LimitError
+from constrain.limits import tick
 from constrain.schema.read.dialect import Dialect
 from constrain.schema.read.document import Document, Options, Site, excerpt
 from constrain.schema.read.duplicates import ANNOTATIONS, Contents
 from constrain.schema.read.dynamic import DynamicReference, DynamicScope, dynamic_target, enter_resource
 from constrain.schema.read.keywords import parse
-from constrain.schema.read.limits import Limits
 from constrain.schema.read.references import Resource, Target
 from constrain.schema.sets.algebra import FALSE, TRUE, Conj
 from constrain.schema.sets.formula import Formula, KnownSet, combined_atoms
@@ -44,7 +45,7 @@ class SchemaReader:
     """
 
     def __init__(
-        self, raw: Json, dialect: Dialect, options: Options, resource: Resource, limits: Limits, dynamic: bool = False,
+        self, raw: Json, dialect: Dialect, options: Options, resource: Resource, dynamic: bool = False,
         note_duplicates: bool = False,
     ) -> None:  # fmt: skip
         """Read a schema.
@@ -54,7 +55,6 @@ class SchemaReader:
             dialect: The draft to read it by.
             options: How the schema is read and written.
             resource: The root resource.
-            limits: The limits, which have been started.
             dynamic: Whether to keep dynamic scopes.
             note_duplicates: Whether to fill `duplicates`.
 
@@ -77,7 +77,7 @@ class SchemaReader:
         document.root = self._read(root)
         while self._queue:
             serial, content = self._queue.popleft()
-            limits.check()
+            tick()
             document.formulas[serial] = self._parsed(document.site(serial), content)
         self._refuse_loops()
         resource.shared.clear()  # it refers to the resource itself, a cycle
@@ -86,7 +86,12 @@ class SchemaReader:
         """The formula of a subschema; kept for other schemas if its keywords are common and refer to nothing."""
         document = self.document
         before = len(document.residuals)
-        formula = parse(self, site)
+        try:
+            formula = parse(self, site)
+        except LimitError as error:
+            if error.place is None:
+                raise site.error(error.message, error.fix, kind=LimitError) from None
+            raise
         if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
             parts = self._contents.content(content)
             if COMMON.issuperset(parts[::2]):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY, Node, alternate
 from constrain.errors import LimitError
+from constrain.limits import tick
 from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
 from constrain.schema.sets.strings import is_void, matches, meet_strings
 
@@ -239,6 +240,7 @@ def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], .
     merged: dict[Conj, list[Node]] = {}
     for left, left_conj in a:
         for right, right_conj in b:
+            tick(32)  # each may decide whether an intersection of patterns is empty
             language = meet_strings(left, right)
             if not is_void(language):
                 merged.setdefault(both(left_conj, right_conj), []).append(language)

@@ -18,6 +18,7 @@ from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 from constrain.errors import LimitError
+from constrain.limits import tick
 from constrain.schema.sets.algebra import ArrayBox, Conj, both
 from constrain.schema.sets.shapes_objects import Inhabited, check_needs
 from constrain.schema.sets.values import value_key
@@ -159,6 +160,7 @@ class CountedArrays:
         """`choices` without regard to the largest number of items."""
         choices = []
         for options in product(*(self._options(n, i, state[n]) for n in range(len(state)))):
+            tick()
             conj = _item(self.box, i)
             for condition, _ in options:
                 conj = both(conj, condition)
@@ -280,6 +282,7 @@ class DistinctArrays:
 
         def match(index: int, tried: set[int]) -> bool:
             for n in self._domain(index):
+                tick()
                 if n in tried or state[0] >> n & 1:
                     continue
                 tried.add(n)

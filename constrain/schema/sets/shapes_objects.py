@@ -14,6 +14,7 @@ from itertools import accumulate, combinations, product
 from constrain.automata.syntax import ANY_TEXT, Node
 from constrain.errors import LimitError
 from constrain.lazily import lazily
+from constrain.limits import tick
 from constrain.schema.sets.algebra import FALSE, TRUE, Conj, ObjectBox, both, class_of
 from constrain.schema.sets.strings import finite_texts, is_void, matches, meet_strings, without
 
@@ -98,6 +99,7 @@ class ObjectShape:
         if choices is None:
             choices = self._choices[pending] = []
             for (language, conj), met in product(self.classes, list(_subsets(pending))):
+                tick()
                 if met and language == ANY_TEXT:  # met with a need, it is no longer "any string but the declared names"
                     language = without(language, list(self.declared))
                 for n in met:
@@ -159,6 +161,7 @@ def ready_boxes(box: ObjectBox, strings: Callable[[Conj], Node]) -> Iterable[Obj
 
 def object_shape(ready: ObjectBox, inhabited: Inhabited) -> ObjectShape | None:
     """The shape of a ready box; None if it is empty."""
+    tick(1 + len(ready.named))
     members = tuple([pair for pair in ready.named if inhabited(pair[1])])
     required = set(ready.required)
     if len(members) < len(ready.named) and not required.issubset([name for name, _ in members]):
@@ -208,6 +211,7 @@ def split_needs(box: ObjectBox) -> Iterator[ObjectBox]:
         if any(class_conj != FALSE for _, class_conj in part.classes):
             yield part._replace(needs=((language, conj), *part.needs))
         for i, (name, name_conj) in enumerate(part.named):
+            tick()
             if name_conj != FALSE and matches(language, name):
                 named = (*part.named[:i], (name, both(name_conj, conj)), *part.named[i + 1 :])
                 required = part.required if name in part.required else (*part.required, name)

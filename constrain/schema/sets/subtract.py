@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from constrain.errors import LimitError
+from constrain.limits import tick
 from constrain.schema.sets.algebra import FALSE, MAX_BOXES, ArrayBox, NormalForm, ObjectBox, meet_arrays, meet_objects
 from constrain.schema.sets.numbers import has_numbers, meet_numbers
 from constrain.schema.sets.shapes_objects import split_needs
@@ -62,6 +63,7 @@ def _split(
     """The boxes of `left` without the values of `right`; `outside` is the complement of `right`."""
 
     def overlap(a: Box, b: Box) -> bool:
+        tick()
         common = meet(a, b)
         return common is not None and inhabited(common)
 
@@ -71,6 +73,7 @@ def _split(
             difference[box] = None
             continue
         for other in outside:
+            tick()
             common = meet(box, other)
             if common is not None:
                 difference.update((part, None) for part in split(common) if part not in difference and inhabited(part))
@@ -88,6 +91,7 @@ def _outermost(boxes: list[ObjectBox]) -> list[ObjectBox]:
         return boxes
     kept: list[_Outline] = []
     for box in sorted(boxes, key=lambda box: len(box.required) + len(box.named)):
+        tick(1 + len(kept) // 8)
         outline = _Outline(box)
         if not any(outline.is_subset(other) for other in kept):
             kept.append(outline)

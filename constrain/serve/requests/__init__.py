@@ -3,7 +3,8 @@
 options.py           how constraints are read: limits, spelling, whitespace
 constraints.py       the constraint of a request; structural_tags.py: free text with tags, for tool calls
 vocabulary.py        the bytes of an engine's tokens
-compiler.py          one engine: the vocabulary, compiled constraints, warm-up
+compiler.py          one engine: the vocabulary, compiled constraints
+warm.py              what is read and followed before the first request
 request.py           one request: its matcher, its ends, its fault
 interfaces.py        whether an engine has what is relied upon
 """

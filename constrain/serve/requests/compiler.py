@@ -1,8 +1,8 @@
 """One engine: its vocabulary, and the compiled constraints of its requests.
 
 The idea: what is dear is done when the engine starts. The vocabulary is read, the kernels are loaded (where they are
-not compiled yet, that takes a minute once), and a first mask is made of each kind of constraint, so that no request
-pays for what all of them need. Equal constraints are compiled once.
+not compiled yet, that takes a minute once), and common constraints are followed (warm.py), so that no request pays for
+what many of them need. Equal constraints are compiled once.
 """
 
 from __future__ import annotations
@@ -11,22 +11,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from constrain.engine.compiled import CompiledConstraint, compile
 from constrain.serve.requests.constraints import constraint_of
 from constrain.serve.requests.options import Options
 from constrain.serve.requests.vocabulary import vocabulary_of
-
-WARM = (
-    (
-        "json",
-        '{"type": "object", "properties": {"a": {"type": ["string", "number"], "minLength": 1}, "b": {"enum": [1]}}}',
-    ),
-    ("regex", "[a-z]{1,9}"),
-    ("grammar", 'start: "a" start "b" | WORD\nWORD: /[a-z]+/'),
-)
-"""Constraints whose first masks are made at the start."""
+from constrain.serve.requests.warm import warm_up
 
 
 class RequestCompiler:
@@ -50,17 +39,7 @@ class RequestCompiler:
         self.options = options
         self.vocabulary = vocabulary_of(tokenizer, vocab_size, eos_ids)
         self.compiled = lru_cache(maxsize=options.cached)(self._compile)
-        self._warm_up()
+        warm_up(self.vocabulary, options)
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint:
         return compile(constraint_of(kind, text, self.options), self.vocabulary)
-
-    def _warm_up(self) -> None:
-        row = np.zeros(self.vocabulary.words, np.uint32)
-        for kind, text in WARM:
-            matcher = self._compile(kind, text).matcher()
-            for _ in range(4):
-                matcher.fill_mask(row)
-                allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
-                if not len(allowed) or not matcher.advance(int(allowed[0])):
-                    break

@@ -23,8 +23,8 @@ from constrain.constraints.base import Constraint
 from constrain.constraints.regular import choices, regex
 from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.grammar_text.text import grammar
+from constrain.limits import Limits
 from constrain.schema.api import json_schema
-from constrain.schema.read.limits import Limits
 from constrain.serve.requests.options import Options
 from constrain.serve.requests.structural_tags import structural_tag
 
@@ -49,7 +49,11 @@ def constraint_of(kind: str, text: str, options: Options) -> Constraint:
         ConstrainError: The text is faulty, says nothing that any text fulfils, or exceeds a limit; with its place.
     """
     try:
-        return _read(kind, text, options)
+        with Limits(seconds=options.seconds, megabytes=options.megabytes).reading(f"the {kind} of the request"):
+            constraint = _read(kind, text, options)
+            if kind not in ("json", "json_object"):  # reading a schema decides all
+                constraint.to_grammar()
+            return constraint
     except RecursionError:
         raise LimitError(f"the {kind} of the request is nested too deeply", fix="use fewer levels") from None
 
@@ -92,7 +96,6 @@ def _schema(schema: Any, options: Options, **changes: Any) -> Constraint:
         "whitespace": options.whitespace,
         "property_order": options.property_order,
         "formats": options.formats,
-        "limits": Limits(seconds=options.seconds, megabytes=options.megabytes),
     }
     return json_schema(schema, **{**settings, **changes})
 

@@ -20,7 +20,7 @@ class Options:
     """How a backend reads constraints.
 
     Attributes:
-        seconds: The wall-clock time that reading one schema may take; vLLM's front end serves nothing else meanwhile.
+        seconds: The CPU time that reading one constraint may take; vLLM's front end serves nothing else meanwhile.
         megabytes: The memory in MB that it may take.
         characters: The length that a pattern or a grammar may have. Reading one takes 10 to 40 µs a character.
         cached: The number of compiled constraints that are kept.

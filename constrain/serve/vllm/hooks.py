@@ -65,14 +65,12 @@ def _starting_front_end(original: Callable[..., None]) -> Callable[..., None]:
         if options is not None:
             _check_version()
             from constrain import kernels
-            from constrain.serve.requests.compiler import WARM
-            from constrain.serve.requests.constraints import constraint_of
             from constrain.serve.requests.vocabulary import vocabulary_of
+            from constrain.serve.requests.warm import read_warm
 
             kernels.load()
             _answer_scans()
-            for kind, text in WARM:  # what reading a constraint imports and computes for the first time
-                constraint_of(kind, text, options)
+            read_warm(options)
             tokenizer = getattr(self, "tokenizer", None)
             if tokenizer is not None:  # so that the message stands in the log of the process that was started
                 vocabulary_of(tokenizer, vllm_config.model_config.get_vocab_size(), _eos_ids(vllm_config))

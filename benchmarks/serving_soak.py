@@ -1,0 +1,447 @@
+"""vLLM with the backend "constrain" under many clients: does anything hang, go wrong, or grow?
+
+Question: `clients` clients ask one engine for minutes, with random schemas (good, bad, huge) and random cancellations.
+How many requests hang, how many answers are wrong, how does memory go, and why was the slowest request slow? And what
+does the grammar cost between two tokens, beside the same engine without constraints?
+
+    python benchmarks/serving_soak.py --minutes 6 --out benchmarks/record/<date>-vllm-soak
+
+It runs in an environment with vLLM, as serving.py, whose model and requests it takes. Front end and engine are two
+processes (`AsyncLLM`), as in a server. A request draws its kind:
+
+| kind | share | |
+|---|---|---|
+| replayed | 45 % | a MaskBench schema; a processor of logits pushes the text towards the file's valid instance |
+| free | 20 % | a MaskBench schema; the random model writes what it may, mostly until its tokens are used up |
+| bad | 15 % | faulty schemas, regexes, grammars, kinds: they must be refused |
+| huge | 10 % | thousands of properties or texts, deep, overlapping patterns: to be answered or refused |
+| plain | 10 % | no constraint |
+
+15 % are cancelled after some tokens. A finished text of a schema is wrong if jsonschema refuses it; a text that is cut
+is wrong if it is no beginning of a member (decided by a matcher over bytes). A request hangs if it gives no token, and
+no end, for `--patience` seconds. Before and after the soak come pairs of short phases with all clients alike: replayed
+schemas, which are warm after the first phase, and the same texts without constraints; their times between tokens are
+the cost of the grammar. Bias: the model is tiny, so that a step is short and the grammar's share large.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vllm.v1.sample.logits_processor import AdapterLogitsProcessor
+
+from serving import SLACK, data_folder, requests, verdict, versions, write_model
+
+KINDS = {"replayed": 45, "free": 20, "bad": 15, "huge": 10, "plain": 10}
+CANCELLED = 0.15
+PUSH = 60.0
+FREE_TOKENS = 48
+SAMPLE = 5.0  # seconds between two looks at the memory
+Row = dict[str, Any]
+
+
+class Pushing(AdapterLogitsProcessor):
+    """Pushes each request towards the ids in its `extra_args`, one a step."""
+
+    def is_argmax_invariant(self) -> bool:
+        """False: it chooses the token."""
+        return False
+
+    def new_req_logits_processor(self, params: Any) -> Any:
+        """The processor of a request; None: nothing is pushed."""
+        ids = (params.extra_args or {}).get("push")
+        if not ids:
+            return None
+        steps = iter(ids)
+
+        def push(output_ids: list[int], logits: Any) -> Any:
+            logits[next(steps, ids[-1])] += PUSH
+            return logits
+
+        return push
+
+
+@dataclass
+class Asked:
+    """One request, and what became of it. Times in seconds."""
+
+    kind: str
+    what: str
+    size: int = 0
+    outcome: str = ""
+    tokens: int = 0
+    check: float = 0.0
+    first: float = 0.0
+    whole: float = 0.0
+    gaps: list[float] = field(default_factory=list)
+    wrong: str = ""
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+BAD: list[tuple[str, dict[str, Any]]] = [
+    ("no schema", {"json": '{"type": 5}'}),
+    ("no JSON", {"json": '{"type": '}),
+    ("nothing fulfils it", {"json": '{"type": "string", "minLength": 3, "maxLength": 2}'}),
+    ("a reference to nothing", {"json": '{"$ref": "#/$defs/a"}'}),
+    ("a loop", {"json": '{"allOf": [{"$ref": "#"}]}'}),
+    ("no regex", {"regex": "(a"}),
+    ("a back-reference", {"regex": r"(a)\1"}),
+    ("no grammar", {"grammar": "start: b"}),
+    ("an endless grammar", {"grammar": 'start: "a" start'}),
+    ("no choices", {"choice": []}),
+    ("no tag", {"structural_tag": '{"format": {"type": "nothing"}}'}),
+]
+
+
+def _many(n: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {f"p{i}": {"type": "integer"} for i in range(n)}, "required": ["p0"]}
+
+
+def _deep(n: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "boolean"}
+    for _ in range(n):
+        schema = {"type": "array", "items": schema, "maxItems": 2}
+    return schema
+
+
+HUGE: list[tuple[str, Callable[[int], Any]]] = [
+    ("3,000 properties", lambda i: _many(3000 + i)),
+    ("20,000 texts", lambda i: {"enum": [f"v{i}-{k}" for k in range(20_000)]}),
+    ("60 levels", lambda i: _deep(60 + i % 5)),
+    ("500 levels", lambda i: _deep(500)),
+    ("patterns that overlap", lambda i: {"patternProperties": {f"^.*{c}{i}.*$": {"const": c} for c in "abcdefghij"}}),
+    ("needs met by name", lambda i: {
+        "properties": {f"a{k}": {"type": "string"} for k in range(40)}, "additionalProperties": False,
+        "allOf": [{"not": {"additionalProperties": {"pattern": f"^{c}{i}"}}} for c in "abcd"]}),
+    ("anyOf of 400", lambda i: {"anyOf": [_many(2) | {"properties": {"k": {"const": [i, k]}}} for k in range(400)]}),
+    ("a long string", lambda i: {"type": "string", "minLength": 20_000 + i}),
+]  # fmt: skip
+
+
+# --- the clients ------------------------------------------------------------------------------------------------------
+
+
+class Soak:
+    """One engine and its clients."""
+
+    def __init__(self, engine: Any, rows: list[Row], options: argparse.Namespace) -> None:
+        self.engine, self.rows, self.options = engine, rows, options
+        self.random = random.Random(options.seed)
+        self.end_id = int(engine.get_tokenizer().eos_token_id)
+        self.done: list[Asked] = []
+        self.checks: dict[int, float] = {}  # seconds, by the identity of a request's parameters
+        self.number = 0
+
+    def watch_checks(self) -> None:
+        """Note how long the front end looks at each request; it looks at one at a time."""
+        processor = self.engine.input_processor
+        check = processor._validate_params
+
+        def timed(params: Any, *arguments: Any, **named: Any) -> Any:
+            begin = time.perf_counter()
+            try:
+                return check(params, *arguments, **named)
+            finally:
+                self.checks[id(params)] = time.perf_counter() - begin
+
+        processor._validate_params = timed
+
+    async def phase(self, seconds: float, kind: str | None = None) -> list[Asked]:
+        """All clients for some seconds; kind: of all requests, or None for a mixture. Returns what was asked."""
+        before = len(self.done)
+        end = time.perf_counter() + seconds
+        await asyncio.gather(*(self.client(end, kind) for _ in range(self.options.clients)))
+        return self.done[before:]
+
+    async def client(self, end: float, kind: str | None) -> None:
+        """One client: a request after the other."""
+        while time.perf_counter() < end:
+            drawn = kind or self.random.choices([*KINDS], [*KINDS.values()])[0]
+            asked, params, row, schema = self.draw(drawn)
+            await self.ask(asked, params, row, schema, cancels=kind is None)
+            self.done.append(asked)
+            await asyncio.sleep(0)
+
+    def draw(self, kind: str) -> tuple[Asked, Any, Row | None, Any]:
+        """A request of a kind: its note, its parameters, the row that it replays, the schema of its text."""
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+        self.number += 1
+        common = {"temperature": 1.0, "seed": self.number, "output_kind": RequestOutputKind.DELTA}
+        row = self.random.choice(self.rows)
+        push = {"push": [*row["ids"], self.end_id]}
+        if kind == "bad":
+            what, constraint = self.random.choice(BAD)
+            params = SamplingParams(max_tokens=8, structured_outputs=StructuredOutputsParams(**constraint), **common)
+            return Asked(kind, what, len(str(constraint))), params, None, None
+        if kind == "huge":
+            what, make = self.random.choice(HUGE)
+            schema = make(self.random.randrange(1000))
+            text = json.dumps(schema)
+            structured = StructuredOutputsParams(json=text)
+            params = SamplingParams(max_tokens=16, structured_outputs=structured, **common)
+            return Asked(kind, what, len(text)), params, None, schema
+        if kind == "plain":
+            params = SamplingParams(max_tokens=len(row["ids"]) + SLACK, extra_args=push, **common)
+            return Asked(kind, row["file"]), params, None, None
+        text = json.dumps(row["schema"])
+        free = {"max_tokens": FREE_TOKENS}
+        replayed = {"max_tokens": len(row["ids"]) + SLACK, "extra_args": push}
+        chosen = free if kind == "free" else replayed
+        params = SamplingParams(structured_outputs=StructuredOutputsParams(json=text), **chosen, **common)
+        return Asked(kind, row["file"], len(text)), params, row, row["schema"]
+
+    async def ask(self, asked: Asked, params: Any, row: Row | None, schema: Any, cancels: bool) -> None:
+        """Ask, read the answer as it comes, and judge it."""
+        stop_after = self.random.randrange(1, 30) if cancels and self.random.random() < CANCELLED else None
+        begin = last = time.perf_counter()
+        pieces: list[str] = []
+        reason = None
+        stream = self.engine.generate("JSON: ", params, request_id=f"{asked.kind}-{self.number}-{id(asked)}")
+        try:
+            while True:
+                output = await asyncio.wait_for(anext(stream, None), self.options.patience)
+                if not asked.first:
+                    asked.first = time.perf_counter() - begin
+                if output is None:
+                    break
+                [part] = output.outputs
+                now = time.perf_counter()
+                if asked.tokens:
+                    asked.gaps.append(now - last)
+                last = now
+                asked.tokens += len(part.token_ids)
+                pieces.append(part.text)
+                reason = part.finish_reason or reason
+                if stop_after is not None and asked.tokens >= stop_after:
+                    await stream.aclose()
+                    reason = "cancelled"
+                    break
+        except asyncio.TimeoutError:
+            reason = "hang"
+        except Exception as error:
+            reason = f"refused: {str(error).splitlines()[0][:160]}"
+        asked.check = self.checks.pop(id(params), 0.0)
+        asked.whole = time.perf_counter() - begin
+        asked.outcome = reason or "nothing"
+        asked.wrong = self.judge(asked, "".join(pieces), row, schema)
+
+    def judge(self, asked: Asked, text: str, row: Row | None, schema: Any) -> str:
+        """What is wrong with an answer, or ""."""
+        refused = asked.outcome.startswith("refused")
+        if asked.kind == "bad":
+            return "" if refused else f"a bad request was not refused: {asked.outcome}"
+        if asked.outcome in ("hang", "nothing", "error", "abort"):
+            return asked.outcome
+        if refused:
+            located = "LimitError" in asked.outcome
+            return "" if asked.kind == "huge" and located else asked.outcome
+        if schema is None or asked.outcome == "cancelled":
+            return ""
+        if asked.outcome == "stop":
+            found = verdict({"schema": schema, "text": row["text"] if row else ""}, text, "stop")
+            return found if found.startswith("invalid") else ""
+        return "" if self.begins_a_member(schema, text) else f"no beginning of a member: {text[:80]!r}"
+
+    def begins_a_member(self, schema: Any, text: str) -> bool:
+        """Whether a text that was cut may be completed; a character may be cut, too."""
+        import constrain
+
+        if not hasattr(self, "bytes"):
+            self.bytes = constrain.Vocabulary.of_bytes()
+        if len(json.dumps(schema)) > 20_000:  # the clients share a process with the front end
+            return True
+        matcher = constrain.compile(constrain.json_schema(json.dumps(schema)), self.bytes).matcher()
+        return matcher.advance_bytes(text.rstrip("\ufffd").encode())
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def family() -> dict[int, str]:
+    """This process and its descendants, with their names."""
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            name, rest = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
+            parents[int(entry.name)], names[int(entry.name)] = int(rest[1]), name
+    found = {os.getpid()}
+    while True:
+        more = {child for child, parent in parents.items() if parent in found} - found
+        if not more:
+            return {pid: names[pid] for pid in sorted(found)}
+        found |= more
+
+
+async def watch_memory(samples: list[Row], begin: float) -> None:
+    """Note the resident memory of all processes, in MB."""
+    page = os.sysconf("SC_PAGE_SIZE") / 1e6
+    while True:
+        sizes = {}
+        for pid, name in family().items():
+            try:
+                sizes[f"{name} {pid}"] = round(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page)
+            except OSError:
+                continue
+        samples.append({"s": round(time.perf_counter() - begin, 1), **sizes})
+        await asyncio.sleep(SAMPLE)
+
+
+async def run(options: argparse.Namespace, model: Path) -> tuple[str, Row]:
+    """Start the engine, run all phases, report."""
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    engine = AsyncLLM.from_engine_args(
+        AsyncEngineArgs(
+            model=str(model),
+            load_format="dummy",
+            dtype="float32",
+            enforce_eager=True,
+            max_model_len=512,
+            max_num_seqs=64,
+            max_num_batched_tokens=8192,
+            enable_prefix_caching=False,
+            seed=0,
+            disable_log_stats=True,
+            logits_processors=["serving_soak:Pushing"],
+            additional_config={"constrain": {}},
+        )
+    )
+    try:
+        tokenizer = engine.get_tokenizer()
+        soak = Soak(engine, requests(options.data, tokenizer, options.seed, options.requests), options)
+        soak.watch_checks()
+        begin = time.perf_counter()
+        samples: list[Row] = []
+        memory = asyncio.create_task(watch_memory(samples, begin))
+        await soak.phase(options.pair_seconds, "replayed")  # everything is met once
+        pairs = [await pair(soak, options, turned=i % 2 == 1) for i in range(options.pairs)]
+        soaked_from = time.perf_counter() - begin
+        asked = await soak.phase(options.minutes * 60)
+        soaked_to = time.perf_counter() - begin
+        await asyncio.sleep(SAMPLE)
+        memory.cancel()
+    finally:
+        engine.shutdown()
+    within = [sample for sample in samples if soaked_from <= sample["s"] <= soaked_to + SAMPLE]
+    return report(asked, pairs, within), {
+        "pairs": pairs,
+        "memory": within,
+        "asked": [{**asdict(each), "gaps": len(each.gaps)} for each in asked],
+    }
+
+
+async def pair(soak: Soak, options: argparse.Namespace, turned: bool) -> Row:
+    """Times between tokens with and without constraints, one phase of each."""
+    kinds = ["plain", "replayed"]
+    found: Row = {}
+    for kind in reversed(kinds) if turned else kinds:
+        gaps = sorted(gap for each in await soak.phase(options.pair_seconds, kind) for gap in each.gaps)
+        found[kind] = {"tokens": len(gaps), "p50": at(gaps, 50), "p99": at(gaps, 99)}
+    return found
+
+
+def at(values: list[float], percent: int) -> float:
+    """A percentile of sorted values, in ms."""
+    return round(values[min(len(values) - 1, len(values) * percent // 100)] * 1e3, 2) if values else 0.0
+
+
+def report(asked: list[Asked], pairs: list[Row], memory: list[Row]) -> str:
+    """The tables."""
+    lines = ["| kind | requests | stop | length | cancelled | refused | hang | wrong | longest check ms | longest s |"]
+    lines.append("|---|" + "---|" * 9)
+    for kind in KINDS:
+        rows = [each for each in asked if each.kind == kind]
+        counts = Counter(each.outcome.partition(":")[0] for each in rows)
+        wrong = sum(bool(each.wrong) for each in rows)
+        longest = max((each.check for each in rows), default=0.0) * 1e3
+        whole = max((each.whole for each in rows), default=0.0)
+        shown = [counts[name] for name in ("stop", "length", "cancelled", "refused", "hang")]
+        lines.append(
+            f"| {kind} | {len(rows)} | {' | '.join(map(str, shown))} | {wrong} | {longest:.0f} | {whole:.1f} |"
+        )
+    wrongs = [f"* {each.kind}, {each.what}: {each.wrong}" for each in asked if each.wrong]
+    lines += ["", *wrongs[:20]] if wrongs else []
+    lines += ["", "Slowest requests:", ""]
+    for each in sorted(asked, key=lambda each: -each.whole)[:5]:
+        gap = max(each.gaps, default=0.0)
+        size, check = f"{each.size:,} characters", f"checked in {each.check * 1e3:.0f} ms"
+        first, last = f"first token after {each.first:.2f} s", f"longest gap {gap:.2f} s; {each.outcome[:60]}"
+        lines.append(
+            f"* {each.kind}, {each.what} ({size}): {each.whole:.2f} s; {check}, {first}, {each.tokens} tokens, {last}"
+        )
+    lines += ["", "Longest checks by the front end:", ""]
+    slow = {each.what: each for each in sorted(asked, key=lambda each: each.check)}
+    for each in sorted(slow.values(), key=lambda each: -each.check)[:5]:
+        lines.append(f"* {each.kind}, {each.what}: {each.check * 1e3:.0f} ms; {each.outcome[:100]}")
+    lines += ["", "Resident memory in MB:", "", "| process | begin | quarter | half | three quarters | end | most |"]
+    lines.append("|---|" + "---|" * 6)
+    for name in memory[0] if memory else ():
+        if name != "s":
+            sizes = [sample[name] for sample in memory if name in sample]
+            points = [sizes[(len(sizes) - 1) * quarter // 4] for quarter in range(5)]
+            lines.append(f"| {name} | {' | '.join(map(str, points))} | {max(sizes)} |")
+    lines += ["", "Between two tokens, all clients alike, ms:", "", "| | plain p50 | p99 | constrained p50 | p99 |"]
+    lines.append("|---|" + "---|" * 4)
+    for number, each in enumerate(pairs):
+        plain, constrained = each["plain"], each["replayed"]
+        cells = [plain["p50"], plain["p99"], constrained["p50"], constrained["p99"]]
+        lines.append(f"| pair {number + 1} | {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the soak, print the tables, keep the record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=20.0, help="of the soak (default: 20)")
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds without a token: a hang (default: 60)")
+    parser.add_argument("--pairs", type=int, default=3, help="of phases with and without constraints (default: 3)")
+    parser.add_argument("--pair-seconds", type=float, default=15.0, help="of each such phase (default: 15)")
+    parser.add_argument("--requests", type=int, default=300, help="MaskBench files that are drawn from (default: 300)")
+    parser.add_argument("--vocab", default="llama3", choices=("llama3", "reference"))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--data", type=data_folder, default=data_folder(None))
+    parser.add_argument("--out", type=Path, help="folder for the record")
+    options = parser.parse_args(arguments)
+    os.environ |= {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    os.environ |= {"VLLM_LOGGING_LEVEL": "ERROR", "TOKENIZERS_PARALLELISM": "false"}
+    here = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])  # for `Pushing`
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        write_model(model, options.vocab, options.data)
+        shown, record = asyncio.run(run(options, model))
+    command = "python benchmarks/serving_soak.py " + " ".join(sys.argv[1:])
+    print(shown)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "summary.md").write_text(f"{command}\n\n{shown}\n")
+        (options.out / "settings.json").write_text(json.dumps({"command": command, **versions()}, indent=1) + "\n")
+        with (options.out / "memory.jsonl").open("w") as file:
+            file.writelines(json.dumps(sample) + "\n" for sample in record["memory"])
+    return int(any(each["wrong"] for each in record["asked"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""Limits on reading: inputs that grow exponentially, or are huge, end at a look at the clock, whatever they are.
+
+The clock of these tests is a count of looks, so that they say the same on each machine: a reader that does not look
+runs on, until the guard of CPU time ends the test.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import constrain
+from constrain import LimitError, Limits
+from constrain.limits import limited, tick
+
+LOOKS = 12  # after which the limit is reached
+GUARD = 60.0  # seconds of CPU time, which no row comes near
+
+
+def letters(n: int) -> list[str]:
+    return [f"{chr(97 + i % 26)}{i}" for i in range(n)]
+
+
+def schema(**keywords: object) -> Callable[[], object]:
+    return lambda: constrain.json_schema(keywords)
+
+
+ENDLESS: dict[str, Callable[[], object]] = {
+    "needs met by name": schema(
+        properties={f"a{i}": {"type": "string"} for i in range(40)},
+        additionalProperties=False,
+        allOf=[{"not": {"additionalProperties": {"pattern": f"^{c}"}}} for c in "abcd"],
+    ),
+    "overlapping patternProperties": schema(patternProperties={f"^.*{c}.*$": {"const": c} for c in letters(10)}),
+    "disjoint patternProperties": schema(patternProperties={f"^k{i}_.*$": {"const": i} for i in range(300)}),
+    "intersected patterns": schema(type="string", allOf=[{"pattern": f"^.*{c}.*$"} for c in letters(30)]),
+    "contains, many": schema(allOf=[{"contains": {"const": i}, "maxContains": 40} for i in range(7)]),
+    "unions times unions": schema(
+        allOf=[{"oneOf": [{"required": [c]}, {"required": [c + "x"]}]} for c in letters(20)]
+    ),
+    "a schema in a schema's place": lambda: constrain.seq("x", ENDLESS["needs met by name"]()),  # type: ignore[arg-type]
+    "regexes intersected": lambda: (
+        constrain.compile(
+            constrain.regex("|".join(f"(?s:.*{c}.*)" for c in letters(9)))
+            & constrain.regex("(?s:" + "".join(f"(?=.*{c}.*)" for c in letters(26)) + ".*)"),
+            constrain.Vocabulary.of_bytes(),
+        )
+    ),
+    "a long regex": lambda: constrain.regex("(a|b)[c-e]" * 2_000),
+    "many Lark rules": lambda: constrain.grammar(
+        "start: r0\n" + "\n".join(f'r{i}: "x" r{i + 1} | "y"' for i in range(20_000)) + '\nr20000: "z"'
+    ),
+    "many GBNF rules": lambda: constrain.grammar(
+        "root ::= r0\n" + "\n".join(f'r{i} ::= "x" r{i + 1} | "y"' for i in range(20_000)) + '\nr20000 ::= "z"',
+        format="gbnf",
+    ),
+    "many EBNF rules": lambda: constrain.grammar(
+        "root ::= r0\n" + "\n".join(f'r{i} ::= "x" r{i + 1} | "y"' for i in range(20_000)) + '\nr20000 ::= "z"',
+        format="ebnf",
+    ),
+    "many rules in Python": lambda: constrain.rules(
+        {f"r{i}": constrain.alt(constrain.seq(chr(97 + i % 26), constrain.ref(f"r{(i + 1) % 3000}")), "y")
+         for i in range(3000)}
+    ),
+    "a grammar and a regex": lambda: (
+        constrain.grammar('start: start "a".."z" start | "(" start ")" | "x"') & constrain.regex("[a-z()]{0,400}")
+    ).to_grammar(),
+}  # fmt: skip
+
+
+@pytest.fixture
+def guard() -> Iterator[None]:
+    """Fails the test when it has taken too much CPU time; only in the main thread."""
+
+    def stop(number: int, frame: object) -> None:
+        pytest.fail(f"no limit was reached in {GUARD:g} seconds of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, GUARD)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+class Looks:
+    """A request that is given up at the n-th look."""
+
+    def __init__(self, most: int) -> None:
+        self.count, self.most = 0, most
+
+    def __call__(self) -> bool:
+        self.count += 1
+        return self.count > self.most
+
+
+@pytest.mark.usefixtures("guard")
+@pytest.mark.parametrize("name", ENDLESS)
+def test_reading_ends_at_a_look(name: str) -> None:
+    looks = Looks(LOOKS)
+    with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, looks):
+        ENDLESS[name]()
+    assert looks.count == LOOKS + 1
+    assert not limited()
+
+
+def test_a_limit_of_a_schema_names_its_place() -> None:
+    for name in ("needs met by name", "disjoint patternProperties", "intersected patterns"):
+        with pytest.raises(LimitError) as caught, Limits(None, None, Looks(LOOKS)):
+            ENDLESS[name]()
+        assert caught.value.place is not None and caught.value.place.startswith("$"), name
+
+
+def test_terminals_of_terminals() -> None:
+    """lark writes them out and does not look: their size is bounded, whichever way they are ordered."""
+    lines = ["start: A30", 'A0: "a"', *(f"A{i + 1}: A{i} A{i}" for i in range(30))]
+    for text in ("\n".join(lines), "\n".join([lines[0], *reversed(lines[1:])])):
+        with pytest.raises(LimitError, match="parts, with its references written out") as caught:
+            constrain.grammar(text)
+        assert caught.value.place is not None and "A30" not in caught.value.message
+    assert constrain.grammar("\n".join([*lines[1:9], "start: A7"])).node is not None
+
+
+COMMON: dict[str, Callable[[], constrain.Constraint]] = {
+    "schema": lambda: constrain.json_schema({"properties": {"a": {"type": "integer", "minimum": 3}}}),
+    "regex": lambda: constrain.regex(r"(?=.*x)[a-z]{1,20}"),
+    "choices": lambda: constrain.choices(["yes", "no"]),
+    "Lark": lambda: constrain.grammar('start: "(" start ")" | /[a-z]+/'),
+    "GBNF": lambda: constrain.grammar('root ::= "a" root | "b"', format="gbnf"),
+    "combinators": lambda: constrain.seq("Answer: ", constrain.choices(["a", "b"])),
+    "intersection": lambda: constrain.regex("[a-z]+") & constrain.regex("(?s:.{3})"),
+    "substring": lambda: constrain.substring("some text"),
+}
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_common_constraints_are_valid_under_small_limits(name: str) -> None:
+    looks = Looks(100)
+    with Limits(None, 64, looks):
+        COMMON[name]().validate(Limits(None, 64, looks))
+    assert looks.count < 20
+
+
+def test_validate_raises_what_compiling_would() -> None:
+    with pytest.raises(constrain.UnsatisfiableError):
+        (constrain.regex("a+") & constrain.regex("b+")).validate()
+    with pytest.raises(constrain.GrammarError, match="has no definition"):
+        constrain.seq("a", constrain.ref("nowhere")).validate()
+
+
+def test_the_strictest_of_nested_limits_counts() -> None:
+    def spend() -> None:
+        for _ in range(10_000):
+            tick()
+
+    with pytest.raises(LimitError, match="cancelled"), Limits(None, None, Looks(3)), Limits(None, None):
+        spend()
+    with pytest.raises(LimitError, match="cancelled"), Limits(None, None), Limits(None, None, Looks(3)):
+        spend()
+    with pytest.raises(LimitError, match="the constraint takes more than 0 seconds"), Limits(0.0, None):
+        spend()
+    spend()  # no limit is left
+
+
+def test_many_small_uses_count_outside() -> None:
+    def read() -> None:
+        for i in range(1000):
+            constrain.json_schema({"properties": {f"p{i}": {"enum": [i]}}})
+
+    with pytest.raises(LimitError, match="cancelled"), Limits(None, None, Looks(3)):
+        read()
+
+
+def test_texts_are_followed_after_the_limits_are_over() -> None:
+    looks = Looks(10**9)
+    items = {
+        f"p{i}": {"type": "object", "minProperties": 1, "propertyNames": {"pattern": f"^a{i}"}} for i in range(300)
+    }
+    constraint = constrain.json_schema({"properties": items}, limits=Limits(None, None, looks))
+    before = looks.count
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
+    assert matcher.advance_bytes(("{" + ", ".join(f'"p{i}": {{"a{i}": 1}}' for i in range(200))).encode())
+    assert looks.count == before
+
+
+def test_limits_are_values_of_a_thread() -> None:
+    limits = Limits(1.0)
+    assert pickle.loads(pickle.dumps(limits)) == limits == copy.copy(limits)
+    seen = []
+    with limits:
+        thread = threading.Thread(target=lambda: seen.append(limited()))
+        thread.start()
+        thread.join()
+        assert limited()
+    assert seen == [False] and not limited()
