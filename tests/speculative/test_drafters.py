@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from decoder_cases import branching, same
+from decoder_cases import branching, check, same
 from sampling_cases import Case
 from speculative_cases import LETTERS, context_of
 
@@ -152,9 +152,9 @@ def test_the_target_agrees_with_itself(settings: dict[str, Any], ragged: bool) -
             same(sample, plain)
 
 
-@pytest.mark.parametrize("draws", ["any", "chain", "without"])
+@pytest.mark.parametrize("draws", ["any", "chain", "without", "with"])
 def test_what_a_model_states_is_what_it_draws_from(draws: str) -> None:
-    """Masked, shaped, and one-sided: siblings are distinct, and the row is the draft model's own law."""
+    """Masked, shaped, and one-sided: siblings are as the verifier asks, and the row is the draft model's own law."""
     words = ToyConstraint(LETTERS, [b"abc", b"acb", b"b", b"ca"])
     model = TableModel(7, 2)
     setting = replace(context_of(words).setting, draws=draws, settings=Settings(temperature=0.7))
@@ -162,6 +162,7 @@ def test_what_a_model_states_is_what_it_draws_from(draws: str) -> None:
     (tree,) = Model(model, width=2).propose([context], [DraftBudget(6, 3)])
     assert len(tree) <= 6
     assert tree.drawn == (draws != "any")
+    assert tree.replacement == (draws == "with")
     for place, children in enumerate(tree.children()):
         if not children:
             continue
@@ -173,7 +174,8 @@ def test_what_a_model_states_is_what_it_draws_from(draws: str) -> None:
         logits[[token not in matcher.allowed() for token in range(5)]] = -torch.inf
         law = logits.softmax(-1)
         tokens = [int(tree.tokens[child]) for child in children]
-        assert len(set(tokens)) == len(tokens)
+        assert len(tokens) <= (1 if draws == "chain" else 2)
+        assert draws == "with" or len(set(tokens)) == len(tokens)
         torch.testing.assert_close(torch.from_numpy(tree.log_probs[children]), law[tokens].log())
         if tree.drawn:
             assert tree.draft_probs is not None
@@ -181,6 +183,26 @@ def test_what_a_model_states_is_what_it_draws_from(draws: str) -> None:
             torch.testing.assert_close(tree.draft_probs[row], law)
         else:
             assert tokens == law.argsort(descending=True, stable=True)[: len(tokens)].tolist()
+
+
+@pytest.mark.parametrize("verifier", ["token", "recursive", "recursive-without", "k-seq", "block", "traversal"])
+def test_drawn_siblings_are_verified_as_drawn(verifier: str) -> None:
+    """Under each rule that uses draws, they reach it as draws; and the law of the whole decoder is that of `lcd`."""
+    seen = []
+
+    class Watching(TreeBuilder):
+        def build(self, *arguments: Any, **options: Any) -> Any:
+            tree = super().build(*arguments, **options)
+            seen.append(tree)
+            return tree
+
+    for seed in range(3):
+        case = Case("skewed", seed, 1.0, settings=Settings(max_tokens=3))
+        drafter = Model(TableModel(case.model.width, 5), width=2)
+        check(case, Speculation([drafter], verifier=verifier, controller=Fixed(2, 1), builder=Watching()))
+    drafted = [tree for tree in seen if any(source == 0 for source in tree.sources.tolist())]
+    assert drafted
+    assert all(tree.drawn for tree in drafted)
 
 
 def test_models_need_room() -> None:

@@ -3,7 +3,8 @@
 The idea: the draft model goes on from the text under the same mask, temperature, top-k and top-p as the target, so that
 what it proposes is legal, and is told with the distribution it was drawn from. Where the verifier does not ask for that
 (`match`), or at temperature 0, it names the likeliest tokens instead of drawing.
-The tree is a chain with leaves: `width` siblings at each place, the first of which is gone on from.
+The tree is a chain with leaves: `width` siblings at each place, the first of which is gone on from. Siblings are drawn as
+the verifier asks: independently, without replacement, or one at a place.
 
 Cost: one forward of the draft model a token of depth, for all sequences together; of what it remembers, a fork a step,
 which copies nothing of the text. Limit: token ids are those of the target; where they are not, `constrain.generation`
@@ -156,6 +157,9 @@ class _Branch:
         self.matcher: Any = None if self.context.matcher is None else self.context.matcher.fork()
         setting = self.context.setting
         self.draws = setting.draws != "any" and setting.settings.temperature > 0
+        self.replacement = self.draws and setting.draws == "with"
+        if self.draws and setting.draws == "chain":
+            self.width = 1
 
     def extend(self, logits: torch.Tensor) -> int:
         """Children at the end, from the draft model's logits float[W]; the token to go on with, NONE at the end."""
@@ -173,7 +177,8 @@ class _Branch:
             self.parents.append(parent)
             self.log_probs.append(math.log(float(probs[token])))
             self.draft_rows.append(row if self.draws else NONE)
-            left[token] = 0
+            if not self.replacement:
+                left[token] = 0
         if self.draws:
             self.rows.append(probs)
         self.depth += 1
@@ -218,4 +223,5 @@ class _Branch:
             log_probs=np.minimum(np.asarray(self.log_probs), 0.0),
             draft_rows=np.asarray(self.draft_rows, np.int32),
             draft_probs=torch.stack(self.rows) if self.rows else None,
+            replacement=self.replacement,
         )
