@@ -14,12 +14,14 @@ contents, and of one automaton for the free text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
 from constrain.automata.decide import is_empty
-from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, concat, intersect, literals
+from constrain.automata.marks import without_marks
+from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Ranges, Tokens, concat, intersect, literals
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Repetition
 from constrain.cfg.ebnf import Sequence as Concatenation
 from constrain.cfg.rules import Terminal
@@ -34,6 +36,7 @@ from constrain.tags.tag import Tag
 from constrain.vocab.vocabulary import Vocabulary
 
 Rule = tuple[str, Constraint]
+_DECODER = json.JSONDecoder()
 _NUMBER = "0123456789+-.eE \t\n\r"
 
 
@@ -79,6 +82,30 @@ class Tagged(Combined):
                 pieces.GuardedPiece(str(tag.begin).encode(), tag.content.guard(vocabulary), stop, tuple(others), True)
             )
         return pieces.Pieces(read, vocabulary)
+
+
+    def check(self, text: str) -> str | None:
+        """None if the contents of all tags pass their checks, else one sentence."""
+        if self._regions is None:
+            return super().check(text)
+        at = 0
+        while found := [(place, tag) for tag in self._regions if (place := text.find(str(tag.begin), at)) >= 0]:
+            place, tag = min(found, key=lambda pair: pair[0])
+            begin = place + len(str(tag.begin))
+            if isinstance(tag.content, JsonSchema):
+                _, at = _DECODER.raw_decode(text, begin + len(text[begin:]) - len(text[begin:].lstrip()))
+                fault = tag.content.check(text[begin:at])
+                if fault is not None:
+                    return f"after {tag.begin!r}: {fault}"
+            else:
+                at = min(end for one in tag.ends if (end := text.find(str(one), begin)) >= 0)
+        return None
+
+    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """`check` for a text with marks of tokens: they do not matter where all tags are texts."""
+        if self._regions is None:
+            return super().check_marked(text, spans)
+        return self.check(without_marks(text).decode())
 
 
 def _ends_are_known(tag: Tag) -> bool:

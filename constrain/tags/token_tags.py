@@ -117,7 +117,10 @@ def token_triggered_tags(
     for one in found:
         if not isinstance(one, Tag) or not is_token(one.begin) or repr(one.begin) not in begins:
             begin = one.begin if isinstance(one, Tag) else one
-            raise ConstrainError(f"the tag that begins with {begin!r:.60} begins with none of the triggers {listed!r}")
+            raise ConstrainError(
+                f"the tag that begins with {begin!r:.60} begins with none of the triggers {listed!r}",
+                fix="name the token of the tag as the trigger does, both by name or both by id",
+            )
         by_trigger.setdefault(repr(one.begin), []).append(one.after_begin)
     for shown, trigger in begins.items():
         if shown not in by_trigger:
