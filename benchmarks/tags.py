@@ -5,9 +5,10 @@ and to fill the mask before each token of a text with calls of all of them?
 
     python benchmarks/tags.py --vocab llama3 --rounds 12 --out benchmarks/out/tags
 
-A round is 16 tools of MaskBench, whose first valid instances both engines take as JSON; a triggered tag for each, in the
-form `<tool_call>{"name": …, "arguments": …}</tool_call>`; and a text with sentences and a call of each tool. Both
-engines run in this process on one thread, in turns, over the same tokens. Times are the thread's own.
+A round is 16 tools of MaskBench, chosen by lot, whose first valid instances both engines take as JSON; a triggered tag
+for each, in the form `<tool_call>{"name": …, "arguments": …}</tool_call>`; and a text with sentences and a call of each
+tool. Both engines run in this process on one thread, in turns, over the same tokens. Times are the thread's own. The
+text is read twice: at first, when masks are made, and again.
 
 Answers are checked: every token of the text must be in both masks and the text must be allowed to end; a call of a
 tool that is not there, and one whose arguments are cut short, must be refused by both. What is not counted: reading the
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -27,15 +29,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import constrain
 from masks.interface import is_set
 from masks.records import data_folder, machine, write_run
 from masks.vocabularies import VOCABULARIES, BenchVocabulary, load
 
-import constrain
-
 TOOLS = 16
+SEED = 18
 LONGEST = 2000  # characters of an instance
-SENTENCES = ["Let me look at that for you. ", "\nThat was the first part; now the next: ", " I will also need this.\n", "\n"]
+SENTENCES = [
+    "Let me look at that for you. ",
+    "\nThat was the first part; now the next: ",
+    " I will also need this.\n",
+    "\n",
+]
 Clock = Callable[[], int]
 
 
@@ -132,7 +140,9 @@ def call(name: str, arguments: str) -> str:
 def candidates(folder: Path, engines: list[Engine], vocabulary: BenchVocabulary, count: int) -> list[tuple[Any, str]]:
     """(schema, instance) of files of MaskBench whose first valid instance both engines take."""
     found: list[tuple[Any, str]] = []
-    for path in sorted(folder.glob("*.json")):
+    paths = sorted(folder.glob("*.json"))
+    random.Random(SEED).shuffle(paths)  # neighbours are of one source
+    for path in paths:
         case = json.loads(path.read_text(encoding="utf-8"))
         valid = [test["data"] for test in case["tests"] if test["valid"]]
         if not valid or not isinstance(case["schema"], dict) or case["schema"].get("type") != "object":
@@ -175,7 +185,10 @@ def measured(engine: Engine, tag: Any, tokens: list[int], wrong: list[list[int]]
 
 def summary_of(records: list[dict[str, Any]]) -> str:
     """The table of a run."""
-    lines = ["| engine | compile ms, mean | masks | p50 µs | mean µs | p99 µs | again: p50 | mean | p99 |", "|---" * 9 + "|"]
+    lines = [
+        "| engine | compile ms, mean | masks | p50 µs | mean µs | p99 µs | again: p50 | mean | p99 |",
+        "|---" * 9 + "|",
+    ]
     for engine in dict.fromkeys(record["engine"] for record in records):
         mine = [record for record in records if record["engine"] == engine]
         cells = [f"{np.mean([record['compile_us'] for record in mine]) / 1000:.2f}"]

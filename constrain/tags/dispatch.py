@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import permutations
 
 from constrain.automata.decide import is_empty
@@ -26,7 +27,7 @@ from constrain.cfg.ebnf import Choice, Expression, Leaf, Repetition
 from constrain.cfg.ebnf import Sequence as Concatenation
 from constrain.cfg.rules import Terminal
 from constrain.constraints.base import Constraint
-from constrain.constraints.combinators import Combined, alt, many, seq
+from constrain.constraints.combinators import Combined, alt, many, seq, shown_call
 from constrain.errors import ConstrainError, LimitError
 from constrain.guards import Guard, pieces
 from constrain.lazily import lazily
@@ -82,7 +83,6 @@ class Tagged(Combined):
                 pieces.GuardedPiece(str(tag.begin).encode(), tag.content.guard(vocabulary), stop, tuple(others), True)
             )
         return pieces.Pieces(read, vocabulary)
-
 
     def check(self, text: str) -> str | None:
         """None if the contents of all tags pass their checks, else one sentence."""
@@ -150,8 +150,7 @@ def dispatch(rules: Iterable[Rule], *, loop: bool = True, excludes: Iterable[str
     """
     given = [(trigger, contents) for trigger, contents in rules]
     expression = _dispatched(given, loop, checked_texts(excludes, "an excluded text"))
-    shown = ", ".join(f"({trigger!r}, {inner!r})" for trigger, inner in given)
-    return Tagged(expression, f"dispatch([{shown}])")
+    return Tagged(expression, partial(shown_call, "dispatch", (given,)))
 
 
 def triggered_tags(
@@ -204,7 +203,7 @@ def triggered_tags(
     first = _expression(alt(*found))
     if at_least_one:
         after = first if stop_after_first else Concatenation((first, after))
-    return Tagged(after, f"triggered_tags({list(listed)!r}, [{', '.join(map(repr, found))}])", tags=found)
+    return Tagged(after, partial(shown_call, "triggered_tags", (list(listed), list(found))), tags=found)
 
 
 def separated(
@@ -235,8 +234,7 @@ def separated(
         raise ConstrainError(f"a separator is a text, not {separator!r:.60}", fix='separator="\\n"')
     copies = many(alt(*found), separator=separator or None, low=int(at_least_one), high=1 if stop_after_first else None)
     safe = () if any(str(tag.begin)[:1] in separator for tag in found) else found
-    shown = f"separated([{', '.join(map(repr, found))}], {separator!r})"
-    return Tagged(_expression(copies), shown, tags=safe)
+    return Tagged(_expression(copies), partial(shown_call, "separated", (list(found), separator)), tags=safe)
 
 
 def _dispatched(rules: Sequence[Rule], loop: bool, excludes: tuple[str, ...]) -> Expression:

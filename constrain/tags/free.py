@@ -79,7 +79,7 @@ def _with(texts: Sequence[str]) -> Node:
 
 
 def checked_texts(texts: Iterable[str], what: str) -> tuple[str, ...]:
-    """The texts, each once. what: what they are, for messages. Raises ConstrainError for one that is empty or no text."""
+    """The texts, each once. what: what they are, for messages. Raises ConstrainError for an empty one or no text."""
     found = tuple(dict.fromkeys(texts)) if not isinstance(texts, str) else ()
     if isinstance(texts, str):
         raise ConstrainError(f"{what} stands in a list, not alone: {texts!r:.60}", fix=f"[{texts!r:.40}]")

@@ -1,6 +1,6 @@
 """The arguments of a call in a model's own markup, one element for each property of a schema.
 
-    constrain.tags.parameters(schema, style="qwen")       # <parameter=city>Paris</parameter><parameter=days>3</parameter>
+    constrain.tags.parameters(schema, style="qwen")  # <parameter=city>Paris</parameter><parameter=days>3</parameter>
 
 The idea: a property whose value is a string is written as it is, without quotes and escapes, up to the text that closes
 the element; any other value is JSON. Which texts of a property are raw strings follows from the schema's normal form,

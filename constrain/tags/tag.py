@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from constrain.automata.syntax import Tokens
 from constrain.cfg.ebnf import Leaf
 from constrain.constraints.base import Constraint
-from constrain.constraints.combinators import Combined, alt, seq
+from constrain.constraints.combinators import Combined, alt, seq, shown_call
 from constrain.errors import ConstrainError
 from constrain.tags.free import checked_texts, free_text
 
@@ -85,8 +86,9 @@ def tag(begin: str | Constraint, content: Constraint | None, end: End | Sequence
         )
     whole = seq(begin, content, alt(*ends))
     assert isinstance(whole, Combined)
-    shown = f"tag({begin!r}, {content!r}, {end!r})"
-    return Tag(whole.expression, shown, begin=begin, content=content, ends=ends)
+    return Tag(
+        whole.expression, partial(shown_call, "tag", (begin, content, end)), begin=begin, content=content, ends=ends
+    )
 
 
 def is_token(constraint: object) -> bool:

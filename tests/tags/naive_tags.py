@@ -1,4 +1,4 @@
-"""A plain reading of structural tags: where the texts of a format end, by trying, from the definition of each format."""
+"""A plain reading of structural tags: where the texts of a format end, from the definition of each format."""
 
 from __future__ import annotations
 
@@ -103,7 +103,11 @@ def _dispatch(form: Any, text: str, at: int, around: Ends) -> set[int]:
 def _triggered_tags(form: Any, text: str, at: int, around: Ends) -> set[int]:
     rules = []
     for trigger in form["triggers"]:
-        own = [{**tag, "begin": tag["begin"].removeprefix(trigger)} for tag in form["tags"] if tag["begin"].startswith(trigger)]
+        own = [
+            {**tag, "begin": tag["begin"].removeprefix(trigger)}
+            for tag in form["tags"]
+            if tag["begin"].startswith(trigger)
+        ]
         rules.append((trigger, {"type": "or", "elements": own}))
     loop, never = not form.get("stop_after_first"), (*form.get("excludes", ()), *around)
     if not form.get("at_least_one"):

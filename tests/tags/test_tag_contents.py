@@ -1,9 +1,11 @@
-"""Contents of tags: schemas with excluded texts, arguments in models' markup, repeated keys and items, and bad input."""
+"""Contents of tags: schemas with excluded texts, arguments in models' markup, repeated keys and items, bad input."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -98,15 +100,15 @@ NUMBER = constrain.json_schema({"type": "integer"})
 LISTS = {
     "triggered": tags.triggered_tags(
         ["<c="],
-        [tags.tag("<c=o>", OPEN, "</c>"), tags.tag("<c=u>", UNIQUE, ["</c>", "</d>"]), tags.tag("<c=n>", NUMBER, "</c>"),
-         tags.tag("<c=t>", constrain.regex("[a-z]*"), "</c>")],
+        [tags.tag("<c=o>", OPEN, "</c>"), tags.tag("<c=u>", UNIQUE, ["</c>", "</d>"]),
+         tags.tag("<c=n>", NUMBER, "</c>"), tags.tag("<c=t>", constrain.regex("[a-z]*"), "</c>")],
     ),
     "separated": tags.separated([tags.tag("<c=o>", OPEN, "</c>"), tags.tag("<c=u>", UNIQUE, "</c>")], ", "),
 }  # fmt: skip
 REPEATS = [
     ("triggered", 'a<c=o>{"k": 1}</c> b<c=u>[1, 2]</d> c', True),
-    ("triggered", '<c=n>12</c><c=t>text</c><c=u>[1, 1]', False),
-    ("triggered", '<c=u>[1]</c><c=u>[1]</c>', True),
+    ("triggered", "<c=n>12</c><c=t>text</c><c=u>[1, 1]", False),
+    ("triggered", "<c=u>[1]</c><c=u>[1]</c>", True),
     ("triggered", '<c=o>{"</c>": {"k": 1, "k"', False),
     ("triggered", '<c=o>{"</c>": 1}</c> <c=o>{"a": 1, "a"', False),
     ("separated", '<c=o>{"k": 1}</c>, <c=u>[1, 2]</c>', True),
@@ -117,7 +119,7 @@ REPEATS = [
 
 @pytest.mark.parametrize(("name", "text", "viable"), REPEATS)
 def test_repetitions_are_vetoed_inside_of_lists_of_tags(name: str, text: str, viable: bool) -> None:
-    """The last byte completes a repetition: a mask does not allow it, and nothing is left to check at the end."""
+    """The last byte completes a repetition, and the mask does not allow it."""
     constraint = LISTS[name]
     assert constraint.guarded
     matcher = constrain.compile(constraint, BYTES).matcher()
@@ -133,46 +135,18 @@ def test_where_a_tag_may_lie_in_a_tag_the_finished_text_is_checked() -> None:
     assert member(nested, '<a{"k": 1}>') and not member(nested, '<a{"k": 1, "k": 2}>')
 
 
-CONST = {"type": "const_string", "value": "1"}
-ONE = {"type": "tag", "begin": "<a>", "content": CONST, "end": "</a>"}
-FAULTS: list[tuple[Any, str, str]] = [
-    ({"type": "novel"}, "the format 'novel' of a structural tag is not supported", "structural_tag.format\n"),
-    ([], "a format is an object", "structural_tag.format\n"),
-    ({"type": "triggered_tags", "triggers": [], "tags": [ONE]}, "begins with none of the triggers", "structural_tag.format"),
-    ({"type": "triggered_tags", "triggers": [""], "tags": [ONE]}, "a trigger is empty", "structural_tag.format"),
-    ({"type": "triggered_tags", "triggers": ["<a", "<a>"], "tags": [ONE]}, "more than one trigger", "structural_tag.format"),
-    ({"type": "triggered_tags", "triggers": ["<a", "<b"], "tags": [ONE]}, "no tag begins with the trigger '<b'", "structural_tag.format"),
-    ({"type": "triggered_tags", "triggers": ["<a"], "tags": []}, "tags is a list of objects", "structural_tag.format.tags"),
-    ({"type": "triggered_tags", "triggers": ["<a"], "tags": [ONE], "excludes": ["<"]}, "holds '<', which is excluded", "structural_tag.format"),
-    ({"type": "dispatch", "rules": [["a", CONST], ["a", CONST]]}, "the trigger 'a' stands twice", "structural_tag.format"),
-    ({"type": "dispatch", "rules": [["abc", CONST], ["b", CONST]]}, "'abc' holds the trigger 'b'", "structural_tag.format"),
-    ({"type": "dispatch", "rules": [["a"]]}, "rules is a list of pairs", "structural_tag.format.rules"),
-    ({"type": "dispatch", "rules": [["a", {"type": "x"}]]}, "format 'x'", "structural_tag.format.rules[0][1]"),
-    ({"type": "tag", "begin": "a", "content": CONST, "end": []}, "empty list of ends", "structural_tag.format"),
-    ({"type": "tag", "begin": 5, "content": CONST, "end": "b"}, "begin is a text, not int", "structural_tag.format.begin"),
-    ({"type": "token", "token": ""}, "a token is a name or an id", "structural_tag.format.token"),
-    ({"type": "any_text", "max_chars": -1}, "most is a number of characters", "structural_tag.format"),
-    ({"type": "any_text", "max_tokens": 5}, "max_tokens is not supported", "structural_tag.format.max_tokens"),
-    ({"type": "any_text", "excludes": ["a", ""]}, "an excluded text is empty", "structural_tag.format"),
-    ({"type": "repeat", "min": 3, "max": 2, "content": CONST}, "many needs high >= low", "structural_tag.format"),
-    ({"type": "json_schema", "style": "cohere_xml", "json_schema": {}}, "the style 'cohere_xml' are not supported", "structural_tag.format.style"),
-    ({"type": "json_schema", "style": "qwen_xml", "json_schema": {"type": "string"}}, "parameters are those of an object", "structural_tag.format.json_schema, $.type"),
-    ({"type": "json_schema", "style": "qwen_xml", "json_schema": {"type": "object", "minProperties": 1}}, "minProperties has no meaning", "structural_tag.format.json_schema, $.minProperties"),
-    ({"type": "sequence", "elements": [CONST, {"type": "regex", "pattern": "("}]}, "missing )", "structural_tag.format.elements[1].pattern"),
-    ({"type": "token_dispatch", "rules": [[5, CONST]], "exclude_tokens": [5]}, "the trigger 5 is excluded", "structural_tag.format"),
-    ({"type": "token_triggered_tags", "trigger_tokens": [5], "tags": [ONE]}, "begins with none of the triggers", "structural_tag.format"),
-]  # fmt: skip
+FAULTS = tomllib.loads((Path(__file__).parents[1] / "data" / "tag_errors.toml").read_text())["case"]
 
 
-@pytest.mark.parametrize(("form", "message", "place"), FAULTS)
-def test_bad_input_is_a_located_error(form: Any, message: str, place: str) -> None:
-    with pytest.raises(constrain.ConstrainError, match=re.escape(message)) as caught:
-        tags.structural_tag({"type": "structural_tag", "format": form})
-    assert (caught.value.place or "").startswith(place.rstrip("\n"))
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["message"])
+def test_bad_input_is_a_located_error(case: dict[str, str]) -> None:
+    with pytest.raises(constrain.ConstrainError, match=re.escape(case["message"])) as caught:
+        tags.structural_tag({"type": "structural_tag", "format": json.loads(case["format"])})
+    assert (caught.value.place or "").startswith(case["place"])
 
 
 def test_a_token_that_the_vocabulary_lacks_is_an_error_when_they_meet() -> None:
-    call = tags.structural_tag({"format": {"type": "tag", "begin": {"type": "token", "token": "<x>"}, "content": CONST, "end": ""}})
+    call = tags.structural_tag({"format": {"type": "token", "token": "<x>"}})
     with pytest.raises(constrain.VocabularyError, match="no token '<x>'"):
         constrain.compile(call, BYTES)
 

@@ -46,7 +46,11 @@ def test_the_language_is_that_of_the_definition(case: dict[str, str]) -> None:
 def test_the_table_of_formats_counts_the_cases(repository: Path) -> None:
     """docs/howto/tags.md: each format with the number of its cases."""
     page = (repository / "docs" / "howto" / "tags.md").read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `") and line.count("|") == 5]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in page.splitlines()
+        if line.startswith("| `") and line.count("|") == 5
+    ]
     stated = {row[0].strip("`"): row[2] for row in rows}
     counts = Counter(case["type"] for case in CASES)
     assert {kind: str(n) for kind, n in counts.items()} == {kind: stated.get(kind) for kind in counts}

@@ -48,7 +48,10 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (tag(token(4), {"type": "any_text"}, token("<r>")), f"{S}[abx]*{R}"),
     (tag("ab", const("x"), token(5)), f"abx{R}"),
     ({"type": "token_dispatch", "rules": [[4, const("ab")]], "exclude_tokens": [3]}, f"({but(S, X)}|{S}ab)*"),
-    ({"type": "token_dispatch", "rules": [[4, const("a")], [0, const("b")]], "loop": False}, f"{but(S, A)}*({S}a|{A}b)?"),
+    (
+        {"type": "token_dispatch", "rules": [[4, const("a")], [0, const("b")]], "loop": False},
+        f"{but(S, A)}*({S}a|{A}b)?",
+    ),
     ({"type": "token_triggered_tags", "trigger_tokens": ["<s>"], "tags": [ONE]}, f"({but(S)}|{S}ab{R})*"),
     (
         {"type": "token_triggered_tags", "trigger_tokens": ["<s>"], "tags": [ONE], "at_least_one": True},
