@@ -41,7 +41,7 @@ _DECODER = json.JSONDecoder()
 _NUMBER = "0123456789+-.eE \t\n\r"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tagged(Combined):
     """Free text with tags, or a list of tags.
 

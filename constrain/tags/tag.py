@@ -21,7 +21,7 @@ from constrain.tags.free import checked_texts, free_text
 End = str | Constraint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tag(Combined):
     """A tag. Make one with `tag`.
 
