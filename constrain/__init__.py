@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from constrain import sampling as sampling
     from constrain import schema as schema
     from constrain import speculative as speculative
+    from constrain import tags as tags
     from constrain.cfg.layout import Layout
     from constrain.constraints.base import Constraint
     from constrain.constraints.combinators import alt, many, optional, ref, rules, seq, token
@@ -152,7 +153,7 @@ _HOMES = {
     "token": "constrain.constraints.combinators",
     "triggered": "constrain.derived.triggered",
 }
-_ROOMS = ("collection", "hf", "reference", "sampling", "schema", "speculative")
+_ROOMS = ("collection", "hf", "reference", "sampling", "schema", "speculative", "tags")
 
 if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 

@@ -14,9 +14,10 @@ Cost: linear in what is written. Limit: a constraint that is lexed greedily cann
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from constrain.automata.syntax import Node, Tokens, literal, shown_tokens
 from constrain.cfg.build import Reading, build
@@ -37,11 +38,12 @@ class Combined(Composite):
 
     Attributes:
         expression: The expression.
-        shown: The call that made it, for messages.
+        shown: The call that made it, for messages; or what makes its text. PERF: a schema's text is long, and rarely
+            asked for.
     """
 
     expression: Expression
-    shown: str = field(compare=False)
+    shown: str | Callable[[], str] = field(compare=False)
 
     @property
     def open_refs(self) -> list[str]:
@@ -66,7 +68,7 @@ class Combined(Composite):
         return alt(self, other) if self.open_refs else NotImplemented
 
     def __repr__(self) -> str:
-        return self.shown
+        return self.shown if isinstance(self.shown, str) else self.shown()
 
 
 @dataclass(frozen=True)
@@ -328,4 +330,9 @@ def _expression(piece: Piece) -> Expression:
 
 
 def _combined(name: str, expression: Expression, parts: tuple[Piece, ...], *options: str) -> Combined:
-    return Combined(expression, f"{name}({', '.join([*map(repr, parts), *options])})")
+    return Combined(expression, partial(shown_call, name, parts, *options))
+
+
+def shown_call(name: str, parts: Iterable[Any], *options: str) -> str:
+    """A call with arguments, as it is written."""
+    return f"{name}({', '.join([*map(repr, parts), *options])})"

@@ -1,9 +1,10 @@
 """The guard of free text with constrained pieces (`constrain.triggered`): each piece has a guard of its own.
 
 The idea: free text ends at the first trigger, and a JSON value ends where its brackets or quotes close. So the text
-determines where each piece begins and ends, although the grammar allows a stop inside a piece. Exceptions are a piece
-that is a number, a piece without a guard, and a stop that is white space: behind them nothing is vetoed any more, and
-the check of the finished text decides.
+determines where each piece begins and ends, although the grammar allows a stop inside a piece. Where the first stop in
+the text is the end of a piece, as the caller may know (`sought`), pieces without a guard and numbers end there.
+Other exceptions are a piece that is a number, a piece without a guard, and a stop that is white space: behind them
+nothing is vetoed any more, and the check of the finished text decides.
 
 Cost: a search for the triggers in free text; inside a piece the cost of its guard.
 """
@@ -23,7 +24,7 @@ from constrain.guards.repeats import Repeats
 from constrain.guards.token_tables import TokenTables
 from constrain.vocab.vocabulary import Vocabulary
 
-FREE, INSIDE, BEHIND, LOST = range(4)
+FREE, INSIDE, BEHIND, SEEKING, LOST = range(5)
 SPACE = b" \t\n\r"
 
 
@@ -34,19 +35,24 @@ class GuardedPiece(NamedTuple):
         start: The trigger.
         guard: The piece's guard; None if it has none.
         stop: The text after the piece.
+        others: Other texts that may stand there; none of them begins another.
+        sought: The piece, if it has no guard or is a number, ends where one of these is first complete.
     """
 
     start: bytes
     guard: Guard | None
     stop: bytes
+    others: tuple[bytes, ...] = ()
+    sought: bool = False
 
 
 class PiecesState(NamedTuple):
     """The state of the guard.
 
     Attributes:
-        mode: FREE: in free text. INSIDE: in a piece. BEHIND: after the value of a piece. LOST: unknown.
-        tail: In mode FREE the last bytes of the free text; in mode BEHIND the bytes after the value.
+        mode: FREE: in free text. INSIDE: in a piece. BEHIND: after the value of a piece. SEEKING: in a piece that ends
+            with its first stop. LOST: unknown.
+        tail: In modes FREE and SEEKING the last bytes of the text; in mode BEHIND the bytes after the value.
         piece: The index of the latest piece.
         inner: In mode INSIDE the state of the piece's guard.
     """
@@ -80,6 +86,8 @@ class Pieces:
                 here, text = self._inside(here, text)
             elif here.mode == BEHIND:
                 here, text = self._behind(here, text)
+            elif here.mode == SEEKING:
+                here, text = self._seek(here, text)
             else:
                 break
         return here
@@ -93,7 +101,7 @@ class Pieces:
         end, i = min(ends)
         guard = self.pieces[i].guard
         if not isinstance(guard, Repeats):
-            return PiecesState(LOST), b""
+            return PiecesState(SEEKING if self.pieces[i].sought else LOST, b"", i), text[end:]
         return PiecesState(INSIDE, b"", i, guard.start()), text[end:]
 
     def _inside(self, here: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
@@ -108,20 +116,36 @@ class Pieces:
         for i in range(len(text)):  # find the end of the value
             read = cast(Read, guard.step(read, text[i : i + 1]))
             if read.stack is None and read.mode == SCALAR:
-                break
+                sought = self.pieces[here.piece].sought
+                return PiecesState(SEEKING if sought else LOST, b"", here.piece), text[i + 1 :]
             if read.stack is None and read.mode == AFTER:
                 return PiecesState(BEHIND, b"", here.piece), text[i + 1 :]
         return PiecesState(LOST), b""
 
     def _behind(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
         """(state, remaining text) after text behind a value: white space and the stop."""
-        stop = self.pieces[here.piece].stop.lstrip(SPACE)
-        if not stop:
+        stops = [stop.lstrip(SPACE) for stop in self._stops(here)]
+        if not all(stops):
             return PiecesState(LOST), b""
         text = (here.tail + text).lstrip(SPACE)
-        if len(text) < len(stop):
-            return here._replace(tail=text), b""
-        return PiecesState(FREE), text[len(stop) :]
+        for stop in stops:
+            if text.startswith(stop):
+                return PiecesState(FREE), text[len(stop) :]
+        return here._replace(tail=text), b""
+
+    def _seek(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
+        """(state, remaining text) after text of a piece that ends with its first stop."""
+        text, stops = here.tail + text, self._stops(here)
+        ends = [at + len(stop) for stop in stops if (at := text.find(stop)) >= 0]
+        if ends:
+            return PiecesState(FREE), text[min(ends) :]
+        keep = max(map(len, stops)) - 1
+        return here._replace(tail=text[len(text) - keep :] if 0 < keep < len(text) else text if keep else b""), b""
+
+    def _stops(self, here: PiecesState) -> tuple[bytes, ...]:
+        """The texts that may stand after the latest piece."""
+        piece = self.pieces[here.piece]
+        return piece.stop, *piece.others
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
         """See `Guard`."""

@@ -192,7 +192,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"choice": []}, "UnsatisfiableError: choices needs at least one option"),
     ({"grammar": "start: a"}, "GrammarError: a is used but not defined\n  at line 1, column 8"),
     ({"structural_tag": "{"}, "ConstrainError: the structural tag is not JSON"),
-    ({"structural_tag": '{"format": {"type": "token", "token": 1}}'}, "at structural_tag.format"),
+    ({"structural_tag": '{"format": {"type": "any_text", "max_tokens": 1}}'}, "at structural_tag.format.max_tokens"),
     ({"json_object": False}, "ConstrainError: json_object is true or left out"),
     ({"json": {}, "disable_any_whitespace": True}, "ConstrainError: disable_any_whitespace is not supported"),
     ({"json": {}, "regex": "a"}, "You can only use one kind"),

@@ -1,7 +1,7 @@
 """What engines with structured outputs have in common: the constraint of a request, from its text to its masks.
 
 options.py           how constraints are read: limits, spelling, whitespace
-constraints.py       the constraint of a request; structural_tags.py: free text with tags, for tool calls
+constraints.py       the constraint of a request; constrain/tags/structural.py: free text with tags, for tool calls
 vocabulary.py        the bytes of an engine's tokens
 compiler.py          one engine: the vocabulary, compiled constraints
 warm.py              what is read and followed before the first request

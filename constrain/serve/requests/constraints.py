@@ -9,7 +9,7 @@ here, under the limits of the options, and equal texts are read once in a proces
 | regex | a pattern in Python's syntax, which the whole text matches |
 | choice | a JSON array of strings |
 | grammar | Lark, or rules with `::=`: XGrammar's EBNF, else GBNF |
-| structural_tag | free text with tags (structural_tags.py) |
+| structural_tag | free text with tags (constrain/tags/structural.py) |
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from constrain.grammar_text.text import grammar
 from constrain.limits import Limits
 from constrain.schema.api import json_schema
 from constrain.serve.requests.options import Options
-from constrain.serve.requests.structural_tags import structural_tag
+from constrain.tags.structural import structural_tag
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 SHOWN = 80  # characters of a request's text in messages
@@ -76,8 +76,8 @@ def _read(kind: str, text: str, options: Options) -> Constraint:
             given = _json(text, "the structural tag")
             return structural_tag(
                 given,
-                lambda schema, **changes: _schema(schema, options, **changes),
-                lambda name, inner: _check_length(name, inner, options),
+                schema=lambda schema, **changes: _schema(schema, options, **changes),
+                check_length=lambda name, inner: _check_length(name, inner, options),
             )
     raise ConstrainError(f"{kind!r} is not a kind of structured outputs", fix=f"use one of {', '.join(KINDS)}")
 

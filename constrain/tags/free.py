@@ -1,0 +1,91 @@
+"""Free text: any text, without some texts, or up to the first of some triggers.
+
+The idea: "any text in which no trigger occurs" and "any text that ends with its first trigger" are regular languages,
+defined by complements. So free text is exact also where triggers overlap: the first trigger that is complete counts,
+and of two that end at once (`ab` and `b`) the longer one.
+
+Cost: one automaton with a state for each beginning of a trigger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from constrain.automata.syntax import (
+    ANY_CHAR,
+    ANY_TEXT,
+    Node,
+    complement,
+    concat,
+    intersect,
+    literal,
+    literals,
+    repeat,
+)
+from constrain.cfg.ebnf import Leaf
+from constrain.cfg.rules import Terminal
+from constrain.constraints.base import Constraint
+from constrain.constraints.combinators import Combined
+from constrain.errors import ConstrainError
+
+
+def free_text(excludes: Iterable[str] = (), *, most: int | None = None) -> Constraint:
+    """Any text.
+
+    Args:
+        excludes: Texts that do not occur in it.
+        most: The greatest number of characters; None: no bound.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        ConstrainError: An excluded text is empty or no text, or `most` is negative.
+
+    Example:
+        >>> import constrain
+        >>> thought = constrain.seq("<think>", constrain.tags.free_text(["</think>"]), "</think>")
+        >>> matcher = constrain.compile(thought, constrain.Vocabulary.of_bytes()).matcher()
+        >>> matcher.advance_bytes(b"<think>a < b</think>"), matcher.is_finished()
+        (True, True)
+    """
+    texts = checked_texts(excludes, "an excluded text")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
+        raise ConstrainError(f"most is a number of characters, not {most!r}", fix="most=None is no bound")
+    node = without(texts) if most is None else intersect(without(texts), repeat(ANY_CHAR, 0, most))
+    shown = ", ".join([*([repr(list(texts))] if texts else []), *([] if most is None else [f"most={most}"])])
+    return Combined(Leaf(Terminal(node, "free text")), f"free_text({shown})")
+
+
+def without(texts: Sequence[str]) -> Node:
+    """Any text in which none of the texts occurs."""
+    return complement(_with(texts)) if texts else ANY_TEXT
+
+
+def up_to(trigger: str, triggers: Sequence[str], excludes: Sequence[str] = ()) -> Node:
+    """Any text that ends with a trigger where it is the first that is complete, and the longest of those."""
+    earlier = concat(ANY_TEXT, literals(triggers), ANY_CHAR, ANY_TEXT)
+    longer = [other for other in triggers if other != trigger and other.endswith(trigger)]
+    never = [
+        earlier,
+        *([concat(ANY_TEXT, literals(longer))] if longer else []),
+        *([_with(excludes)] if excludes else []),
+    ]
+    return intersect(concat(ANY_TEXT, literal(trigger)), *map(complement, never))
+
+
+def _with(texts: Sequence[str]) -> Node:
+    return concat(ANY_TEXT, literals(texts), ANY_TEXT)
+
+
+def checked_texts(texts: Iterable[str], what: str) -> tuple[str, ...]:
+    """The texts, each once. what: what they are, for messages. Raises ConstrainError for an empty one or no text."""
+    found = tuple(dict.fromkeys(texts)) if not isinstance(texts, str) else ()
+    if isinstance(texts, str):
+        raise ConstrainError(f"{what} stands in a list, not alone: {texts!r:.60}", fix=f"[{texts!r:.40}]")
+    for text in found:
+        if not isinstance(text, str) or any("\ud800" <= character <= "\udfff" for character in text):
+            raise ConstrainError(f"{what} is a text, not {text!r:.60}", fix="pass a str")
+        if not text:
+            raise ConstrainError(f"{what} is empty: it would occur everywhere", fix="leave it out")
+    return found
