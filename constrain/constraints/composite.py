@@ -88,7 +88,7 @@ class Composite(Constraint):
             return None
         before, part = self._after
         guard = part.guard(vocabulary)
-        return None if guard is None else AfterPattern(before, guard)
+        return None if guard is None else AfterPattern(before, guard, vocabulary)
 
     def check(self, text: str) -> str | None:
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""

@@ -109,10 +109,11 @@ class AfterPattern:
         always: See `Guard`.
     """
 
-    def __init__(self, pattern: Node, guard: Guard) -> None:
+    def __init__(self, pattern: Node, guard: Guard, vocabulary: Vocabulary) -> None:
         self.pattern = pattern
         self.guard = guard
         self.always = guard.always
+        self.tables = TokenTables.of(vocabulary)
 
     def start(self) -> PatternState:
         """The state before the first byte."""
@@ -130,10 +131,14 @@ class AfterPattern:
         return None if inner is None else here._replace(inner=inner)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`. A token that ends the pattern and contains a repetition is left to the check."""
+        """See `Guard`."""
         here = cast(PatternState, state)
         if here.inner is not None:
             self.guard.veto(here.inner, row)
+        elif self.always:  # tokens that begin a value and contain a repetition
+            for token in self.tables.doubles.within(row):
+                if self.step(here, self.tables.tokens[token] or b"") is None:
+                    row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
 class AfterPrefix:

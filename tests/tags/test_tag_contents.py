@@ -191,3 +191,21 @@ def test_repetitions_are_vetoed_after_thoughts(text: str, viable: bool) -> None:
     assert all(matcher.advance(byte) for byte in before)
     assert bool(matcher.mask()[last >> 5] >> (last & 31) & 1) == viable == matcher.advance(last)
     assert whole.advance_bytes(text.encode()) == viable and (not viable or whole.is_accepting())
+
+
+def test_a_token_that_ends_thoughts_and_contains_a_repetition_is_vetoed() -> None:
+    texts = [
+        b"<think>",
+        b"x",
+        b"</think>",
+        b'</think><c=o>{"k": 1, "k"',
+        b'</think><c=o>{"k": 1, "j"',
+        b": 1}</c>",
+        None,
+    ]
+    compiled = constrain.compile(AFTER_THOUGHTS, constrain.Vocabulary(texts, eos_ids=[6]))
+    matcher = compiled.matcher()
+    assert matcher.advance_tokens([0, 1]) == 2
+    assert [matcher.allows(token) for token in range(7)] == [True, True, True, False, True, True, False]
+    assert int(matcher.mask()[0]) == 0b0110111
+    assert matcher.advance_tokens([4, 5]) == 2 and matcher.is_accepting()
