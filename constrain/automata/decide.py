@@ -7,6 +7,7 @@ that are reached; immediate for trees whose shape decides. Raises LimitError if 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from constrain.automata.lower import lower
 from constrain.automata.store import Store
@@ -104,6 +105,42 @@ def ends(node: Node, text: bytes, begin: int) -> list[int]:
             if nullable:
                 members.append(index + 1)
     return members
+
+
+class Run(NamedTuple):
+    """A state of a language's automaton.
+
+    Attributes:
+        store: Where the state is; it may be replaced.
+        state: The state.
+    """
+
+    store: DecisionStore
+    state: int
+
+
+def first_end(node: Node, run: Run | None, before: bytes, text: bytes) -> tuple[Run | None, int]:
+    """(run after the text, index in the text after the first byte with which `before` and it are a member; else -1).
+
+    run: What was returned for `before`, which no member begins; None: it is read again.
+    """
+    store = shared_store()
+    with store.lock:
+        if run is None or run.store is not store:
+            start = lower(store, node)
+            run = Run(store, store.run(start, before) if before else start)
+        state = run.state
+        for index, byte in enumerate(text):
+            if state == arena.NONE:
+                break
+            step = store.steps.get((state, byte))
+            if step is None:
+                after = store.run(state, bytes((byte,)))
+                step = store.steps[state, byte] = after, after != arena.NONE and store.is_nullable(after)
+            state, nullable = step
+            if nullable:
+                return None, index + 1
+        return Run(store, state), -1
 
 
 def shortest(node: Node) -> str | None:

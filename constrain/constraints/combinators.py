@@ -46,6 +46,11 @@ class Combined(Composite):
     shown: str | Callable[[], str] = field(compare=False)
 
     @property
+    def inlined(self) -> bool:
+        """Whether it becomes rules of the constraint that it is a part of, not a part with a guard of its own."""
+        return True
+
+    @property
     def open_refs(self) -> list[str]:
         """The names that its `ref`s use; it is complete only inside of `rules` that define them."""
         return list(references(self.expression))
@@ -319,7 +324,7 @@ def _expression(piece: Piece) -> Expression:
         if any("\ud800" <= character <= "\udfff" for character in piece):
             raise GrammarError(f"a part has a lone surrogate: {piece!r:.60}", fix="it is not text: remove it")
         return Leaf(Terminal(literal(piece), repr(piece), literal=True))
-    if isinstance(piece, Combined):
+    if isinstance(piece, Combined) and piece.inlined:
         return piece.expression
     if isinstance(piece, Constraint):
         return part(piece)

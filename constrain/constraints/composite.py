@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from constrain.automata.syntax import Ranges, Tokens, token_sets
+from constrain.automata.syntax import Node, Ranges, Tokens, token_sets
 from constrain.cfg.build import Reading
-from constrain.cfg.ebnf import parts_of, terminals_of
+from constrain.cfg.ebnf import Part, Sequence, parts_of, terminals_of
 from constrain.cfg.rules import Grammar
 from constrain.cfg.transform.finished import check_finished
+from constrain.cfg.transform.fold import to_node
 from constrain.constraints.base import Constraint
-from constrain.constraints.parts import Branch, branches, guard_of
+from constrain.constraints.parts import Branch, branches, guard_of, is_prefix_free
 from constrain.guards import Guard
+from constrain.guards.prefixed import AfterPattern
 from constrain.lazily import lazily
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -53,6 +55,16 @@ class Composite(Constraint):
         guarded = any(part.guarded for part in self.members)
         return branches(self.reading.rules, self.reading.start) if guarded else None
 
+    @lazily
+    def _after(self) -> tuple[Node, Constraint] | None:
+        """(regular language, guarded part after it) if the text tells where it begins: no member begins another."""
+        whole = self.reading.rules.get(self.reading.start)
+        if self._branches is not None or not isinstance(whole, Sequence) or not isinstance(whole.parts[-1], Part):
+            return None
+        part = whole.parts[-1].constraint
+        before = to_node({"before": Sequence(whole.parts[:-1])}, "before") if part.guarded else None
+        return (before, part) if before is not None and is_prefix_free(before) else None
+
     @property
     def report(self) -> list[Any]:
         """The entries of the parts."""
@@ -61,16 +73,22 @@ class Composite(Constraint):
     @property
     def residual(self) -> bool:
         """Whether some part has a check, or has a guard and may begin at a place that no fixed text determines."""
-        return any(part.residual or (part.guarded and self._branches is None) for part in self.members)
+        return any(part.residual or (part.guarded and not self.guarded) for part in self.members)
 
     @property
     def guarded(self) -> bool:
-        """Whether fixed texts determine where each guarded part begins."""
-        return self._branches is not None
+        """Whether the text determines where each guarded part begins."""
+        return self._branches is not None or self._after is not None
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard that follows the text into the part where it leads."""
-        return None if self._branches is None else guard_of(self._branches, vocabulary)
+        if self._branches is not None:
+            return guard_of(self._branches, vocabulary)
+        if self._after is None:
+            return None
+        before, part = self._after
+        guard = part.guard(vocabulary)
+        return None if guard is None else AfterPattern(before, guard, vocabulary)
 
     def check(self, text: str) -> str | None:
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""

@@ -21,10 +21,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.automata import syntax
+from constrain.automata.decide import is_empty
+from constrain.automata.syntax import Node
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.cfg.rules import Nonterminal, Terminal
 from constrain.cfg.transform.regular import inline_ignored
-from constrain.errors import GrammarError, UnsatisfiableError
+from constrain.errors import GrammarError, LimitError, UnsatisfiableError
 from constrain.guards.prefixed import Prefixed
 
 if TYPE_CHECKING:
@@ -89,8 +91,8 @@ def branches(rules: Mapping[str, Expression], start: str) -> list[Branch] | None
     if ways is None or not any(branch.constraint for branch in ways):
         return None
     ways = sorted({branch._replace(open=False) for branch in ways}, key=lambda branch: branch.text)
-    is_prefix_free = all(not later.text.startswith(branch.text) for branch, later in pairwise(ways))
-    return ways if is_prefix_free else None
+    are_apart = all(not later.text.startswith(branch.text) for branch, later in pairwise(ways))
+    return ways if are_apart else None
 
 
 def _branches(expression: Expression, rules: Mapping[str, Expression], inside: frozenset[str]) -> list[Branch] | None:
@@ -155,6 +157,14 @@ def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
         elif isinstance(top, Sequence | Choice):
             stack += top.parts
     return False
+
+
+def is_prefix_free(node: Node) -> bool:
+    """Whether no member of a regular language begins another. False too where that takes too many states to decide."""
+    try:
+        return is_empty(syntax.intersect(node, syntax.concat(node, syntax.ANY_CHAR, syntax.ANY_TEXT)))
+    except LimitError:
+        return False
 
 
 def guard_of(ways: list[Branch], vocabulary: Vocabulary) -> Guard:

@@ -14,6 +14,8 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.automata.decide import Run, first_end
+from constrain.automata.syntax import Node
 from constrain.errors import UnsatisfiableError
 from constrain.guards import Guard
 from constrain.guards.token_tables import TokenTables
@@ -79,6 +81,61 @@ class Prefixed:
         if here.guard is not None:
             here.guard.veto(here.inner, row)
         elif not here.known and self.always:  # tokens that begin a value and contain a repetition
+            for token in self.tables.doubles.within(row):
+                if self.step(here, self.tables.tokens[token] or b"") is None:
+                    row[token >> 5] &= ~np.uint32(1 << (token & 31))
+
+
+class PatternState(NamedTuple):
+    """The state of `AfterPattern`.
+
+    Attributes:
+        text: The text so far, while it is no member of the pattern.
+        run: Where its automaton stands (`decide.Run`).
+        inner: Then the state of the other guard.
+    """
+
+    text: bytes
+    run: Run | None
+    inner: Hashable = None
+
+
+class AfterPattern:
+    """A `Guard` of texts that begin with a member of a regular language, none of which begins another.
+
+    Attributes:
+        pattern: The language.
+        guard: The guard of the text after the member.
+        always: See `Guard`.
+    """
+
+    def __init__(self, pattern: Node, guard: Guard, vocabulary: Vocabulary) -> None:
+        self.pattern = pattern
+        self.guard = guard
+        self.always = guard.always
+        self.tables = TokenTables.of(vocabulary)
+
+    def start(self) -> PatternState:
+        """The state before the first byte."""
+        return PatternState(b"", None)
+
+    def step(self, state: Hashable, text: bytes) -> PatternState | None:
+        """See `Guard`."""
+        here = cast(PatternState, state)
+        if here.inner is None:
+            run, end = first_end(self.pattern, here.run, here.text, text)
+            if end < 0:
+                return PatternState(here.text + text, run)
+            here, text = PatternState(b"", None, self.guard.start()), text[end:]
+        inner = self.guard.step(here.inner, text)
+        return None if inner is None else here._replace(inner=inner)
+
+    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        """See `Guard`."""
+        here = cast(PatternState, state)
+        if here.inner is not None:
+            self.guard.veto(here.inner, row)
+        elif self.always:  # tokens that begin a value and contain a repetition
             for token in self.tables.doubles.within(row):
                 if self.step(here, self.tables.tokens[token] or b"") is None:
                     row[token >> 5] &= ~np.uint32(1 << (token & 31))

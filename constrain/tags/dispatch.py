@@ -63,6 +63,11 @@ class Tagged(Combined):
         return list(self.tags) if apart and all(map(_ends_are_known, self.tags)) else None
 
     @property
+    def inlined(self) -> bool:
+        """See `Combined`."""
+        return self._regions is None
+
+    @property
     def guarded(self) -> bool:
         """Whether tags have guards and the text tells where they stand."""
         return self._regions is not None

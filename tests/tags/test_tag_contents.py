@@ -168,3 +168,44 @@ def test_tags_as_python_objects_refuse_what_is_none() -> None:
     ):
         with pytest.raises(constrain.ConstrainError):
             make()
+
+
+AFTER_THOUGHTS = constrain.seq(tags.tag("<think>", None, "</think>"), LISTS["triggered"])
+
+
+@pytest.mark.parametrize(
+    ("text", "viable"),
+    [
+        ('<think>a <c=o>{"k": 1, "k": 2}</c></think> b <c=o>{"k": 1, "j": [{"k": 1}]}</c> c', True),
+        ('<think><c=u>[1, 1]</c></think><c=o>{"k": 1}</c><c=o>{"k": 1}</c>', True),
+        ('<think></think>a <c=o>{"k": 1, "k"', False),
+        ("<think></think><c=u>[1]</c><c=u>[1, 2, 1]", False),
+    ],
+)
+def test_repetitions_are_vetoed_after_thoughts(text: str, viable: bool) -> None:
+    """Thoughts end with their first end, so the text tells where the tags begin; thoughts themselves are free."""
+    assert AFTER_THOUGHTS.guarded
+    compiled = constrain.compile(AFTER_THOUGHTS, BYTES)
+    matcher, whole = compiled.matcher(), compiled.matcher()
+    *before, last = text.encode()
+    assert all(matcher.advance(byte) for byte in before)
+    assert bool(matcher.mask()[last >> 5] >> (last & 31) & 1) == viable == matcher.advance(last)
+    assert whole.advance_bytes(text.encode()) == viable and (not viable or whole.is_accepting())
+
+
+def test_a_token_that_ends_thoughts_and_contains_a_repetition_is_vetoed() -> None:
+    texts = [
+        b"<think>",
+        b"x",
+        b"</think>",
+        b'</think><c=o>{"k": 1, "k"',
+        b'</think><c=o>{"k": 1, "j"',
+        b": 1}</c>",
+        None,
+    ]
+    compiled = constrain.compile(AFTER_THOUGHTS, constrain.Vocabulary(texts, eos_ids=[6]))
+    matcher = compiled.matcher()
+    assert matcher.advance_tokens([0, 1]) == 2
+    assert [matcher.allows(token) for token in range(7)] == [True, True, True, False, True, True, False]
+    assert int(matcher.mask()[0]) == 0b0110111
+    assert matcher.advance_tokens([4, 5]) == 2 and matcher.is_accepting()
