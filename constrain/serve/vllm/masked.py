@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,7 +79,13 @@ def request_of(constraint: Any, options: Options) -> Asked | None:
         read: Any = constraint_of(asked.kind, asked.text, options)
     except ConstrainError:  # over the engine's limits, or another format
         return None
-    same = read.options == constraint.options if isinstance(constraint, Choices) else read == constraint
+    match constraint:
+        case Choices():  # an Enum's, too, whose class is about values
+            same = read.options == constraint.options
+        case JsonSchema():
+            same = read == replace(constraint, parse_with=None)
+        case _:
+            same = read == constraint
     return asked if same else None
 
 
