@@ -436,7 +436,7 @@ def generate(
     if draft is not None:
         decoding = speculation_of(draft, for_drafts(handle), bare)
     elif not (stream or healing or limits):
-        decoding = decoding_of(handle, compiled, bare, settings)
+        decoding = decoding_of(handle, chosen, compiled, bare, settings)
     if decoding is not None and chosen is lcd:
         chosen = decoding
     if seed is None:

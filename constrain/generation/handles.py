@@ -15,6 +15,7 @@ from constrain.hf.model import HFModel
 from constrain.sampling.core.job import Job, Sample, Settings
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.particles import Particle
+from constrain.sampling.methods.mcmc import MCMC
 from constrain.vocab.vocabulary import Vocabulary
 
 
@@ -80,10 +81,17 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     return HFModel.of(model, tokenizer)
 
 
-def decoding_of(handle: Handle, compiled: Any, constraint: Any, settings: Settings) -> MaskedDecoding | None:
-    """The masked decoding that a handle has of its own, as an engine does; None: it has none for this request."""
+def decoding_of(
+    handle: Handle, method: Any, compiled: Any, constraint: Any, settings: Settings
+) -> MaskedDecoding | None:
+    """The masked decoding that a handle has of its own, as an engine does; None: it has none for this request.
+
+    It writes outputs from their beginning: chains that rewrite parts of one do without it.
+    """
     own = getattr(handle, "decoding", None)
-    return None if own is None else own(compiled, constraint, settings)
+    if own is None or (isinstance(method, MCMC) and method.proposal != "restart"):
+        return None
+    return own(compiled, constraint, settings)
 
 
 def for_drafts(handle: Handle) -> HFModel:

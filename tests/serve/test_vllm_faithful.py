@@ -23,6 +23,9 @@ from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 
 import constrain
 from constrain import ConstrainError, reference
+from constrain.generation.arguments import CONSTRAINTS as KINDS
+from constrain.generation.arguments import the_constraint
+from constrain.hf import HFModel
 from constrain.sampling import AWRS, SIR, SMC, predicate
 from constrain.serve.vllm.model import VLLMModel
 
@@ -66,7 +69,7 @@ def scores(read: Any, tokens: list[int], temperature: float = 1.0) -> list[float
 
 def masses(read: Any, constraint: Any, tokens: list[int], temperature: float = 1.0) -> list[float]:
     """log Z before each token, by transformers and a matcher."""
-    vocabulary = constrain.hf.HFModel.of(reference.load()).vocabulary
+    vocabulary = HFModel.of(reference.load()).vocabulary
     matcher = constrain.compile(constraint, vocabulary).matcher()
     ids = prompt_ids()
     rows = (read([[*ids, *tokens]])[0].double() / temperature).log_softmax(-1)
@@ -93,9 +96,7 @@ CONSTRAINTS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("temperature", [1.0, 0.6, 0.0])
 def test_numbers_of_masked_decoding(llm: LLM, read: Any, given: dict[str, Any], temperature: float) -> None:
     """log p, log Z and the weight of each token are those that transformers gives it."""
-    constraint = constrain.generation.arguments.the_constraint(
-        {name: given.get(name) for name in constrain.generation.arguments.CONSTRAINTS}
-    )
+    constraint = the_constraint({name: given.get(name) for name in KINDS})
     outputs = constrain.generate(llm, PROMPT, n=4, seed=3, max_tokens=16, temperature=temperature, **given)
     shape = temperature or 1.0
     for output in outputs:
@@ -134,7 +135,7 @@ LAWS = [*((name, False) for name in METHODS), ("lcd", True), ("sir", True)]
 @pytest.mark.parametrize("method, rescore", LAWS)
 def test_weighted_answers_have_the_exact_law(llm: LLM, read: Any, method: str, rescore: bool) -> None:
     """The distance of 512 weighted outputs to the exact law is noise, and that of masked decoding is not."""
-    vocabulary = constrain.hf.HFModel.of(reference.load()).vocabulary
+    vocabulary = HFModel.of(reference.load()).vocabulary
     texts = [text for text in TEXTS if not text.startswith("rex")] if method == "awrs, checked" else TEXTS
     pi, q, mass = exact_law(prompt_ids(), texts, vocabulary.tokens, vocabulary.eos_ids[0], read)
     assert len(vocabulary.eos_ids) == 1

@@ -36,9 +36,10 @@ ALLOWED = [{0, 2}, {1, 2, 3}, {0}]
 TOKENS = [2, 3, 0]
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
-def test_numbers_of_tokens(temperature: float) -> None:
-    logits, temperatures = torch.tensor(LOGITS), torch.full((3,), temperature)
+@pytest.mark.parametrize("temperature", [None, 1.0, 0.5, 2.0])
+def test_numbers_of_tokens(temperature: float | None) -> None:
+    logits, temperatures = torch.tensor(LOGITS), None if temperature is None else torch.full((3,), temperature)
+    temperature = temperature or 1.0
     masked = torch.full_like(logits, -math.inf)
     for row, allowed in enumerate(ALLOWED):
         masked[row, list(allowed)] = logits[row, list(allowed)]

@@ -116,7 +116,14 @@ def masked_draws(job: Job, begun: Sequence[DrawStart]) -> list[Sample]:
     log_weight: log p(x) / q(x), kept tokens included. The job must be `shaped`.
     """
     particles = [_particle(job, each) for each in begun]
-    (job.grow or grow_members)(job, particles)
+    if job.grow is not None:
+        job.grow(job, particles)
+    else:
+        cloud = Particles(job, particles)
+        cloud.start()
+        while cloud.live:
+            cloud.take(cloud.step(cloud.member_masks()))
+            cloud.forward()
     for particle in particles:
         if particle.sample.finish_reason == "dead_end" and particle.left == 1:
             particle.sample.finish_reason = "length"  # at the last place only EOS was allowed, and the text is open
@@ -124,15 +131,6 @@ def masked_draws(job: Job, begun: Sequence[DrawStart]) -> list[Sample]:
             particle.sample.log_weight = -math.inf
         particle.sample.accepted = int(particle.sample.log_weight > -math.inf)
     return [particle.sample for particle in particles]
-
-
-def grow_members(job: Job, particles: Sequence[Particle]) -> None:
-    """Bring sequences to their end by masked decoding, token by token, with only EOS at the last place of a budget."""
-    cloud = Particles(job, particles)
-    cloud.start()
-    while cloud.live:
-        cloud.take(cloud.step(cloud.member_masks()))
-        cloud.forward()
 
 
 def _particle(job: Job, begun: DrawStart) -> Particle:

@@ -9,7 +9,8 @@ those of `constrain.sampling.methods.lcd`: q(x) = Π p / Z_t and w = Π Z_t. Wha
                 temperature 1 only, since that is all that vLLM tells without hooks, and log Z_t = log p − log q
 
 An output that ends at its budget is cut there; the plain loop allows only EOS at the last place. Both estimate the same
-sums without bias: E[w 1(x)] = p(x) for every member x that fits.
+sums without bias: E[w 1(x)] = p(x) for every member x that fits. Chains that rewrite an output from its middle (`mcmc`
+but for proposal="restart") compare proposals of one law only, so they go token by token.
 
 Draws are the engine's: each request has a seed, drawn from the sequence's own stream. So outputs are repeatable, and
 differ from those of the same seed under transformers; they do not depend on their batch but by rounding of logits.
@@ -22,6 +23,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +35,6 @@ from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord
 from constrain.sampling.core.particles import Particle
 from constrain.sampling.core.shape import ShapedModel
-from constrain.sampling.methods.sir import grow_members
 from constrain.schema.api import JsonSchema
 from constrain.serve.requests.constraints import constraint_of
 from constrain.serve.requests.options import Options
@@ -78,7 +79,13 @@ def request_of(constraint: Any, options: Options) -> Asked | None:
         read: Any = constraint_of(asked.kind, asked.text, options)
     except ConstrainError:  # over the engine's limits, or another format
         return None
-    same = read.options == constraint.options if isinstance(constraint, Choices) else read == constraint
+    match constraint:
+        case Choices():  # an Enum's, too, whose class is about values
+            same = read.options == constraint.options
+        case JsonSchema():
+            same = read == replace(constraint, parse_with=None)
+        case _:
+            same = read == constraint
     return asked if same else None
 
 
@@ -121,14 +128,13 @@ class EngineDecoding:
         return [particle.sample for particle in particles]
 
     def complete(self, job: Job, particles: Sequence[Particle]) -> None:
-        """For `Job.grow`: bring sequences to their end, token by token where they keep a beginning."""
-        begun = [particle for particle in particles if particle.sample.tokens]
-        self.grow(job, [particle for particle in particles if not particle.sample.tokens])
-        if begun:
-            grow_members(job, begun)
+        """For `Job.grow`: bring sequences to their end."""
+        self.grow(job, particles)
 
     def grow(self, job: Job, particles: Sequence[Particle]) -> None:
-        """Write the samples of particles that have no token yet."""
+        """Write the samples of particles that have no token yet. Raises ConstrainError: one has."""
+        if any(particle.sample.tokens for particle in particles):
+            raise ConstrainError("an engine's grammar begins with the output", fix="leave out Job.grow for this method")
         live = [particle for particle in particles if not particle.ended]
         temperature = temperature_of(job)
         if not live:

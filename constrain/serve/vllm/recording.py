@@ -43,16 +43,22 @@ def asks_for(params: Any, what: str) -> bool:
 
 
 class BeforeMask(NamedTuple):
-    """Rows of a batch that ask, before the mask: their places, temperatures float[R], log Σ exp of logits float[R]."""
+    """Rows of a batch that ask, before the mask: their places, temperatures float[R] or None where all are 1, and
+    log Σ exp of their logits float[R]."""
 
     rows: list[int]
     temperatures: Any
     log_totals: Any
 
 
+def scaled(logits: Any, temperatures: Any) -> Any:
+    """logits / temperature, in float32: float[R, W] and float[R]; None leaves them as they are."""
+    return logits.float() if temperatures is None else logits.float() / temperatures[:, None]
+
+
 def log_totals(logits: Any, temperatures: Any) -> Any:
-    """log Σ exp(logits / temperature) of each row: float32[R], of float[R, W] and float[R]."""
-    return (logits.float() / temperatures[:, None]).logsumexp(-1)
+    """log Σ exp(logits / temperature) of each row: float32[R], of float[R, W] and float[R] or None."""
+    return scaled(logits, temperatures).logsumexp(-1)
 
 
 def numbers_of(before: BeforeMask, masked: Any, tokens: Any) -> tuple[Any, Any]:
@@ -67,8 +73,8 @@ def numbers_of(before: BeforeMask, masked: Any, tokens: Any) -> tuple[Any, Any]:
         log p of the token, and log Z, at the row's temperature: two of float32[R].
     """
     log_z = log_totals(masked, before.temperatures) - before.log_totals
-    logits = masked.gather(1, tokens[:, None])[:, 0].float()
-    return logits / before.temperatures - before.log_totals, log_z
+    logits = scaled(masked.gather(1, tokens[:, None]), before.temperatures)[:, 0]
+    return logits - before.log_totals, log_z
 
 
 def install_in_worker() -> None:
@@ -86,8 +92,8 @@ def _before_the_mask(original: Callable[..., Any]) -> Callable[..., Any]:
         if rows and state.logits is not None:
             import torch
 
-            given = self.input_batch.temperature_cpu[rows].tolist()
-            temperatures = torch.tensor([each if each > 0 else 1.0 for each in given], device=state.logits.device)
+            given = [each if each > 0 else 1.0 for each in self.input_batch.temperature_cpu[rows].tolist()]
+            temperatures = None if set(given) == {1.0} else torch.tensor(given, device=state.logits.device)
             setattr(self, _HELD, BeforeMask(rows, temperatures, log_totals(state.logits[rows], temperatures)))
         return original(self, grammar_output)
 
