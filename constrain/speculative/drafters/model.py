@@ -3,8 +3,8 @@
 The idea: the draft model goes on from the text under the same mask, temperature, top-k and top-p as the target, so that
 what it proposes is legal, and is told with the distribution it was drawn from. Where the verifier does not ask for that
 (`match`), or at temperature 0, it names the likeliest tokens instead of drawing.
-The tree is a chain with leaves: `width` siblings at each place, the first of which is gone on from. They are drawn as the
-verifier asks: independently, without replacement, or one at a place.
+The tree is a chain with leaves: `width` siblings at each place, the first of which is gone on from. They are drawn as
+the verifier asks: independently, without replacement, or one at a place.
 
 Cost: one forward of the draft model a token of depth, for all sequences together; of what it remembers, a fork a step,
 which copies nothing of the text. Limit: token ids are those of the target; where they are not, `constrain.generation`
