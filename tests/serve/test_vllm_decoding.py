@@ -6,9 +6,11 @@ test_vllm_faithful.py has the same with vLLM itself.
 from __future__ import annotations
 
 import math
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import numpy as np
+import pydantic
 import pytest
 import torch
 from finite_language import EOS, MEMBERS, TOKENS
@@ -17,7 +19,8 @@ from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 
 import constrain
 from constrain import ConstrainError
-from constrain.sampling import MCMC, SIR, SMC
+from constrain.sampling import MCMC, SIR, SMC, Job, Particle, Settings, TorchDraw
+from constrain.serve.vllm.masked import TokenNumbers, take
 
 PATTERN = "|".join(MEMBERS)
 PROMPT = [6]
@@ -88,6 +91,29 @@ def test_a_budget_cuts_outputs_and_weights_stay_right() -> None:
     assert fits < mass * (pi["b"] + pi["ab"])
     assert abs(weights.mean() - fits) <= 4 * weights.std() / math.sqrt(len(weights))
     assert {text for text, weight in zip(texts, weights, strict=True) if weight} <= {"b", "ab"}
+
+
+def even(age: int) -> int:
+    if age % 2:
+        raise ValueError(f"{age} is odd")
+    return age
+
+
+@pytest.mark.parametrize("text, reason", [(b"4", "stop"), (b"3", "dead_end")])
+def test_what_a_validator_refuses_is_a_dead_end(text: bytes, reason: str) -> None:
+    """The engine has the schema of a type alone; its text is checked where it ends."""
+    kind = Annotated[int, pydantic.AfterValidator(even)]
+    vocabulary = constrain.Vocabulary.of_bytes()
+    compiled = constrain.compile(constrain.json_schema(kind), vocabulary)
+    tokens = [*text, vocabulary.eos_ids[0]]
+    job = Job(
+        model=SimpleNamespace(context=None), prompts=[[1]], matchers=[compiled.matcher()], size=vocabulary.size,
+        eos_ids=vocabulary.eos_ids, settings=Settings(max_tokens=9), draw=TorchDraw(1), streams=[0],
+    )  # fmt: skip
+    particle = Particle(job, 0)
+    take(job, particle, SimpleNamespace(token_ids=tokens), TokenNumbers([-0.5, -0.5], [-0.1, -0.1]), 1.0)
+    assert particle.sample.finish_reason == reason
+    assert particle.sample.log_weight == (-0.2 if reason == "stop" else -math.inf)
 
 
 def test_recorded_and_rescored_weights_are_the_same() -> None:

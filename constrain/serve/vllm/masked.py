@@ -223,10 +223,15 @@ def records_of(tokens: Sequence[int], numbers: TokenNumbers, temperature: float)
 
 
 def take(job: Job, particle: Particle, output: Any, numbers: TokenNumbers, temperature: float) -> None:
-    """Write an output of the engine into a particle. Raises ConstrainError: it is not in the constraint's language."""
+    """Write an output of the engine into a particle. Raises ConstrainError: it is not in the constraint's language.
+
+    A text that fails a validator of a Python type, which the engine does not have, is a dead end.
+    """
     eos = frozenset(job.eos_ids)
     for record in records_of(output.token_ids, numbers, temperature):
         if particle.matcher is not None and not particle.matcher.advance(record.token):
+            if record.token in eos and getattr(particle.matcher, "fault", None) is not None:
+                break
             raise ConstrainError(
                 "the engine wrote a token that the constraint does not allow",
                 place=f"output {particle.row}, token {len(particle.sample.tokens)}: id {record.token}",
@@ -236,7 +241,7 @@ def take(job: Job, particle: Particle, output: Any, numbers: TokenNumbers, tempe
         particle.append(record.token, record.token in eos)
     particle.sample.forwards += len(output.token_ids)
     particle.sample.masks += len(output.token_ids)
-    if not particle.ended:  # the engine gave up: a limit of its own
+    if not particle.ended:  # a validator refused the text, or the engine gave up: a limit of its own
         particle.dead_end()
 
 
