@@ -64,7 +64,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--backends", default=",".join(BACKENDS))
     parser.add_argument("--vocab", default="llama3", choices=("llama3", "reference"))
     parser.add_argument("--batches", default="1,16,64", help="requests at a time (default: 1,16,64)")
-    parser.add_argument("--requests", type=int, default=64, help="of each batch size; 16 of batch size 1 (default: 64)")
+    count = "of each batch size, at least one batch; 16 of batch size 1 (default: 64)"
+    parser.add_argument("--requests", type=int, default=64, help=count)
     parser.add_argument("--rounds", type=int, default=3, help="processes of each backend (default: 3)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
@@ -276,16 +277,16 @@ def worker(options: argparse.Namespace) -> int:
     chosen: dict[str, Any] = {"structured_outputs_config": {"backend": options.worker}}
     if options.worker == "constrain":
         chosen = {"additional_config": {"constrain": {}}}
+    sizes = [int(size) for size in options.batches.split(",")]
     llm = LLM(
         str(options.model), load_format="dummy", dtype="float32", enforce_eager=True, max_model_len=512,
-        max_num_seqs=64, max_num_batched_tokens=8192, enable_prefix_caching=False, logits_processors=[pushing()],
-        seed=0, disable_log_stats=True, async_scheduling=False, **chosen,
+        max_num_seqs=max(64, *sizes), max_num_batched_tokens=8192, enable_prefix_caching=False,
+        logits_processors=[pushing()], seed=0, disable_log_stats=True, async_scheduling=False, **chosen,
     )  # fmt: skip
     clock = clock_of(options.worker)
     llm.llm_engine.input_processor._validate_params = lambda params, tasks: False  # `admitted` has checked it
     tokenizer = llm.get_tokenizer()
-    sizes = [int(size) for size in options.batches.split(",")]
-    counts = [min(options.requests, 16) if size == 1 else options.requests for size in sizes]
+    counts = [min(options.requests, 16) if size == 1 else max(options.requests, size) for size in sizes]
     drawn = requests(options.data, tokenizer, options.seed, sum(counts))
     serve(llm, clock, [{**drawn[0], "schema": {"type": "object"}}], 1)  # what is loaded at a first request
     passes = []

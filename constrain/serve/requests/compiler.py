@@ -8,12 +8,12 @@ what many of them need. Equal constraints are compiled once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from constrain.engine.compiled import CompiledConstraint, compile
 from constrain.serve.requests.constraints import constraint_of
 from constrain.serve.requests.options import Options
+from constrain.serve.requests.recent import Recent
 from constrain.serve.requests.vocabulary import vocabulary_of
 from constrain.serve.requests.warm import warm_up
 
@@ -38,7 +38,7 @@ class RequestCompiler:
     def __init__(self, tokenizer: Any, vocab_size: int, options: Options, eos_ids: Iterable[int] = ()) -> None:
         self.options = options
         self.vocabulary = vocabulary_of(tokenizer, vocab_size, eos_ids)
-        self.compiled = lru_cache(maxsize=options.cached)(self._compile)
+        self.compiled = Recent(self._compile, options.cached)
         warm_up(self.vocabulary, options)
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint:

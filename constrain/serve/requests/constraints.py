@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from typing import Any
 
 from constrain.constraints.base import Constraint
@@ -26,6 +25,7 @@ from constrain.grammar_text.text import grammar
 from constrain.limits import Limits
 from constrain.schema.api import json_schema
 from constrain.serve.requests.options import Options
+from constrain.serve.requests.recent import Recent
 from constrain.tags.structural import structural_tag
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
@@ -33,8 +33,7 @@ SHOWN = 80  # characters of a request's text in messages
 _DEFINES = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
 
 
-@lru_cache(maxsize=256)
-def constraint_of(kind: str, text: str, options: Options) -> Constraint:
+def _constraint_of(kind: str, text: str, options: Options) -> Constraint:
     """The constraint of a request.
 
     Args:
@@ -56,6 +55,10 @@ def constraint_of(kind: str, text: str, options: Options) -> Constraint:
             return constraint
     except RecursionError:
         raise LimitError(f"the {kind} of the request is nested too deeply", fix="use fewer levels") from None
+
+
+constraint_of = Recent(_constraint_of, 256)
+"""`_constraint_of`, with its last results."""
 
 
 def _read(kind: str, text: str, options: Options) -> Constraint:

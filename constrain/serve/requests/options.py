@@ -23,7 +23,7 @@ class Options:
         seconds: The CPU time that reading one constraint may take; vLLM's front end serves nothing else meanwhile.
         megabytes: The memory in MB that it may take.
         characters: The length that a pattern or a grammar may have. Reading one takes 10 to 40 µs a character.
-        cached: The number of compiled constraints that are kept.
+        cached: The number of compiled constraints that are kept, of 4 million characters at most.
         spelling, whitespace, property_order, formats: As in `constrain.json_schema`, which refuses other values.
         lexer: As in `constrain.grammar`, for grammars in Lark's format.
     """

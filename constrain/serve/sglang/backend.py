@@ -74,7 +74,7 @@ class ConstrainBackend(BaseGrammarBackend):
     def reset(self) -> None:
         """Forget the compiled constraints."""
         super().reset()
-        self.compiler.compiled.cache_clear()
+        self.compiler.compiled.clear()
 
     def _grammar(self, kind: str, text: str, name: str) -> Any:
         try:

@@ -48,7 +48,7 @@ class ConstrainBackend(RequestCompiler):
 
     def destroy(self) -> None:
         """Forget the compiled constraints."""
-        self.compiled.cache_clear()
+        self.compiled.clear()
         self._tensor = None
 
     def rows(self, bitmask: Any) -> Rows:
