@@ -77,8 +77,8 @@ class Generation(Generic[T]):
             constraint is a schema.
         logprob: log p(tokens) of the raw model at this temperature (at 1 where the temperature is 0), EOS included.
         log_weight: log importance weight against the model conditioned on the constraint, as the method defines it; for
-            "lcd" log p − log q of the output. 0 where the method samples what it states without weights; -inf for what
-            is not to be used.
+            "lcd" log p − log q of the output. 0 where the method samples what it states without weights, and at
+            temperature 0, where nothing is drawn; -inf for what is not to be used.
         finish_reason: "stop", the text is complete; "length", it was cut off at `max_tokens` or at the model's context
             and is a prefix; "dead_end", nothing valid could be completed: no allowed token had any probability, or the
             output failed a residual check as often as allowed; "budget", the method gave up after as many attempts as

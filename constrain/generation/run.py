@@ -215,6 +215,8 @@ class Run:
             tv_bound=sample.tv_bound,
             population=[self._checked(each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population],
         )
+        if self.settings.temperature == 0:  # nothing was drawn: there is no law that a weight could correct
+            output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
         if sample.finish_reason == "dead_end":
             output.fault = self._fault(whole)
         if sample.finish_reason != "stop" or self.constraint is None:

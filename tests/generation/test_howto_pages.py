@@ -34,7 +34,7 @@ def run(repository: Path, name: str, places: int) -> dict[str, Any]:
 def test_every_page_with_examples_is_run(repository: Path) -> None:
     pages = (repository / "docs" / "howto").glob("*.md")
     with_examples = {page.stem for page in pages if blocks(page.read_text(encoding="utf-8"))}
-    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict", "serving", "spelling"}
+    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict", "serving", "spelling", "tags"}
 
 
 def test_spelling(repository: Path) -> None:
@@ -51,6 +51,14 @@ def test_grammars_in_python(repository: Path) -> None:
     assert matcher.advance_bytes(b"(1+2)-3")
     assert matcher.is_accepting()
     assert not matcher.advance_bytes(b")")
+
+
+def test_tags(repository: Path) -> None:
+    names = run(repository, "tags", 1)
+    matcher = constrain.compile(names["output"], constrain.Vocabulary.of_bytes()).matcher()
+    assert matcher.advance_bytes(b'<think>well</think>It is <call=weather>{"city": "Bern"}</call>.')
+    assert matcher.is_accepting()
+    assert not matcher.advance_bytes(b"<call=x")
 
 
 def test_serving(repository: Path) -> None:

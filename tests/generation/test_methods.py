@@ -16,7 +16,7 @@ from constrain import reference
 from constrain.errors import ConstrainError
 from constrain.generation import Generations
 from constrain.generation.identity import key_of
-from constrain.sampling import CARS, METHODS, ASAp, Exact, Memory, Rejection
+from constrain.sampling import CARS, METHODS, ASAp, Exact, Faithful, Memory, Rejection, diagnose
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
 PROMPT = '{"color": "'
@@ -125,6 +125,15 @@ def test_the_population_behind_an_output(ref: reference.Reference) -> None:
     assert math.fsum(g.weights) == pytest.approx(1)
     assert g.text in {each.text for each in g.population}
     assert constrain.generate(ref, PROMPT, regex=COLORS, seed=1).weights == [1.0]
+
+
+@pytest.mark.parametrize("regex, is_far", [("[^q]*", False), ("(a|b|c|d){30}", True)])
+def test_faithful_says_how_far_sir_is(ref: reference.Reference, regex: str, is_far: bool) -> None:
+    method = Faithful(prefixes=0, mass=1.0)
+    g = constrain.generate(ref, PROMPT, regex=regex, method=method, seed=1, max_tokens=60)
+    assert g.stats.method.startswith("sir of ")
+    assert ("the law may be far away" in g.stats.method) == is_far
+    assert (diagnose(g.population).ess < 4) == is_far
 
 
 def test_a_class_is_no_method(ref: reference.Reference) -> None:

@@ -6,7 +6,8 @@ Distribution: that of the method chosen, which each sample names with the reason
     at most `prefixes` prefixes             exact   counted with the matcher alone, before any forward
     the language has mass >= `mass`         cars    exact in about 1/mass attempts; the mass is estimated by a pilot
     otherwise                               sir     near the target; each sample drawn from N masked ones by weight,
-                                                    and weighted itself. N grows with the spread of the pilot's weights
+                                                    and weighted itself. N grows with the spread of the pilot's weights;
+                                                    where the N are worth less than 4, `Sample.method` warns
 
 The pilot is `pilot` masked draws for each prompt, whose mean weight estimates the mass; the outputs are drawn anew, so
 that the choice does not bend them. An output whose attempts are used up is drawn by `sir` after all.
@@ -36,6 +37,7 @@ from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.sir import SIR
 
 WORTH = 8  # effective draws that `sir` should choose from
+DOUBTFUL = 4  # effective draws below which the answer may be far from its law
 MOST = 128  # draws that `sir` chooses from at most
 PILOTS = (1 << 32) - 1  # the substream of a row that pilots draw from; no method counts so far
 
@@ -114,8 +116,8 @@ class Faithful(Sampler):
         if missing:
             size = effective_size(logs)
             count = MOST if size == 0 else min(MOST, max(self.pilot, math.ceil(WORTH * self.pilot / size)))
-            rest = iter(_named(drive(SIR(samples=count), _part(job, missing)), f"sir of {count}: {shown}"))
-            samples = [next(rest) if each is None else each for each in samples]
+            rest = iter(drive(SIR(samples=count), _part(job, missing)))
+            samples = [_weighed(next(rest), count, shown) if each is None else each for each in samples]
         return [each for each in samples if each is not None]
 
 
@@ -129,6 +131,14 @@ def _part(job: Job, rows: Sequence[int], streams: Sequence[int] | None = None) -
         row_keys=None if job.row_keys is None else [job.row_keys[row] for row in rows],
         watcher=job.watcher.of(rows) if streams is None else Watcher(),
     )
+
+
+def _weighed(sample: Sample, count: int, shown: str) -> Sample:
+    """Name the method, and say how far to trust it: what its samples are worth by their weights."""
+    worth = effective_size([each.log_weight for each in sample.population])
+    doubt = f"; they are worth {worth:.1f} by their weights, so the law may be far away" if worth < DOUBTFUL else ""
+    sample.method = f"sir of {count}: {shown}{doubt}"
+    return sample
 
 
 def _named(samples: list[Sample], method: str) -> list[Sample]:
