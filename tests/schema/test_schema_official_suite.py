@@ -41,8 +41,10 @@ def remotes(suite: Path) -> dict[str, Any]:
     }
 
 
-def of_draft(name: str, draft: str) -> bool:
-    """Is a remote document meant for this draft?"""
+def of_draft(name: str, raw: Any, draft: str) -> bool:
+    """Whether a remote document is meant for a draft. Draft 4 has `id`, and no schemas that are true or false."""
+    if draft == "draft4" and isinstance(raw, dict) and "$id" in raw:
+        return False
     first = name.removeprefix("http://localhost:1234/").split("/")[0]
     return first == draft or not (first.startswith("draft") or first == "v1")
 
@@ -55,7 +57,7 @@ def test_draft(uri: str, spelling: Any, suite: Path, remotes: dict[str, Any]) ->
     registry = referencing.Registry().with_resources(
         (name, referencing.Resource.from_contents(raw, default_specification=default))
         for name, raw in remotes.items()
-        if of_draft(name, dialect.name)
+        if of_draft(name, raw, dialect.name)
     )
     groups = [
         group
