@@ -46,3 +46,9 @@ def test_a_first_request_finds_its_states() -> None:
 def test_what_limits_refuse_is_left_out() -> None:
     read_warm(Options(characters=1, seconds=1e-9, whitespace="compact"))
     warm_up(constrain.Vocabulary.of_bytes(), Options(characters=1, whitespace="compact"))
+
+
+@pytest.mark.parametrize("options", [{"spelling": "loud"}, {"whitespace": "much"}, {"lexer": "quick"}])
+def test_a_value_that_there_is_not_is_refused_at_the_start(options: dict[str, str]) -> None:
+    with pytest.raises(constrain.ConstrainError, match=r"is not an option|lexer"):
+        read_warm(Options(**options))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from constrain.engine.compiled import compile
-from constrain.errors import ConstrainError
+from constrain.errors import LimitError
 from constrain.schema.formats.registry import FORMATS
 from constrain.serve.requests.constraints import constraint_of
 from constrain.serve.requests.options import Options
@@ -104,7 +104,8 @@ WARM = (
 
 
 def read_warm(options: Options) -> None:
-    """Read `WARM`, under an engine's options. What they refuse is left out."""
+    """Read `WARM`, under an engine's options. What is beyond their limits is left out. Raises ConstrainError: an option
+    has a value that there is not."""
     for warm in WARM:
         _constraint(warm, options)
 
@@ -130,5 +131,5 @@ def warm_up(vocabulary: Vocabulary, options: Options) -> None:
 def _constraint(warm: Warm, options: Options) -> Any:
     try:
         return constraint_of(warm.kind, warm.text, options)
-    except ConstrainError:  # limits below the default
+    except LimitError:  # limits below the default
         return None
