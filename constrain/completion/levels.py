@@ -129,7 +129,7 @@ class TrieLevelWalk:
         """Compute the entry of a byte, and of all bytes that lead to the same configuration."""
         automaton, configuration = self.automaton, self.configurations[number]
         after = automaton.call(advance.advance_bytes, configuration, BYTES[byte])
-        after = self._number(after & (advance.WATCH - 1))
+        after = self._number(after & advance.STATE)
         self._table[number, inspect.alike(automaton, configuration, byte)] = after
 
     def _number(self, configuration: int) -> int:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.engine.matcher import _STATE, WATCH, Matcher, Row, Rows, _row, shared_array
+from constrain.engine.matcher import STATE, WATCH, Matcher, Row, Rows, _row, shared_array
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import batch, fill
 from constrain.kernels.records import arena
@@ -165,7 +165,7 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
     for i in np.flatnonzero(results >= WATCH).tolist():
         matcher, token = matchers[i], int(tokens[i])
         if matcher._is_clear(token, keep=True):
-            matcher.take(token, int(results[i]) & _STATE)
+            matcher.take(token, int(results[i]) & STATE)
             taken[places[i]] = True
     for i in np.flatnonzero(ends).tolist():
         taken[places[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text

@@ -26,7 +26,7 @@ from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.matcher import Matcher
-from constrain.kernels.parser.advance import WATCH, advance_bytes
+from constrain.kernels.parser.advance import STATE, advance_bytes
 from constrain.kernels.parser.closure import close
 from constrain.kernels.records import view
 from constrain.kernels.records.configurations import ASK_WHOLE, CONFIG, config_successor_cell
@@ -178,7 +178,7 @@ def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
     """The configuration after more text; `arena.NONE` if no member continues so."""
     words = np.frombuffer(text, np.uint8).astype(np.int32)
     state = automaton.call(advance_bytes, configuration, words)
-    return state & (WATCH - 1)
+    return state & STATE
 
 
 def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[np.bool_]:

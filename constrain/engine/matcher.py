@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
     from constrain.engine.compiled import CompiledConstraint
 
-WATCH = advance.WATCH
-_STATE = WATCH - 1
+WATCH, STATE = advance.WATCH, advance.STATE
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
 Row = NDArray[np.uint32]
 Rows = Any  # an array or a tensor
 Result = TypeVar("Result")
 _NO_ROW = -1, np.zeros(0, np.uint32), 0  # of no epoch
+_UNCHECKED: tuple[int, str | None] = (-1, None)  # after no number of steps
 
 
 class Matcher:
@@ -61,7 +61,7 @@ class Matcher:
     """
 
     __slots__ = (
-        "compiled", "_always_narrowed", "_automaton", "_end", "_eos_ids", "_epoch", "_guarded", "_passed", "_row",
+        "compiled", "_always_narrowed", "_automaton", "_checked", "_end", "_eos_ids", "_epoch", "_guarded", "_row",
         "_size", "_states", "_steps",
     )  # fmt: skip
 
@@ -79,7 +79,7 @@ class Matcher:
         self._states: list[int] = [start]
         self._end = -1  # the number of steps after which the text has ended
         self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
-        self._passed = (-1, False)  # (number of steps, verdict) of the last check of the text by the constraint
+        self._checked = _UNCHECKED  # (number of steps, fault) of the last check of the text by the constraint
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Matcher:
             if state >= WATCH:
                 if not self._is_clear(token, keep=True):
                     return False
-                state &= _STATE
+                state &= STATE
             elif state == arena.NONE:
                 return False
             self._end = -1  # it may be of steps that were taken back
@@ -142,7 +142,7 @@ class Matcher:
         state = self._ask(advance.advance_bytes, _words(text))
         if state == arena.NONE or (state >= WATCH and not self._is_clear(bytes(text), keep=True)):
             return False
-        self.take(bytes(text), state & _STATE)
+        self.take(bytes(text), state & STATE)
         return True
 
     def take(self, step: int | bytes, state: int) -> None:
@@ -195,7 +195,7 @@ class Matcher:
         if not isinstance(n_tokens, int) or not 0 <= n_tokens <= len(self._steps):
             raise ConstrainError(f"cannot take back {n_tokens!r} of {len(self._steps)} steps")
         if n_tokens:
-            self._passed = (-1, False)
+            self._checked = _UNCHECKED
             del self._steps[-n_tokens:]
             del self._states[len(self._steps) + 1 :]
             del self._guarded[len(self._states) :]
@@ -208,7 +208,7 @@ class Matcher:
         copy._states = self._states.copy()
         copy._end = self._end
         copy._guarded = self._guarded.copy()
-        copy._passed = self._passed
+        copy._checked = self._checked
         return copy
 
     def __copy__(self) -> Matcher:
@@ -328,11 +328,7 @@ class Matcher:
     @property
     def fault(self) -> str | None:
         """What the constraint's check says of the text so far, if the grammar accepts it; else None."""
-        constraint = self.compiled.constraint
-        if self._passes() or not self._ask(configurations.accepts):
-            return None
-        fault: str | None = constraint.check(self.text.decode("utf-8", "replace"))
-        return fault
+        return self._fault() if self._ask(configurations.accepts) else None
 
     def forced_tokens(self) -> list[int]:
         """The tokens that must follow: exactly one token is allowed at each place, and it is not an EOS.
@@ -434,19 +430,23 @@ class Matcher:
 
     def _passes(self) -> bool:
         """Whether the text so far, which the grammar accepts, passes the constraint's check."""
+        return self._fault() is None
+
+    def _fault(self) -> str | None:
+        """What the constraint's check says of the text so far, which the grammar accepts. Asked once for each text."""
         constraint = self.compiled.constraint
         if not constraint.residual:
-            return True
-        if self._passed[0] != len(self._steps):
+            return None
+        if self._checked[0] != len(self._steps):
             try:
                 if self._automaton.spans:
-                    verdict = constraint.check_marked(self._marked_text(), self._automaton.spans) is None
+                    fault = constraint.check_marked(self._marked_text(), self._automaton.spans)
                 else:
-                    verdict = constraint.check(self.text.decode()) is None
+                    fault = constraint.check(self.text.decode())
             except UnicodeDecodeError:
-                verdict = False
-            self._passed = (len(self._steps), verdict)
-        return self._passed[1]
+                fault = "the text is not UTF-8"
+            self._checked = (len(self._steps), fault)
+        return self._checked[1]
 
     def _marked_text(self) -> bytes:
         """The bytes that were read so far, with the marks of special tokens."""
@@ -518,11 +518,11 @@ class Matcher:
         states = [self.compiled.start()]
         for step in self._steps:
             if isinstance(step, bytes):
-                states.append(automaton.call(advance.advance_bytes, states[-1], _words(step)) & _STATE)
+                states.append(automaton.call(advance.advance_bytes, states[-1], _words(step)) & STATE)
             elif step in self._eos_ids:
                 states.append(states[-1])
             else:
-                states.append(automaton.call(automaton.step, states[-1], step) & _STATE)
+                states.append(automaton.call(automaton.step, states[-1], step) & STATE)
         self._states = states
         self._epoch = automaton.epoch
 

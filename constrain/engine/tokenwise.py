@@ -24,8 +24,6 @@ from constrain.kernels.records.stack import STACK, push
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
 
-_STATE = advance.WATCH - 1
-
 
 def install(automaton: TokenAutomaton) -> None:
     """Give an automaton the operations on tokens that may be read in two ways."""
@@ -49,7 +47,7 @@ class _TwoWays:
         S[STACK.TOP] = BOTTOM
         if arena.NONE in (as_text, as_token) or as_text == as_token:
             return max(as_text, as_token)  # NONE is the least
-        return unite(A, H, S, as_text & _STATE, as_token & _STATE) | (as_text | as_token) & advance.WATCH
+        return unite(A, H, S, as_text & advance.STATE, as_token & advance.STATE) | (as_text | as_token) & advance.WATCH
 
     def known_step(self, A: Int32, epoch: int, c: int, token: int) -> int:
         """See `advance.known_step`: not known."""

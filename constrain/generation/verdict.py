@@ -1,8 +1,8 @@
-"""The last word on a complete text: its value, or what is wrong with it that no mask could prevent.
+"""The last word on a complete text: its value, or what is wrong with it.
 
-A mask enforces all but residual keywords (keys that repeat, values that must differ). A constraint that has any offers
-`check(text)` → a sentence or None. A constraint with values offers `parse(text)`, which may object too: a pydantic
-model has validators of its own.
+Most of a constraint is enforced by masks. Residual conditions (keys that repeat, values that must differ, validators of
+a pydantic model) are asked of a whole text: `check(text)` → a sentence or None. A matcher asks them where the text
+could end; here they are asked of texts that no matcher has ended, too. A constraint with values offers `parse(text)`.
 """
 
 from __future__ import annotations

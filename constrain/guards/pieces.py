@@ -12,6 +12,7 @@ Cost: a search for the triggers in free text; inside a piece the cost of its gua
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -153,6 +154,4 @@ class Pieces:
         if here.mode == INSIDE:
             cast(Repeats, self.pieces[here.piece].guard).veto(here.inner, row)
         if here.mode != LOST:  # tokens that begin a piece and contain a repetition
-            for token in self.tables.doubles.within(row):
-                if self.step(here, self.tables.tokens[token] or b"") is None:
-                    row[token >> 5] &= ~np.uint32(1 << (token & 31))
+            self.tables.veto_doubles(row, partial(self.step, here))

@@ -9,6 +9,7 @@ Cost: a comparison with each prefix until one is read; then the cost of the othe
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -81,9 +82,7 @@ class Prefixed:
         if here.guard is not None:
             here.guard.veto(here.inner, row)
         elif not here.known and self.always:  # tokens that begin a value and contain a repetition
-            for token in self.tables.doubles.within(row):
-                if self.step(here, self.tables.tokens[token] or b"") is None:
-                    row[token >> 5] &= ~np.uint32(1 << (token & 31))
+            self.tables.veto_doubles(row, partial(self.step, here))
 
 
 class PatternState(NamedTuple):
@@ -136,9 +135,7 @@ class AfterPattern:
         if here.inner is not None:
             self.guard.veto(here.inner, row)
         elif self.always:  # tokens that begin a value and contain a repetition
-            for token in self.tables.doubles.within(row):
-                if self.step(here, self.tables.tokens[token] or b"") is None:
-                    row[token >> 5] &= ~np.uint32(1 << (token & 31))
+            self.tables.veto_doubles(row, partial(self.step, here))
 
 
 class AfterPrefix:

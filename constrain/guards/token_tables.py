@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
@@ -126,6 +126,15 @@ class TokenTables(PerVocabulary):
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.tokens: Sequence[bytes | None] = vocabulary.tokens
         self.doubles = Tokens(i for i, token in self._spelled() if b"," in token and _HOLDS_TWO.search(token))
+
+    def veto_doubles(self, row: Row, step: Callable[[bytes], object | None]) -> None:
+        """Remove the tokens from a mask that contain a repetition by themselves and that a guard vetoes.
+
+        step: The guard's step from where it stands.
+        """
+        for token in self.doubles.within(row):
+            if step(self.tokens[token] or b"") is None:
+                row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
     def _spelled(self) -> Iterator[tuple[int, bytes]]:
         return ((i, token) for i, token in enumerate(self.tokens) if token)

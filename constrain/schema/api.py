@@ -153,7 +153,11 @@ class JsonSchema(Constraint):
             >>> entry.keyword, entry.pointer, entry.status
             ('enum', '$', 'enforced')
         """
-        return make_report(self._read(note_duplicates=True))
+        entries = make_report(self._read(note_duplicates=True))
+        if self.parse_with is not None:
+            name = getattr(self.given, "__name__", repr(self.given))
+            entries.append(Entry("(type)", "$", "residual", f"the value must be an instance of {name}"))
+        return entries
 
     def parse(self, text: str) -> Any:
         """Return the value of a member text.

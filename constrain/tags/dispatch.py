@@ -72,11 +72,6 @@ class Tagged(Combined):
         """Whether tags have guards and the text tells where they stand."""
         return self._regions is not None
 
-    @property
-    def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
-        return any(part.residual or (part.guarded and self._regions is None) for part in self.members)
-
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard that follows the text into the tags."""
         if self._regions is None:

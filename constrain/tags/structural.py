@@ -112,8 +112,6 @@ class _Reader:
         try:
             return method(self, given, place, ends)
         except ConstrainError as error:
-            if error.place and error.place.startswith("structural_tag"):
-                raise
             raise _within(error, place) from None
 
     # -- contents ------------------------------------------------------------------------------------------------------
@@ -139,8 +137,6 @@ class _Reader:
                 raise self.fault(f"contents in the style {style!r} are not supported", given, f"{place}.style", FIX)
             return parameters(schema, _STYLES[style], make=make, excludes=excludes)
         except ConstrainError as error:
-            if error.place and error.place.startswith("structural_tag"):
-                raise
             raise _within(error, f"{place}.json_schema") from None
 
     def maker(self, given: Any, place: str) -> Schema:
@@ -287,9 +283,7 @@ class _Reader:
             try:
                 found.append(self.tag(one, f"{place}.tags[{i}]"))
             except ConstrainError as error:
-                raise (
-                    error if str(error.place).startswith("structural_tag") else _within(error, f"{place}.tags[{i}]")
-                ) from None
+                raise _within(error, f"{place}.tags[{i}]") from None
         return found
 
     def edge(self, given: Any, name: str, place: str) -> str | Constraint:
@@ -377,6 +371,8 @@ _FORMATS: dict[str, Callable[[_Reader, Any, str, Ends], Constraint]] = {
 
 
 def _within(error: ConstrainError, place: str) -> ConstrainError:
-    """The error of a content, with its place in the tag before its own."""
+    """The error of a content, with its place in the tag before its own; an error that has one stays as it is."""
+    if error.place and error.place.startswith("structural_tag"):
+        return error
     inner = f", {error.place}" if error.place else ""
     return type(error)(error.message, place=f"{place}{inner}", fix=error.fix)

@@ -165,8 +165,7 @@ class Vocabulary:
             VocabularyError: The source cannot be read, or has no end-of-text id.
         """
         read = readers.read_tiktoken(source, special_tokens)
-        ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
-        return cls(_padded(read.tokens, size), ends, names=read.names)
+        return cls._of(read, eos_ids, size)
 
     @classmethod
     def from_sentencepiece(
@@ -183,8 +182,7 @@ class Vocabulary:
             VocabularyError: The source cannot be read, or has no end-of-text id.
         """
         read = readers.read_sentencepiece(source)
-        ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
-        return cls(_padded(read.tokens, size), ends, names=read.names)
+        return cls._of(read, eos_ids, size)
 
     @classmethod
     def from_tekken(
@@ -201,6 +199,11 @@ class Vocabulary:
             VocabularyError: The file cannot be read.
         """
         read = readers.read_tekken(path)
+        return cls._of(read, eos_ids, size)
+
+    @classmethod
+    def _of(cls, read: readers.Read, eos_ids: Any, size: int | None) -> Vocabulary:
+        """The vocabulary of what a reader gave. eos_ids: end-of-text ids; None: the reader's."""
         ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
         return cls(_padded(read.tokens, size), ends, names=read.names)
 

@@ -39,6 +39,7 @@ from constrain.kernels.records.vocabulary import token_byte, token_end, token_st
 
 MIN_LEAP = 3  # bytes of a token for which no configurations are made at first
 WATCH = 1 << 40  # added by `advance` to a configuration if one on the way to it is watched
+STATE = WATCH - 1  # the bits of the configuration in such a result
 
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
@@ -105,7 +106,7 @@ def advance_slowly(A, H, S, c, first, stop):
     if stop - first >= MIN_LEAP and not config_is_greedy(A, c) and is_cut(A, c):
         records = arena_top(A)
         d = leap(A, H, S, c, first, stop)
-        if d == NONE or (d & (WATCH - 1)) >= records:
+        if d == NONE or (d & STATE) >= records:
             return d
     watch = False
     for i in range(first, stop):
