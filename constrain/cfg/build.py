@@ -8,8 +8,9 @@ unreachable rules; find right-recursive rules; find terminals that cannot meet u
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from constrain.automata.syntax import Node
 from constrain.cfg.ebnf import Expression, Table, to_nonterminals, to_table
 from constrain.cfg.layout import Layout
 from constrain.cfg.rules import Grammar, Lexer, Terminal
@@ -22,6 +23,23 @@ MAX_SEARCHED = 1_000_000  # rules times terminals; in larger grammars pairs of t
 
 
 @dataclass(frozen=True)
+class CaptureRule:
+    """What is captured of the texts of a rule.
+
+    Attributes:
+        name: The name of what is captured; None: nothing but the suffix.
+        body: The texts before the suffix.
+        suffix: The suffix, which is not captured; None: there is none.
+        suffix_name: The name under which the suffix is captured.
+    """
+
+    name: str | None
+    body: Node | None = None
+    suffix: Node | None = None
+    suffix_name: str | None = None
+
+
+@dataclass(frozen=True)
 class Reading:
     """The result of reading a grammar text.
 
@@ -30,12 +48,14 @@ class Reading:
         rules: The rules as written, for rewrites such as `fold`.
         start: The name of the start rule.
         findings: Sentences about what was dropped or is doubtful.
+        captures: What is captured of rules (transform/captures.py), by their names.
     """
 
     grammar: Grammar
     rules: Mapping[str, Expression]
     start: str
     findings: tuple[str, ...]
+    captures: Mapping[str, CaptureRule] = field(default_factory=dict)
 
 
 def build(

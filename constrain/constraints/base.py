@@ -22,6 +22,7 @@ from constrain.lazily import lazily
 from constrain.limits import Limits
 
 if TYPE_CHECKING:
+    from constrain.cfg.transform.captures import Capture
     from constrain.constraints.intersection import Intersection
     from constrain.constraints.union import Union
     from constrain.guards import Guard
@@ -113,6 +114,45 @@ class Constraint:
     def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         """`check` for a text with marks of tokens, whose sets are given (automata/marks.py)."""
         return self.check(without_marks(text).decode())
+
+    @property
+    def captured(self) -> bool:
+        """Whether rules of the constraint have captures (`captures`)."""
+        return False
+
+    def captures(self, text: str) -> list[Capture]:
+        """What the rules with a capture derived in a finished text, in the order in which they end.
+
+        Of several ways to read the text, later parts are as short as possible.
+
+        Args:
+            text: A member of the constraint.
+
+        Returns:
+            The captures; none if the constraint has none, or the text is not a member.
+
+        Example:
+            >>> import constrain
+            >>> greeting = constrain.grammar('''
+            ... start: "Hello " name "!"
+            ... name[capture]: /[A-Za-z]+/
+            ... ''')
+            >>> greeting.captures("Hello Ada!")
+            [Capture(name='name', text='Ada', begin=6, end=9)]
+        """
+        return self.captures_marked(text.encode(), {})
+
+    def captures_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[Capture]:
+        """`captures` of a text with marks of tokens, whose sets are given (automata/marks.py)."""
+        if not self.captured:
+            return []
+        from constrain.cfg.transform.captures import named
+
+        return named(self.capture_spans(text, spans), text)
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """(name, begin, end) of the captures in a text, in bytes."""
+        return []
 
     @property
     def token_sets(self) -> tuple[Tokens, ...]:

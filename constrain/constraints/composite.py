@@ -9,6 +9,7 @@ from constrain.automata.syntax import Node, Ranges, Tokens, token_sets
 from constrain.cfg.build import Reading
 from constrain.cfg.ebnf import Part, Sequence, parts_of, terminals_of
 from constrain.cfg.rules import Grammar
+from constrain.cfg.transform.captures import capture_spans
 from constrain.cfg.transform.finished import check_finished
 from constrain.cfg.transform.fold import to_node
 from constrain.constraints.base import Constraint
@@ -39,6 +40,15 @@ class Composite(Constraint):
     def members(self) -> tuple[Constraint, ...]:
         """The parts that are constraints of their own, and not regular."""
         return parts_of(self.reading.rules.values())
+
+    @lazily
+    def captured(self) -> bool:
+        """Whether rules of the grammar, or of a part, have captures."""
+        return bool(self.reading.captures) or any(part.captured for part in self.members)
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """(name, begin, end) of the captures in a text, in bytes."""
+        return capture_spans(self.reading, text, spans, lambda part, inner: part.capture_spans(inner, spans))
 
     @lazily
     def token_sets(self) -> tuple[Tokens, ...]:

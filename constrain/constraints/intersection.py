@@ -5,10 +5,11 @@ Limit: at most one part is not regular. The intersection of two context-free lan
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from constrain.automata.syntax import Node, intersect
+from constrain.automata.syntax import Node, Ranges, Tokens, intersect
 from constrain.cfg.rules import Grammar
 from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.constraints.union import Union
@@ -78,6 +79,15 @@ class Intersection(Constraint):
     def check(self, text: str) -> str | None:
         """The check of the part that is not regular."""
         return None if self._other is None else self._other.check(text)
+
+    @property
+    def captured(self) -> bool:
+        """Whether the part that is not regular has captures."""
+        return self._other is not None and self._other.captured
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """The captures of the part that is not regular."""
+        return [] if self._other is None else self._other.capture_spans(text, spans)
 
     @property
     def guarded(self) -> bool:

@@ -12,6 +12,7 @@ constraint is not used: repeated keys and items are checked on the finished text
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,8 @@ from constrain.automata.syntax import (
     ANY_TEXT,
     EPSILON,
     Node,
+    Ranges,
+    Tokens,
     alternate,
     complement,
     concat,
@@ -84,6 +87,15 @@ class Stopped(Constraint):
     def check(self, text: str) -> str | None:
         """The inner constraint's verdict on the text before the stop sequence: None, or one sentence."""
         return self.inner.check(self.cut(text)[0])
+
+    @property
+    def captured(self) -> bool:
+        """Whether the inner constraint has captures."""
+        return self.inner.captured
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """The captures of the inner constraint in the text before the stop sequence."""
+        return self.inner.capture_spans(self.cut(text.decode())[0].encode(), spans)
 
     @property
     def report(self) -> list[Any]:

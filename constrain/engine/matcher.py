@@ -25,6 +25,7 @@ from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
 
 if TYPE_CHECKING:
+    from constrain.cfg.transform.captures import Capture
     from constrain.engine.automaton import TokenAutomaton
     from constrain.engine.compiled import CompiledConstraint
 
@@ -447,6 +448,14 @@ class Matcher:
                 fault = "the text is not UTF-8"
             self._checked = (len(self._steps), fault)
         return self._checked[1]
+
+    def captures(self) -> list[Capture]:
+        """What the constraint's rules with a capture derived in the text so far (`Constraint.captures`).
+
+        Returns:
+            The captures in the order in which they end; none if the text so far is not a member.
+        """
+        return self.compiled.constraint.captures_marked(self._marked_text(), self._automaton.spans)
 
     def _marked_text(self) -> bytes:
         """The bytes that were read so far, with the marks of special tokens."""

@@ -13,6 +13,8 @@ from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normal
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from constrain.cfg.transform.captures import Capture
+
     T = TypeVar("T", default=Any)  # of `value`; a bare `Generation` is a `Generation[Any]`
 else:
     from typing import TypeVar
@@ -92,6 +94,8 @@ class Generation(Generic[T]):
             exact methods, None where nothing is proven.
         population: the weighted outputs that this one was chosen from ("smc", "sir"), or the states of a chain
             ("mcmc").
+        captures: what the rules of a grammar with a capture derived (`Constraint.captures`), in the order in which they
+            end; empty unless `finish_reason` is "stop".
 
     Example:
         >>> import constrain
@@ -114,6 +118,7 @@ class Generation(Generic[T]):
     evidence_bounds: tuple[float, float] | None = None
     tv_bound: float | None = None
     population: list[Generation[T]] = field(default_factory=list, repr=False)
+    captures: list[Capture] = field(default_factory=list)
 
     @property
     def weights(self) -> list[float]:

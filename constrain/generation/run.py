@@ -223,8 +223,21 @@ class Run:
             return output
         value, fault = verdict(self.constraint, whole)
         if fault is None:
-            return replace(output, value=value)
+            return replace(output, value=value, captures=self._captures(sample, whole))
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
+
+    def _captures(self, sample: Sample, text: str) -> list[Any]:
+        """The captures of a finished text; of its tokens, where the constraint mentions tokens."""
+        assert self.constraint is not None
+        if not self.constraint.captured:
+            return []
+        if not self.constraint.token_sets or not isinstance(self.compiled, CompiledConstraint):
+            return self.constraint.captures(text)
+        matcher = self.compiled.matcher()
+        for token_id in sample.tokens:
+            if token_id not in self.vocabulary.eos_ids:
+                matcher.advance(token_id)
+        return matcher.captures()
 
     def _fault(self, text: str) -> str | None:
         """What the last check says of a text that could have ended otherwise."""

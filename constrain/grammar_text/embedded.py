@@ -1,27 +1,40 @@
-"""The meaning of `%json` and `%regex` in grammar texts.
+"""The meaning of what Lark texts embed: `%json`, `%regex`, `%lark` and `@name`.
 
     %json {...}                               texts of a JSON Schema; the options are `json_schema`'s defaults
-    %regex {"substring_words": "..."}         any span of whole words of a text; also substring_chars, and
-    %regex {"substring_chunks": ["..."]}      spans of a list; these are `constrain.substring`, and may be empty
+    %regex {"substring_words": "..."}         any span of the words of a text, as llguidance divides it: runs of
+                                              whitespace, of word characters, and of others
+    %regex {"substring_chars": "..."}         any span of characters
+    %regex {"substring_chunks": ["..."]}      spans of a list; all spans may be empty
     %regex {"pattern": "..."}                 a Python regex, as `constrain.regex` reads it
+    %lark {...}                               another grammar, with its own rules, terminals and ignored text
+    @name                                     a grammar that the caller passes by name
 
-`READERS` is passed to the reader of Lark texts, which finds the directives (cfg/readers/embedded.py).
+`readers` is passed to the reader of Lark texts, which finds the directives (cfg/readers/extensions.py).
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from constrain.cfg.ebnf import Expression
 from constrain.cfg.readers.embedded import Readers
+from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import optional
 from constrain.constraints.parts import part
-from constrain.constraints.regular import regex
+from constrain.constraints.regular import choices, regex
 from constrain.constraints.substring import substring
 from constrain.errors import GrammarError
 
-_SUBSTRINGS = {"substring_words": "word", "substring_chars": "char", "substring_chunks": "chunk"}
+_WORDS = re.compile(r"\s+|\w+|[^\s\w]+")
+_SUBSTRINGS: dict[str, tuple[type, Callable[[Any], list[str]]]] = {
+    "substring_words": (str, _WORDS.findall),
+    "substring_chars": (str, list),
+    "substring_chunks": (list, lambda chunks: [chunk for chunk in chunks if chunk != ""]),
+}
+"""By name: the type of the argument, and what divides it into the symbols of spans."""
 
 
 def _json(text: str) -> Expression:
@@ -40,7 +53,31 @@ def _regex(text: str) -> Expression:
     [(name, argument)] = value.items()
     if name == "pattern":
         return part(regex(argument))
-    return part(optional(substring(argument, _SUBSTRINGS[name])))  # type: ignore[arg-type]
+    wanted, divide = _SUBSTRINGS[name]
+    if not isinstance(argument, wanted):
+        raise GrammarError(
+            f"{name} takes {'a list of texts' if wanted is list else 'a text'}, not {type(argument).__name__}: "
+            f"{argument!r:.60}",
+            fix='write %regex {"substring_chunks": ["...", "..."]}, or a text for the others',
+        )
+    symbols = divide(argument)
+    return part(optional(substring(symbols, "chunk")) if symbols else choices([""]))
 
 
-READERS: Readers = {"json": _json, "regex": _regex}
+def readers(grammars: Mapping[str, Constraint]) -> Readers:
+    """Readers of what a Lark text embeds. grammars: what `@name` stands for, by name."""
+
+    def lark(text: str) -> Expression:
+        from constrain.grammar_text.text import GrammarText  # which reads its text with these readers
+
+        nested = GrammarText(text, "lark", "start", "dynamic", grammars=tuple(grammars.items()))
+        return part(nested)
+
+    def named(name: str) -> Expression:
+        if name not in grammars:
+            known = ", ".join(grammars) or "none"
+            fix = f"pass it: constrain.grammar(text, grammars={{{name!r}: constraint}})"
+            raise GrammarError(f"there is no grammar {name!r}; passed are: {known}", fix=fix)
+        return part(grammars[name])
+
+    return {"json": _json, "regex": _regex, "lark": lark, "@": named}

@@ -21,9 +21,10 @@ from constrain.cfg.readers.gbnf import read_gbnf
 from constrain.cfg.readers.lark_reader import read_lark
 from constrain.cfg.rules import Lexer
 from constrain.cfg.transform.regular import regular_language
+from constrain.constraints.base import Constraint
 from constrain.constraints.composite import Composite
 from constrain.errors import GrammarError
-from constrain.grammar_text.embedded import READERS
+from constrain.grammar_text.embedded import readers
 from constrain.lazily import lazily
 from constrain.limits import Limits
 
@@ -32,11 +33,19 @@ _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 
 @lru_cache(maxsize=64)
-def _read(text: str, kind: Format, start: str, lexer: Lexer, base: str | None, layout: Layout | None) -> Reading:
+def _read(
+    text: str,
+    kind: Format,
+    start: str,
+    lexer: Lexer,
+    base: str | None,
+    layout: Layout | None,
+    grammars: tuple[tuple[str, Constraint], ...],
+) -> Reading:
     """The rules of a text. Cached, so that equal texts have the same nonterminals and share the engine's states."""
     if kind != "lark":
-        return (read_gbnf if kind == "gbnf" else read_ebnf)(text, start=start)
-    return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=READERS)
+        return read_gbnf(text, start=start) if kind == "gbnf" else read_ebnf(text, start=start)
+    return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=readers(dict(grammars)))
 
 
 @dataclass(frozen=True)
@@ -49,13 +58,14 @@ class GrammarText(Composite):
     lexer: Lexer
     base: str | None = None
     layout: Layout | None = None
+    grammars: tuple[tuple[str, Constraint], ...] = ()
 
     @lazily
     def reading(self) -> Reading:
         """The rules as read. Raises GrammarError, UnsatisfiableError, LimitError, OSError."""
         read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # an imported file may have changed
         with Limits().reading("the grammar"):
-            return read(self.text, self.format, self.start, self.lexer, self.base, self.layout)
+            return read(self.text, self.format, self.start, self.lexer, self.base, self.layout, self.grammars)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -64,8 +74,8 @@ class GrammarText(Composite):
 
     @lazily
     def node(self) -> Node | None:
-        """The language as one regular language, if no rule of it is recursive and it is not too large."""
-        return regular_language(self.reading)
+        """The language as one regular language, if no rule of it is recursive or captured and it is not too large."""
+        return None if self.reading.captures else regular_language(self.reading)
 
     def __repr__(self) -> str:
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
@@ -80,6 +90,7 @@ def grammar(
     lexer: Lexer | None = None,
     base: str | os.PathLike[str] | None = None,
     layout: Layout | Mapping[str, Any] | None = None,
+    grammars: Mapping[str, Constraint] | None = None,
 ) -> GrammarText:
     """Texts of a context-free grammar.
 
@@ -94,6 +105,7 @@ def grammar(
             file, else the working directory.
         layout: The meaning of lines, columns and brackets (Lark with lexer="greedy" only), as a `Layout` or a mapping
             of its fields; None: they have none.
+        grammars: What `@name` stands for in a Lark text, by name.
 
     Returns:
         A constraint; its `findings` are warnings about the grammar.
@@ -127,8 +139,13 @@ def grammar(
         raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
     if lines is not None and (format != "lark" or lexer == "dynamic"):
         raise GrammarError("a layout needs a Lark grammar and lexer='greedy'", fix="leave out format= and lexer=")
+    for name, part in (grammars or {}).items():
+        if not isinstance(name, str) or not isinstance(part, Constraint):
+            message = f"grammars= takes names and constraints, not {name!r:.40}: {part!r:.40}"
+            raise GrammarError(message, fix='grammars={"name": constrain.json_schema(...)}')
     start = start if start is not None else "start" if format == "lark" else "root"
-    constraint = GrammarText(text, format, start, lexer, None if base is None else os.fspath(base), lines)
+    folder = None if base is None else os.fspath(base)
+    constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()))
     constraint.to_grammar()  # reads the text: errors are raised here, not at the first use
     return constraint
 

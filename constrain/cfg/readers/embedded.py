@@ -1,99 +1,40 @@
-"""Extracts other languages from Lark texts: `%json { ... }` and `%regex { ... }` in the place of a symbol, and tokens.
+"""Reads other languages inside Lark texts: `%json {...}`, `%regex {...}`, `%lark {...}`, `@name`, tokens, settings.
 
-    start: "Answer: " %json {"type": "object"} | "Quote: " %regex {"substring_words": "to be or not to be"}
-    call: <|tool_call|> NAME <[128010]>       // one token: by name, <[1,5-7]> by ids, <[^1,5-7]> any other, <[*]> any
+The caller passes the meaning of each kind (`Readers`). The argument of a directive is JSON, so its end is known.
+The directives are found by extensions.py, which puts names in their places.
 
-The idea: before lark reads the text, each directive becomes a name that the text declares (`%declare`). Afterwards the
-name is bound to an expression. The argument is JSON, so its end is known; places in errors are mapped back to the
-original text. The notation is llguidance's (https://github.com/guidance-ai/llguidance, docs/syntax.md).
-
-The caller passes the meaning of each kind of directive (`Readers`).
-
-Limits: in rules, not in terminals; `lexer="dynamic"`. Ignored text may stand around an embedded text, not inside.
+Limits: `%json`, `%lark`, `@name` and tokens stand in rules, not in terminals; `lexer="dynamic"`. Ignored text may stand
+around an embedded text, not inside.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from constrain.automata.syntax import Tokens
 from constrain.cfg.ebnf import Expression, Leaf
 from constrain.cfg.rules import Terminal
 from constrain.errors import ConstrainError, GrammarError
 
+if TYPE_CHECKING:
+    from constrain.cfg.readers.extensions import Settings
+
 Readers = Mapping[str, Callable[[str], Expression]]
-"""By kind ("json", "regex"): reads the JSON text after `%kind`. A reader may raise ConstrainError."""
+"""By kind: "json" and "regex" read the JSON text after `%kind`, "lark" the text between the braces, "@" the name of a
+grammar. A reader may raise ConstrainError."""
 
 NO_READERS: Readers = {}
 
-_DIRECTIVE = re.compile(r"%(json|regex)(?=[\s{\[\"tf])\s*")
-_STEP = re.compile(
-    r'//[^\n]*|\#[^\n]*|"(?:\\.|[^"\\\n])*"|/(?!/)(?:\\.|[^/\\\n])+/|(?P<embedded>%(?:json|regex)\b)'
-    r'|(?P<token><(?:\[[^\]\n]*\]|[^\s<>"\[\]][^\s<>"]*)>)|.',
-    re.DOTALL,
-)
+_DIRECTIVE = re.compile(r"%(json|regex|llguidance)(?=[\s{\[\"tf])\s*")
 _MEMBER = re.compile(r"(\d+)(?:-(\d+))?|(<[^\s<>]+>)")
 
-
-@dataclass(frozen=True)
-class Extracted:
-    """A grammar text whose directives were replaced by names.
-
-    Attributes:
-        text: A text that lark can read.
-        parts: The expressions of the names.
-        steps: Sorted pairs (index in `text`, index in the original text). Behind each pair the texts run in parallel.
-    """
-
-    text: str
-    parts: dict[str, Expression]
-    steps: list[tuple[int, int]]
-
-    def written(self, index: int) -> int:
-        """The index in the original text that corresponds to an index in `text`."""
-        at = bisect_right(self.steps, index, key=lambda step: step[0]) - 1
-        new, original = self.steps[at]
-        limit = self.steps[at + 1][1] if at + 1 < len(self.steps) else original + index - new
-        return min(original + index - new, limit)
+Draw = Callable[[int, int], str]  # draws a place: (index, length) in the original text
 
 
-def extract(text: str, place: Callable[[int, int], str], readers: Readers) -> Extracted:
-    """Replace the directives of a text. place: draws (index, length) in the original text. Raises ConstrainError."""
-    parts: dict[str, Expression] = {}
-    steps = [(0, 0)]
-    if "%json" not in text and "%regex" not in text and "<" not in text:
-        return Extracted(text, parts, steps)
-    letter = next(c for c in "eabcdfghijklmnopqrstuvwxyz" if not re.search(rf"\b{c}_\d", text))
-    pieces: list[str] = []
-    copied = length = 0
-    index = 0
-    while index < len(text):
-        step = _STEP.match(text, index)
-        assert step is not None
-        if step["embedded"] is None and step["token"] is None:
-            index = step.end()
-            continue
-        if step["token"] is not None:
-            end, part = step.end(), _token(step["token"], index, place)
-        else:
-            end, part = _read(text, index, place, readers)
-        name = f"{letter}_{len(parts)}"
-        parts[name] = part
-        pieces += [text[copied:index], f" {name} "]
-        length += index - copied
-        steps.append((length, index))
-        length += len(name) + 2
-        steps.append((length, end))
-        copied = index = end
-    pieces += [text[copied:], f"\n%declare {' '.join(parts)}" if parts else ""]
-    return Extracted("".join(pieces), parts, steps)
-
-
-def _token(written: str, index: int, place: Callable[[int, int], str]) -> Expression:
+def read_token(written: str, index: int, place: Draw) -> Expression:
     """The terminal of a token, as it is written at an index: `<name>` or `<[ids]>`."""
     if not written.startswith("<["):
         return Leaf(Terminal(Tokens((written,), False), written))
@@ -112,27 +53,76 @@ def _token(written: str, index: int, place: Callable[[int, int], str]) -> Expres
     return Leaf(Terminal(Tokens(tuple(members), negated), written))
 
 
-def _read(text: str, index: int, place: Callable[[int, int], str], readers: Readers) -> tuple[int, Expression]:
-    """(end, expression) of the directive at an index."""
+def read_directive(text: str, index: int, place: Draw, readers: Readers) -> tuple[int, Expression]:
+    """(end, expression) of the `%json` or `%regex` at an index."""
     kind = "json" if text.startswith("%json", index) else "regex"
     if kind not in readers:
         fix = "read the text with constrain.grammar, or write the rule out"
         raise GrammarError(f"%{kind} has no meaning for this reader", place=place(index, len(kind) + 1), fix=fix)
+    begin, end, _ = _argument(text, index, kind, place)
+    return end, _embedded(lambda: readers[kind](text[begin:end]), index, len(kind) + 1, place)
+
+
+def read_nested(text: str, index: int, begin: int, end: int, place: Draw, readers: Readers) -> Expression:
+    """The expression of `%lark {...}` at an index. begin, end: of the text between the braces."""
+    if "lark" not in readers:
+        fix = "read the text with constrain.grammar, or write the rules out"
+        raise GrammarError("%lark has no meaning for this reader", place=place(index, 5), fix=fix)
+    return _embedded(lambda: readers["lark"](text[begin:end]), index, 5, place)
+
+
+def _argument(text: str, index: int, kind: str, place: Draw) -> tuple[int, int, Any]:
+    """(begin, end, value) of the JSON after `%kind` at an index."""
     directive = _DIRECTIVE.match(text, index)
     begin = directive.end() if directive else index + len(kind) + 1
     try:
-        _, end = json.JSONDecoder().raw_decode(text, begin)
+        value, end = json.JSONDecoder().raw_decode(text, begin)
     except json.JSONDecodeError as error:
         at = min(error.pos, len(text) - 1)
-        fix = "write a JSON value after it, as in %json {...}"
+        fix = f"write a JSON value after it, as in %{kind} {{...}}"
         raise GrammarError(f"%{kind} is not followed by JSON: {error.msg}", place=place(at, 1), fix=fix) from None
     except RecursionError:
         raise GrammarError(
             f"the JSON after %{kind} is nested too deeply", place=place(index, 5), fix="make it flatter"
         ) from None
+    return begin, end, value
+
+
+def _embedded(read: Callable[[], Expression], index: int, length: int, place: Draw) -> Expression:
+    """What a reader returns; its errors get the place of the directive."""
     try:
-        return end, readers[kind](text[begin:end])
+        return read()
     except ConstrainError as error:
-        where = place(index, len(kind) + 1)
+        where = place(index, length)
         inside = "" if error.place is None else "\nin it, " + error.place
         raise type(error)(error.message, place=where + inside, fix=error.fix or "correct what is embedded") from error
+
+
+def read_settings(text: str, index: int, settings: Settings, place: Draw) -> tuple[int, Settings]:
+    """(end, settings) of the `%llguidance {...}` at an index, together with the settings so far."""
+    from constrain.cfg.readers.extensions import Settings
+
+    _, end, value = _argument(text, index, "llguidance", place)
+    initial, repeated, findings = False, settings.repeated_ignored, list(settings.findings)
+    known = "no_forcing, allow_initial_skip, allow_invalid_utf8, ignore_once, skip_repetition"
+    for name, given in value.items() if isinstance(value, dict) else [("", value)]:
+        where = place(index, end - index)
+        is_flag = isinstance(given, bool)
+        if name == "skip_repetition" and given in ("once", "unbounded"):
+            repeated = given == "unbounded"
+        elif name == "ignore_once" and is_flag:
+            repeated = not given
+        elif name == "allow_initial_skip" and is_flag:
+            initial = given
+        elif name == "no_forcing" and is_flag:
+            findings.append("%llguidance: no_forcing changes no language; it has no effect here")
+        elif name == "allow_invalid_utf8" and given is False:
+            pass
+        elif name == "allow_invalid_utf8":
+            message = "%llguidance: allow_invalid_utf8 is not supported: a grammar is a language of texts"
+            raise GrammarError(message, place=where, fix="remove it")
+        else:
+            raise GrammarError(
+                f"%llguidance: there is no setting {name}={given!r:.40}", place=where, fix=f"there are {known}"
+            )
+    return end, Settings(initial, repeated, tuple(findings))

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from lark import Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from constrain.cfg.readers.embedded import Extracted
+from constrain.cfg.readers.extensions import Extracted
 from constrain.errors import GrammarError, span
 
 _SCAN = re.compile(
@@ -167,13 +167,15 @@ class Places:
 
     def shown(self, name: str) -> str:
         """A name for messages; the made-up name of an embedded text is replaced."""
-        embedded = self.extracted is not None and name in self.extracted.parts
-        return "an embedded text" if embedded else name
+        if self.extracted is None:
+            return name
+        return "an embedded text" if name in self.extracted.parts else self.extracted.written_name(name)
 
     def at(self, index: int, length: int = 1) -> str:
         """Draws the place at an index."""
         if self.extracted is not None:
-            return span(self.original, self.extracted.written(index), length)
+            begin = self.extracted.written(index)
+            return span(self.original, begin, min(length, self.extracted.written(index + length) - begin))
         place = span(self.text, index, length)
         return f"{self.file}, {place}" if self.file else place
 

@@ -12,25 +12,34 @@ lark_errors.py.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lark import Token, Tree
 from lark.grammar import NonTerminal
 from lark.grammar import Symbol as LarkSymbol
 
-from constrain.automata.shape import nullable
-from constrain.automata.syntax import EMPTY, literal
-from constrain.cfg.build import Reading, build
-from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence, parts_of
+from constrain.automata.shape import not_empty
+from constrain.automata.syntax import EMPTY, EPSILON, complement, literal
+from constrain.cfg.build import CaptureRule, Reading, build
+from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence, parts_of
 from constrain.cfg.layout import Layout
-from constrain.cfg.readers.embedded import NO_READERS, Readers, extract
+from constrain.cfg.readers.embedded import NO_READERS, Readers
+from constrain.cfg.readers.extensions import Extracted, If, Parameter, Settings, extract
 from constrain.cfg.readers.lark_errors import Places
 from constrain.cfg.readers.lark_loader import load
-from constrain.cfg.readers.lark_terminals import bounds, literals, single_string, terminal_node, terminal_texts
+from constrain.cfg.readers.lark_terminals import (
+    bounds,
+    literals,
+    sign_of,
+    single_string,
+    split_at_and,
+    terminal_node,
+    terminal_texts,
+)
+from constrain.cfg.readers.rule_options import apply_options
 from constrain.cfg.rules import Lexer, Terminal
 from constrain.cfg.transform.contexts import eliminate_context
 from constrain.cfg.transform.fold import reachable, references
@@ -39,6 +48,7 @@ from constrain.errors import GrammarError, LimitError, span
 from constrain.limits import tick
 
 MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself with ever larger arguments
+MAX_PARAMETERS = 20_000  # of rules with parameters: 2 s
 MAX_PRIORITY = (1 << 20) - 1  # of terminals; the engine keeps them in an int32 with two other bits
 
 
@@ -55,6 +65,9 @@ class LarkRules:
         place: Draws the place where a name is defined.
         declaration: Draws the place where a name is first used.
         context_terminals: Terminals with lookaround contexts, and their places.
+        captures: What is captured of rules, by their names.
+        settings: The settings of the text.
+        findings: Sentences about options without an effect.
     """
 
     rules: Mapping[str, Expression]
@@ -65,6 +78,9 @@ class LarkRules:
     place: Callable[[str], str | None]
     declaration: Callable[[str], str | None]
     context_terminals: Mapping[Terminal, str | None]
+    captures: Mapping[str, CaptureRule] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    findings: tuple[str, ...] = ()
 
     def bound(self, definitions: Mapping[str, Expression]) -> LarkRules:
         """The same rules with definitions of declared symbols (and any rules that these need)."""
@@ -112,16 +128,27 @@ class LarkRules:
                 place=next(filter(None, map(self.declaration, self.rules)), None),
                 fix="use lexer='dynamic'",
             )
+        if self.captures and (lexer == "greedy" or self.context_terminals):
+            what = "under lexer='greedy'" if lexer == "greedy" else "beside a terminal that looks at the text around it"
+            place = self.place(next(iter(self.captures)))
+            fix = "use lexer='dynamic'" if lexer == "greedy" else "remove the look-around"
+            raise GrammarError(f"captures are not read {what}", place=place, fix=fix)
         reading = build(rules, self.start, ignore=self.ignore, lexer=lexer, place=self.place, layout=layout)
+        reading = replace(reading, findings=reading.findings + self.findings, captures=self.captures)
         if self.context_terminals:
             return replace(reading, grammar=eliminate_context(reading.grammar))
-        if not parts:
+        is_plain = self.settings.initial_ignored and self.settings.repeated_ignored
+        if not parts and (is_plain or not self.ignore):
             return reading
+        if lexer == "greedy":
+            fix = "use lexer='dynamic'"
+            raise GrammarError("%llguidance settings of ignored text have no meaning under lexer='greedy'", fix=fix)
         if self.ignore:  # ignored text may stand around an embedded part, but not inside
-            rules, start = inline_ignored_rules(rules, self.start, self.ignore), WHOLE
+            rules, start = inline_ignored_rules(rules, self.start, self.ignore, *self.settings[:2]), WHOLE
         else:
             start = self.start
-        return replace(build(rules, start, folded=True, place=self.place), findings=reading.findings)
+        again = build(rules, start, folded=not self.captures, place=self.place)
+        return replace(again, findings=reading.findings, captures=self.captures)
 
 
 def read_lark(
@@ -136,7 +163,7 @@ def read_lark(
     """Read a Lark grammar.
 
     base: the folder of relative imports; None: the working directory. layout: the meaning of lines and columns; the
-    lexer is then greedy. embedded: readers for `%json` and `%regex`.
+    lexer is then greedy. embedded: readers for `%json` and its like.
     Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
     nested too deeply.
     """
@@ -155,8 +182,10 @@ def read_rules(
         raise GrammarError("the grammar is empty", fix='write at least a start rule, like start: "yes" | "no"')
     try:
         extracted = extract(text, lambda index, length: span(text, index, length), embedded)
-        places = Places(extracted.text, original=text, extracted=extracted) if extracted.parts else Places(text)
-        rules = _Reader(extracted.text, places, base).read(start)
+        places = Places(text)
+        if extracted.text != text:
+            places = Places(extracted.text, original=text, extracted=extracted)
+        rules = _Reader(extracted, places, base).read(extracted.names.get(start, start))
         return rules.bound(extracted.parts)
     except RecursionError:
         raise _too_deep() from None
@@ -169,9 +198,11 @@ def _too_deep() -> LimitError:
 class _Reader:
     """Converts lark's trees to EBNF expressions."""
 
-    def __init__(self, text: str, places: Places, base: str | None) -> None:
+    def __init__(self, extracted: Extracted, places: Places, base: str | None) -> None:
         self.places = places
-        loaded = load(text, places, base)
+        self.extracted = extracted
+        self.signs = extracted.in_terminals
+        loaded = load(extracted.text, places, base)
         self.rules: dict[str, tuple[tuple[str, ...], Tree[Any]]] = {n: (p, t) for n, p, t, _ in loaded.rule_defs if t}
         self.definitions: dict[str, tuple[Tree[Any], int]] = {n: (t, p) for n, (t, p) in loaded.term_defs if t}
         named = [(n, tree) for n, (tree, _) in loaded.term_defs] + [(n, tree) for n, _, tree, _ in loaded.rule_defs]
@@ -182,21 +213,43 @@ class _Reader:
         self.context_terminals: dict[Terminal, str | None] = {}
         self.instances: dict[tuple[str, tuple[Expression, ...]], str] = {}
         self.done: dict[str, Expression] = {}
-        self.pending: deque[tuple[str, Tree[Any], Mapping[str, Expression]]] = deque()
+        self.pending: deque[tuple[str, Tree[Any], Mapping[str, Expression], int | None]] = deque()
+        self.parameter: int | None = None  # of the rule that is being read
+        self.argument: int | None = None  # for the rule that follows
+        self.parameters: set[str] = set()
 
     def read(self, start: str) -> LarkRules:
         self._check_start(start)
-        self.pending.extend((name, tree, {}) for name, (parameters, tree) in self.rules.items() if not parameters)
+        plain = ((name, tree) for name, (parameters, tree) in self.rules.items() if not parameters)
+        self.pending.extend((name, tree, {}, None) for name, tree in plain if name not in self.extracted.parametric)
         while self.pending:
-            name, tree, arguments = self.pending.popleft()
+            name, tree, arguments, self.parameter = self.pending.popleft()
             self.done[name] = self.expression(tree, arguments)
         self._check_references()
         ignore = tuple(self.terminal(name) for name in self.ignore if self._require_text(name))
-        for terminal in [*ignore, *_used(self.done, start)]:
-            self._refuse_zero_width(terminal)
+        for terminal in ignore:
+            if terminal.node == EPSILON:
+                place = self.places.search("%ignore")
+                raise GrammarError("nothing is ignored", place=place, fix="write what: %ignore / +/")
+        ignore = tuple(replace(terminal, node=not_empty(terminal.node)) for terminal in ignore)
+        rules, captures, findings = apply_options(
+            self.done, self.extracted.options, self.terminal, self.extracted.written_name
+        )
         terminals = {name: terminal for name, terminal in self.terminals.items() if name in self.definitions}
-        place, used = self.places.definition, self.places.use
-        return LarkRules(self.done, self.declared, start, ignore, terminals, place, used, self.context_terminals)
+        used, settings = self.places.use, self.extracted.settings
+        return LarkRules(
+            rules,
+            self.declared,
+            start,
+            ignore,
+            terminals,
+            lambda name: self.places.definition(name.split("::")[0]),
+            used,
+            self.context_terminals,
+            captures,
+            settings,
+            (*settings.findings, *findings),
+        )
 
     # Rules
 
@@ -207,8 +260,7 @@ class _Reader:
             parts = tuple(self.expression(child, arguments) for child in tree.children)
             return parts[0] if len(parts) == 1 else Choice(parts)
         if tree.data == "expansion":
-            parts = tuple(self.expression(child, arguments) for child in tree.children)
-            return parts[0] if len(parts) == 1 else Sequence(parts)
+            return self.sequence(tree.children, arguments)
         if tree.data == "alias":
             return self.expression(tree.children[0], arguments)
         if tree.data == "maybe":
@@ -217,15 +269,84 @@ class _Reader:
             return Repetition(self.expression(tree.children[0], arguments), *bounds(tree.children, self.places.token))
         return self.value(tree.children[0], arguments)
 
+    def sequence(self, children: list[Any], arguments: Mapping[str, Expression]) -> Expression:
+        """The expression of one alternative. Raises GrammarError for `&`."""
+        if len(split_at_and(children, self.signs)) > 1:
+            token = next(token for child in children for token in literals(child) if self.signs.get(token.value) == "&")
+            fix = "define a terminal (upper case) for the intersection"
+            raise GrammarError("& is for terminals, not for rules", place=self.places.token(token), fix=fix)
+        for child in children if self.parameter is not None or self.extracted.signs else ():
+            sign = sign_of(child, self.extracted.signs)
+            if isinstance(sign, If) and not sign.holds(self._parameter(child)):
+                return Choice(())
+        parts: list[Expression] = []
+        negated: Any = None
+        for child in children:
+            sign = sign_of(child, self.extracted.signs)
+            if sign == "~":
+                negated = None if negated is not None else child
+                continue
+            if isinstance(sign, If):
+                continue
+            if isinstance(sign, Parameter):
+                self.argument = sign.constant if sign.constant is not None else sign.value(self._parameter(child))
+                continue
+            is_counted = child.data == "expr"
+            part = self.expression(child.children[0] if negated is not None and is_counted else child, arguments)
+            if negated is not None:
+                part = self._negated(part, negated)
+                if is_counted:  # ~A+ is (~A)+
+                    part = Repetition(part, *bounds(child.children, self.places.token))
+                negated = None
+            parts.append(part)
+        if negated is not None:
+            raise GrammarError("~ stands alone", place=self.places.token(next(literals(negated))), fix="write ~A")
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _parameter(self, sign: Any) -> int:
+        """The parameter of the rule that is being read."""
+        if self.parameter is None:
+            place = self.places.token(next(literals(sign)))
+            raise GrammarError("this rule has no parameter", place=place, fix="define it as name::_: ...")
+        return self.parameter
+
+    def _with_parameter(self, name: str) -> Expression:
+        """A reference to the rule of a name for the parameter that stands behind it; made when first used."""
+        value, self.argument = self.argument, None
+        place = self.places.use(name) or self.places.definition(name)
+        shown = self.places.shown(name)
+        if value is None:
+            raise GrammarError(f"rule {shown} has a parameter, but none is given", place=place, fix=f"write {shown}::0")
+        if name not in self.extracted.parametric or name not in self.rules:
+            raise GrammarError(f"{shown} has no parameter", place=place, fix=f"define it as {shown}::_: ...")
+        instance = f"{name}::{value}"
+        if instance not in self.parameters:
+            if len(self.parameters) == MAX_PARAMETERS:
+                message = f"rules are used with more than {MAX_PARAMETERS} different parameters"
+                raise LimitError(message, place=place, fix="let the parameter count less, or fewer bits")
+            self.parameters.add(instance)
+            self.pending.append((instance, self.rules[name][1], {}, value))
+        return Ref(instance)
+
+    def _negated(self, part: Expression, sign: Any) -> Expression:
+        """The texts that are none of a terminal's."""
+        if not isinstance(part, Leaf) or part.terminal.contexts:
+            place = self.places.token(next(literals(sign)))
+            raise GrammarError("~ is for terminals, not for rules", place=place, fix="define a terminal (upper case)")
+        return Leaf(Terminal(complement(part.terminal.node), f"~{part.terminal.name}"))
+
     def value(self, item: Any, arguments: Mapping[str, Expression]) -> Expression:
         if isinstance(item, LarkSymbol):
             name = str(item.name)
             if name in arguments:
                 return arguments[name]
+            if self.argument is not None or name in self.extracted.parametric:
+                return self._with_parameter(name)
             is_rule = isinstance(item, NonTerminal) or name in self.declared
             return Ref(name) if is_rule else Leaf(self.terminal(name))
         if item.data == "literal":
-            return Leaf(self.anonymous(item.children[0]))
+            meaning = self.extracted.signs.get(item.children[0].value)
+            return meaning if isinstance(meaning, Leaf) else Leaf(self.anonymous(item.children[0]))
         if item.data == "range":
             low, high = item.children
             return Leaf(Terminal(terminal_node(item, self.places.token), f"{low}..{high}"))
@@ -253,7 +374,8 @@ class _Reader:
                 v.name if isinstance(v, Ref) else v.terminal.name for v in values if isinstance(v, Ref | Leaf)
             )
             self.instances[name, values] = f"{name}{{{shown}}}"
-            self.pending.append((f"{name}{{{shown}}}", tree, dict(zip(parameters, values, strict=True))))
+            arguments = dict(zip(parameters, values, strict=True))
+            self.pending.append((f"{name}{{{shown}}}", tree, arguments, self.parameter))
         return Ref(self.instances[name, values])
 
     # Terminals
@@ -268,7 +390,7 @@ class _Reader:
                     place=self.places.definition(name),
                     fix=f"keep priorities within ±{MAX_PRIORITY}",
                 )
-            node, contexts = terminal_texts(tree, self.places.token)
+            node, contexts = terminal_texts(tree, self.places.token, self.signs)
             shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
             literal = single_string(tree) is not None
             self.terminals[name] = self._placed(Terminal(node, shown, priority, literal, contexts=contexts), tree)
@@ -282,7 +404,7 @@ class _Reader:
         key = str(token)
         if key not in self.terminals:
             tree = Tree("literal", [token])
-            node, contexts = terminal_texts(tree, self.places.token)
+            node, contexts = terminal_texts(tree, self.places.token, self.signs)
             self.terminals[key] = self._placed(Terminal(node, key, 0, token.type == "STRING", contexts=contexts), tree)
         return self.terminals[key]
 
@@ -295,6 +417,9 @@ class _Reader:
     # Faults
 
     def _check_start(self, start: str) -> None:
+        if start in self.extracted.parametric:
+            place = self.places.definition(start)
+            raise GrammarError("the start rule has a parameter", place=place, fix="add a rule: start: name::0")
         if start not in self.rules or self.rules[start][0]:
             names = [name for name, (parameters, _) in self.rules.items() if not parameters]
             raise GrammarError(
@@ -317,30 +442,3 @@ class _Reader:
             place = self.places.use(name)
             raise GrammarError(f"{name} is ignored, but only declared", place=place, fix="define it, as a regex")
         return True
-
-    def _refuse_zero_width(self, terminal: Terminal) -> None:
-        if nullable(terminal.node):
-            name = terminal.name
-            place = self.places.definition(name) or self.places.use(name) or self.places.search(re.escape(name))
-            raise GrammarError(
-                f"the terminal {name} matches the empty text",
-                place=place,
-                fix="let it match at least one character, and make it optional where it is used",
-            )
-
-
-def _used(rules: Mapping[str, Expression], start: str) -> list[Terminal]:
-    """The terminals that the start rule reaches."""
-    terminals: dict[Terminal, None] = {}
-    for name in reachable(rules, start):
-        terminals |= dict.fromkeys(_leaves(rules[name]) if name in rules else ())
-    return list(terminals)
-
-
-def _leaves(expression: Expression) -> list[Terminal]:
-    if isinstance(expression, Leaf):
-        return [expression.terminal]
-    if isinstance(expression, Ref | Part):
-        return []
-    parts = (expression.part,) if isinstance(expression, Repetition) else expression.parts
-    return [terminal for part in parts for terminal in _leaves(part)]

@@ -20,7 +20,7 @@ Difference to Lark: lark concatenates regexes as text, so its `/a|b/ "c"` means 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lark import Token, Tree
@@ -29,6 +29,7 @@ from lark.load_grammar import PrepareLiterals
 from constrain.automata import syntax
 from constrain.automata.parse.python import parse_python
 from constrain.automata.syntax import Node
+from constrain.cfg.readers.extensions import UNBOUNDED
 from constrain.cfg.readers.regex_shape import (
     has_greedy_after_lazy,
     is_lazy,
@@ -42,17 +43,26 @@ from constrain.errors import GrammarError, RegexError
 from constrain.limits import tick
 
 Place = Callable[[Token], str | None]
+Signs = Mapping[str, "str | Node"]
+"""By a regex as it is written: "&", "~", or the language that it stands for."""
+
+NO_SIGNS: Signs = {}
 
 
-def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Context, ...]]:
+def terminal_texts(tree: Tree[Any], place: Place, signs: Signs = NO_SIGNS) -> tuple[Node, tuple[Context, ...]]:
     """(language, lookaround contexts) of a terminal's tree with references resolved, as lark's loader yields it.
 
-    place: draws the place of a literal. Raises GrammarError with its place.
+    place: draws the place of a literal. signs: the regexes that stand for something else (extensions.py). Raises
+    GrammarError with its place.
     """
     patterns = [(token, _pattern(token, place)) for token in literals(tree) if token.type == "REGEXP"]
     lazy = next((token for token, (text, _) in patterns if is_lazy(text)), None)
     if lazy is None and not any(needs_neighbours(text) for _, (text, _) in patterns):
-        return _compose(tree, place, {}), ()
+        return _Composer(place, signs).compose(tree), ()
+    for token, _ in patterns:
+        if token.value in signs:
+            message = "&, ~ and %regex cannot stand beside a lazy quantifier or look-around in one terminal"
+            raise GrammarError(message, place=place(token), fix="say what the regex excludes with & and ~ alone")
     whole, first = _as_text(tree, place), next(iter(literals(tree)))
     node = _regex(whole, first, place)  # also if it is read in parts below: errors are those of the whole regex
     before, after = sees_outside(whole)
@@ -81,9 +91,9 @@ def terminal_texts(tree: Tree[Any], place: Place) -> tuple[Node, tuple[Context, 
     return syntax.concat(shortest, _regex(tail, first, place)), ()
 
 
-def terminal_node(tree: Tree[Any], place: Place) -> Node:
+def terminal_node(tree: Tree[Any], place: Place, signs: Signs = NO_SIGNS) -> Node:
     """The language of a terminal without lookaround contexts. Raises as `terminal_texts`."""
-    return terminal_texts(tree, place)[0]
+    return terminal_texts(tree, place, signs)[0]
 
 
 def single_string(tree: Tree[Any] | Token) -> Token | None:
@@ -121,8 +131,8 @@ def literal_node(token: Token, place: Place) -> Node:
 
 def _pattern(token: Token, place: Place) -> tuple[str, str]:
     """(text, flags) of a literal, with Lark's escapes undone."""
-    if token.value in ('""', "//"):
-        raise GrammarError("an empty literal", place=place(token), fix="leave it out: no symbol is the empty text")
+    if token.value == '""':
+        return "", ""
     try:
         [pattern] = PrepareLiterals().transform(Tree("literal", [token])).children
     except Exception as error:  # lark raises GrammarError, ValueError or SyntaxError, sometimes wrapped
@@ -170,6 +180,8 @@ def bounds(children: Any, place: Place) -> tuple[int, int | None]:
     operator = children[1]
     if operator != "~":
         return {"?": (0, 1), "*": (0, None), "+": (1, None)}[str(operator)]
+    if str(children[-1]) == UNBOUNDED:
+        return int(children[2]), None
     low, high = int(children[2]), int(children[-1])
     if low < 0 or high < low:
         shown = f"~{children[2]}" + (f"..{children[3]}" if len(children) > 3 else "")
@@ -177,26 +189,77 @@ def bounds(children: Any, place: Place) -> tuple[int, int | None]:
     return low, high
 
 
-def _compose(tree: Any, place: Place, done: dict[int, Node]) -> Node:
-    tick()
-    if id(tree) not in done:
-        done[id(tree)] = _compose_new(tree, place, done)
-    return done[id(tree)]
+class _Composer:
+    """Makes the language of a terminal from the languages of its parts."""
+
+    def __init__(self, place: Place, signs: Signs) -> None:
+        self.place, self.signs = place, signs
+        self.done: dict[int, Node] = {}
+
+    def compose(self, tree: Any) -> Node:
+        """The language of a tree; that of a shared subtree is made once."""
+        tick()
+        if id(tree) not in self.done:
+            self.done[id(tree)] = self._new(tree)
+        return self.done[id(tree)]
+
+    def _new(self, tree: Any) -> Node:
+        if tree.data == "literal":
+            token = tree.children[0]
+            meaning = self.signs.get(token.value)
+            if meaning in ("::", "%if"):
+                fix = "make a rule of it (lower case)"
+                raise GrammarError("a terminal has no parameters", place=self.place(token), fix=fix)
+            if isinstance(meaning, str):
+                raise GrammarError(f"{meaning} stands alone", place=self.place(token), fix="write A & B, or ~A")
+            return literal_node(token, self.place) if meaning is None else meaning
+        if tree.data == "range":
+            return syntax.chars([_range(tree, self.place)])
+        if tree.data == "expr":
+            return syntax.repeat(self.compose(tree.children[0]), *bounds(tree.children, self.place))
+        _refuse_alias(tree, self.place)
+        if tree.data == "expansions":
+            return syntax.alternate(*map(self.compose, tree.children))
+        node = syntax.intersect(*map(self.concat, split_at_and(tree.children, self.signs)))  # expansion, value, maybe
+        return syntax.optional(node) if tree.data == "maybe" else node
+
+    def concat(self, parts: Sequence[Any]) -> Node:
+        """The concatenation of parts, of which some are negated."""
+        if not parts:
+            return syntax.EPSILON
+        nodes, negated = [], False
+        for part in parts:
+            if sign_of(part, self.signs) == "~":
+                negated = not negated
+            elif negated and part.data == "expr":  # ~A+ is (~A)+
+                inner = syntax.complement(self.compose(part.children[0]))
+                nodes.append(syntax.repeat(inner, *bounds(part.children, self.place)))
+                negated = False
+            else:
+                node = self.compose(part)
+                nodes.append(syntax.complement(node) if negated else node)
+                negated = False
+        if negated:
+            self.compose(parts[-1])  # raises: it stands alone
+        return syntax.concat(*nodes)
 
 
-def _compose_new(tree: Any, place: Place, done: dict[int, Node]) -> Node:
-    if tree.data == "literal":
-        return literal_node(tree.children[0], place)
-    if tree.data == "range":
-        return syntax.chars([_range(tree, place)])
-    if tree.data == "expr":
-        return syntax.repeat(_compose(tree.children[0], place, done), *bounds(tree.children, place))
-    _refuse_alias(tree, place)
-    parts = [_compose(child, place, done) for child in tree.children]
-    if tree.data == "expansions":
-        return syntax.alternate(*parts)
-    node = syntax.concat(*parts)  # expansion, value, maybe
-    return syntax.optional(node) if tree.data == "maybe" else node
+def sign_of(tree: Any, signs: Mapping[str, Any]) -> Any:
+    """The meaning of a tree that is a sign; None: it is none."""
+    while isinstance(tree, Tree) and len(tree.children) == 1:
+        tree = tree.children[0]
+    return signs.get(tree.value) if signs and isinstance(tree, Token) else None
+
+
+def split_at_and(parts: Sequence[Any], signs: Signs) -> list[list[Any]]:
+    """The parts of an alternative between its "&"s."""
+    split: list[list[Any]] = [[]]
+    for part in parts:
+        if sign_of(part, signs) == "&":
+            split.append([])
+        else:
+            split[-1].append(part)
+    return split
 
 
 def _as_text(tree: Any, place: Place) -> str:

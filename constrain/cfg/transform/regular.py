@@ -57,18 +57,24 @@ def regular_language(reading: Reading) -> Node | None:
 
 
 WHOLE = "#"  # no rule of a grammar text can have this name
+IGNORED = "#ignored"  # nor this one
 
 
 def inline_ignored_rules(
-    rules: Mapping[str, Expression], start: str, ignore: tuple[Terminal, ...]
+    rules: Mapping[str, Expression],
+    start: str,
+    ignore: tuple[Terminal, ...],
+    initial: bool = True,
+    repeated: bool = True,
 ) -> dict[str, Expression]:
     """Equivalent rules without ignored terminals, with the new start rule `WHOLE`.
 
-    Ignored texts may follow each terminal and precede the whole text.
+    Ignored texts may follow each terminal and, if `initial`, precede the whole text; several of them if `repeated`.
     """
-    blank = Repetition(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None)
+    ignored = Repetition(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None if repeated else 1)
+    blank = Ref(IGNORED)
     spaced: dict[str, Expression] = {name: _spaced(rule, blank) for name, rule in rules.items()}
-    return {WHOLE: Sequence((blank, Ref(start))), **spaced}
+    return {WHOLE: Sequence((blank, Ref(start)) if initial else (Ref(start),)), **spaced, IGNORED: ignored}
 
 
 def _spaced(expression: Expression, blank: Expression) -> Expression:
