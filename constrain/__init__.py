@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from constrain.constraints.regular import choices, regex
     from constrain.constraints.substring import substring
     from constrain.derived.between import between
-    from constrain.derived.triggered import after, triggered
+    from constrain.derived.reasoning import after
+    from constrain.derived.triggered import triggered
     from constrain.engine import (
         CompiledConstraint,
         Matcher,
@@ -132,7 +133,7 @@ _HOMES = {
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
-    "after": "constrain.derived.triggered",
+    "after": "constrain.derived.reasoning",
     "alt": "constrain.constraints.combinators",
     "apply_bitmask_": "constrain.sampling.bitmask.apply",
     "between": "constrain.derived.between",

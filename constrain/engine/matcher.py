@@ -416,15 +416,28 @@ class Matcher:
                 known -= 1
             if states[known] is None:
                 states[known] = guard.start()
-            states[now] = guard.step(states[known], b"".join(map(self._bytes, self._steps[known:now])))
+            if self.compiled.by_token:
+                for place in range(known, now):
+                    states[place + 1] = self._read(states[place], self._steps[place])
+            else:
+                states[now] = guard.step(states[known], b"".join(map(self._bytes, self._steps[known:now])))
         return states[now]
+
+    def _read(self, state: Hashable, step: int | bytes) -> Hashable | None:
+        """The guard's state after a step; None: the guard vetoes it."""
+        guard: Any = self.compiled.guard
+        if self.compiled.by_token and not isinstance(step, bytes) and step not in self._eos_ids:
+            after: Hashable | None = guard.step_token(state, step)
+        else:
+            after = guard.step(state, self._bytes(step))
+        return after
 
     def _is_clear(self, step: int | bytes, keep: bool = False) -> bool:
         """Whether the guard allows a step. keep: the step will be taken, so remember the guard's state."""
         guard = self.compiled.guard
         if guard is None:
             return True
-        after = guard.step(self._guard_state(), self._bytes(step))
+        after = self._read(self._guard_state(), step)
         if after is not None and keep:
             self._guarded[len(self._steps) + 1 :] = (after,)
         return after is not None
