@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from constrain.automata.marks import LENGTH, MARK, token_of, without_marks
-from constrain.automata.syntax import ANY_TEXT, Node, Ranges, Tokens, complement, concat, literal, literals
+from constrain.automata.syntax import ANY_TEXT, Node, Ranges, Tokens, literal
 from constrain.cfg.ebnf import Leaf
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import Combined
 from constrain.derived.members import byte_matcher
 from constrain.derived.triggered import start_of, up_to, without
-from constrain.errors import ConstrainError, GrammarError, VocabularyError
+from constrain.errors import ConstrainError, VocabularyError
 from constrain.guards import Guard
 from constrain.guards.thoughts import Thoughts
 from constrain.vocab.marked import spans_of
@@ -219,7 +219,9 @@ def _names(edge: Edge) -> tuple[str | int, ...]:
     node = edge.expression.terminal.node if isinstance(edge, Combined) and isinstance(edge.expression, Leaf) else None
     if not isinstance(node, Tokens) or node.negated:
         return ()
-    return tuple(name for one in node.members for name in ([one] if isinstance(one, str) else range(one[0], one[1] + 1)))
+    return tuple(
+        name for one in node.members for name in ([one] if isinstance(one, str) else range(one[0], one[1] + 1))
+    )
 
 
 def _terminal(edge: Edge) -> Terminal:

@@ -39,7 +39,15 @@ def is_member(tokens: tuple[int, ...], begin: str, optional: bool, most: int | N
 
 @pytest.mark.parametrize(
     ("begin", "optional", "most"),
-    [("", False, None), ("", False, 0), ("", False, 1), ("", False, 2), ("a", False, 1), ("a", True, 0), ("a", True, 1)],
+    [
+        ("", False, None),
+        ("", False, 0),
+        ("", False, 1),
+        ("", False, 2),
+        ("a", False, 1),
+        ("a", True, 0),
+        ("a", True, 1),
+    ],
 )
 def test_masks_are_those_of_the_definition(begin: str, optional: bool, most: int | None) -> None:
     sequences = [tokens for n in range(LONGEST + 1) for tokens in itertools.product(range(EOS), repeat=n)]
@@ -104,7 +112,12 @@ def test_a_close_with_bytes_is_the_token_and_no_thought() -> None:
         ((constrain.regex("a"), constrain.regex("a")), {}, ConstrainError, "is a text or a token"),
         ((constrain.token(but=["<x>"]), constrain.regex("a")), {}, ConstrainError, "is a text or a token"),
         (("</t>", "a"), {}, ConstrainError, "the constraint after thoughts is str"),
-        (("</t>", constrain.regex("a")), {"max_tokens": -1}, ConstrainError, "max_tokens is a number of tokens, not -1"),
+        (
+            ("</t>", constrain.regex("a")),
+            {"max_tokens": -1},
+            ConstrainError,
+            "max_tokens is a number of tokens, not -1",
+        ),
         (("</t>", constrain.regex("a")), {"max_tokens": True}, ConstrainError, "not True"),
         (("</t>", constrain.regex("a")), {"optional": True}, ConstrainError, "need what begins them"),
         (("</t>", constrain.regex("<a")), {"optional": True, "begin": "<"}, ConstrainError, "may begin with '<' too"),
