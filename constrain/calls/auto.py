@@ -67,7 +67,8 @@ def _fitting(template: str) -> Format:
     fitting = [
         form
         for form in FORMATS.values()
-        if all(text in template for text in form.template) and not any(text in template for text in form.template_without)
+        if all(text in template for text in form.template)
+        and not any(text in template for text in form.template_without)
     ]
     best = max((sum(map(len, form.template)) for form in fitting), default=0)
     found = [form for form in fitting if sum(map(len, form.template)) == best]

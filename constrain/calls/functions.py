@@ -1,6 +1,6 @@
 """`Function`: a tool that may be called, from a pydantic model, a callable, or the JSON of a protocol.
 
-    functions_of([get_weather, SearchArguments, {"type": "function", "function": {...}}, {"name": ..., "inputSchema": ...}])
+    functions_of([get_weather, SearchArguments, {"type": "function", "function": {"name": ..., "parameters": ...}}])
 
 The idea: a name, the JSON Schema of the arguments, and what turns arguments into Python objects: pydantic, for models
 and for signatures (schema/read/inputs.py). Arguments are the declared ones: a schema that does not say
@@ -145,5 +145,5 @@ def _opens(schema: Mapping[str, Any]) -> bool:
 
 def _about(given: Any) -> str:
     """The first paragraph of a docstring of its own."""
-    text = inspect.getdoc(given) if vars(given if hasattr(given, "__dict__") else type(given)).get("__doc__") else None
-    return " ".join((text or "").split("\n\n")[0].split())
+    text = vars(given).get("__doc__") if inspect.isclass(given) else getattr(given, "__doc__", None)
+    return " ".join(inspect.cleandoc(text or "").split("\n\n")[0].split())

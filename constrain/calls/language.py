@@ -47,21 +47,21 @@ class Wanted(NamedTuple):
     thinking_tokens: int | None
 
 
-def language(format: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
+def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
     """The turns of a format that call some functions. Raises ConstrainError."""
-    turn = _turn(format, functions, wanted)
-    if wanted.thinking == "none" or format.thinking is None:
+    turn = _turn(form, functions, wanted)
+    if wanted.thinking == "none" or form.thinking is None:
         return turn
-    begin, close = format.thinking
-    return _thoughtful(format, begin, close, turn, wanted)
+    begin, close = form.thinking
+    return _thoughtful(form, begin, close, turn, wanted)
 
 
-def _thoughtful(format: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
+def _thoughtful(form: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
     """Thoughts before a turn. Marks of several tokens are followed by their other pieces."""
-    opening, closing = _edges(format, begin), _edges(format, close)
+    opening, closing = _edges(form, begin), _edges(form, close)
     opened = wanted.thinking == "open"
     if len(opening) > 1 or len(closing) > 1:
-        return _channelled(format, begin, close, turn, wanted)
+        return _channelled(form, begin, close, turn, wanted)
     start: Any = "" if opened else opening[0]
     return after(
         closing[0],
@@ -72,62 +72,62 @@ def _thoughtful(format: Format, begin: str, close: str, turn: Constraint, wanted
     )
 
 
-def _channelled(format: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
+def _channelled(form: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
     """Thoughts between marks of several tokens: the first token of the close ends them."""
-    first, *rest = _edges(format, close)
+    first, *rest = _edges(form, close)
     answer = seq(*rest, turn)
-    head = [] if wanted.thinking == "open" else _edges(format, begin)
+    head = [] if wanted.thinking == "open" else _edges(form, begin)
     if wanted.thinking_tokens is not None:
         if head:
             raise ConstrainError(
-                f"thoughts of the format {format.name!r} begin with several tokens, and have a budget only "
+                f"thoughts of the format {form.name!r} begin with several tokens, and have a budget only "
                 "if the prompt has begun them",
                 fix=f'end the prompt with {begin!r}, and pass thinking="open"',
             )
         return after(first, answer, max_tokens=wanted.thinking_tokens)
-    names = [name for name, is_token in format.split(close) if is_token]
+    names = [name for name, is_token in form.split(close) if is_token]
     thought = seq(*head, free_text(names[:1]), first, answer)
     return alt(thought, turn) if wanted.thinking == "optional" else thought
 
 
-def _turn(format: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
+def _turn(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
     """A turn without thoughts."""
-    begin, end = format.answer
-    excludes = _excluded(format)
-    text = _instead(format) if format.instead else free_text(excludes)
-    answer = seq(*_edges(format, begin), text, *_edges(format, end)) if format.marked else text
+    begin, end = form.answer
+    excludes = _excluded(form)
+    text = _instead(form) if form.instead else free_text(excludes)
+    answer = seq(*_edges(form, begin), text, *_edges(form, end)) if form.marked else text
     if wanted.choice == "none":
         return answer
-    calls, tags = _calls(format, functions, wanted.parallel)
+    calls, tags = _calls(form, functions, wanted.parallel)
     if wanted.choice == "required":
-        made = calls if format.thinking is None or format.marked or wanted.thinking == "none" else seq(GAP, calls)
-        if format.marked and format.preamble is not None:
-            made = seq(optional(_preamble(format)), calls)
+        made = calls if form.thinking is None or form.marked or wanted.thinking == "none" else seq(GAP, calls)
+        if form.marked and form.preamble is not None:
+            made = seq(optional(_preamble(form)), calls)
         return _with_tags(made, tags)
-    if format.instead:
+    if form.instead:
         return alt(answer, calls)  # content may have the text of a call in its middle
-    if not format.marked:
+    if not form.marked:
         return _with_tags(alt(text, seq(text, calls)), tags)
-    before = [] if format.preamble is None else [optional(_preamble(format))]
+    before = [] if form.preamble is None else [optional(_preamble(form))]
     return alt(answer, seq(*before, calls))
 
 
-def _preamble(format: Format) -> Constraint:
-    assert format.preamble is not None
-    begin, end = format.preamble
-    return seq(*_edges(format, begin), free_text(_excluded(format)), *_edges(format, end))
+def _preamble(form: Format) -> Constraint:
+    assert form.preamble is not None
+    begin, end = form.preamble
+    return seq(*_edges(form, begin), free_text(_excluded(form)), *_edges(form, end))
 
 
-def _excluded(format: Format) -> list[str]:
+def _excluded(form: Format) -> list[str]:
     """What content does not contain: the text or the name of what begins calls or thoughts or ends the content."""
-    texts = [format.mark, *(format.thinking or ()), format.answer[1], *(format.preamble or ())]
-    found = [format.split(text)[0][0] for text in texts if text]
+    texts = [form.mark, *(form.thinking or ()), form.answer[1], *(form.preamble or ())]
+    found = [form.split(text)[0][0] for text in texts if text]
     return list(dict.fromkeys(found))
 
 
-def _instead(format: Format) -> Constraint:
+def _instead(form: Format) -> Constraint:
     """Content that does not begin with the mark of calls."""
-    return Regular(intersect(ANY_TEXT, complement(concat(literal(format.mark), ANY_TEXT))))
+    return Regular(intersect(ANY_TEXT, complement(concat(literal(form.mark), ANY_TEXT))))
 
 
 def _with_tags(constraint: Constraint, tags: tuple[Tag, ...]) -> Constraint:
@@ -138,24 +138,24 @@ def _with_tags(constraint: Constraint, tags: tuple[Tag, ...]) -> Constraint:
     return Tagged(constraint.expression, partial(shown_call, "calls", tags), tags=tags)
 
 
-def _calls(format: Format, functions: Sequence[Function], parallel: bool) -> tuple[Constraint, tuple[Tag, ...]]:
+def _calls(form: Format, functions: Sequence[Function], parallel: bool) -> tuple[Constraint, tuple[Tag, ...]]:
     """(one or several calls, their tags if the text tells where they stand)."""
-    each = [_call(format, function) for function in functions]
+    each = [_call(form, function) for function in functions]
     one = alt(*each)
-    most = None if parallel and format.between is not None else 1
-    between = _edges(format, format.between or "")
+    most = None if parallel and form.between is not None else 1
+    between = _edges(form, form.between or "")
     separator = seq(*between) if between else None
-    calls = seq(*_fields(format, format.begin, {}), many(one, separator=separator, low=1, high=most),
-                *_edges(format, format.end))  # fmt: skip
+    calls = seq(*_fields(form, form.begin, {}), many(one, separator=separator, low=1, high=most),
+                *_edges(form, form.end))  # fmt: skip
     tags = tuple(call for call in each if isinstance(call, Tag))
-    in_text = len(tags) == len(each) and not format.begin and not format.instead
+    in_text = len(tags) == len(each) and not form.begin and not form.instead
     return calls, tags if in_text else ()
 
 
-def _call(format: Format, function: Function) -> Constraint:
+def _call(form: Format, function: Function) -> Constraint:
     """A call of a function: a tag, if its marks are text."""
-    arguments = _arguments(format, function)
-    pieces = _fields(format, format.call, {NAME: function.name, ARGUMENTS: arguments})
+    arguments = _arguments(form, function)
+    pieces = _fields(form, form.call, {NAME: function.name, ARGUMENTS: arguments})
     at = next(i for i, piece in enumerate(pieces) if piece is arguments)
     before, after_it = pieces[:at], pieces[at + 1 :]
     if all(isinstance(piece, str) for piece in (*before, *after_it)):
@@ -163,24 +163,24 @@ def _call(format: Format, function: Function) -> Constraint:
     return seq(*pieces)
 
 
-def _arguments(format: Format, function: Function) -> Constraint:
+def _arguments(form: Format, function: Function) -> Constraint:
     schema = dict(function.parameters)
-    if format.parameters is None:
+    if form.parameters is None:
         return json_schema(schema)
-    close = format.parameters.close.strip()
-    excludes = (close,) if close != format.parameters.close else ()
-    return parameters(schema, format.parameters, excludes=excludes)
+    close = form.parameters.close.strip()
+    excludes = (close,) if close != form.parameters.close else ()
+    return parameters(schema, form.parameters, excludes=excludes)
 
 
-def _fields(format: Format, template: str, values: dict[str, Piece]) -> list[Piece]:
+def _fields(form: Format, template: str, values: dict[str, Piece]) -> list[Piece]:
     """The pieces of a template with values, other fields and tokens; neighbouring texts joined."""
     found: list[Piece] = []
-    for piece, is_field in format.pieces(template):
+    for piece, is_field in form.pieces(template):
         if is_field and piece not in values:
-            found.append(regex(format.fields[piece]))
+            found.append(regex(form.fields[piece]))
             continue
         value = values[piece] if is_field else piece
-        for part in _edges(format, value) if isinstance(value, str) else [value]:
+        for part in _edges(form, value) if isinstance(value, str) else [value]:
             if isinstance(part, str) and found and isinstance(found[-1], str):
                 found[-1] += part
             else:
@@ -188,7 +188,6 @@ def _fields(format: Format, template: str, values: dict[str, Piece]) -> list[Pie
     return found
 
 
-def _edges(format: Format, text: str) -> list[Piece]:
+def _edges(form: Format, text: str) -> list[Piece]:
     """A text with its special tokens."""
-    return [token(piece) if is_token else piece for piece, is_token in format.split(text)]
-
+    return [token(piece) if is_token else piece for piece, is_token in form.split(text)]

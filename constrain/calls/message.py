@@ -56,23 +56,23 @@ class Content(NamedTuple):
 
 
 class CallBegun(NamedTuple):
-    """A call has begun, and its name is known."""
+    """A call has begun, and its name is known. number: that of the call, from 0."""
 
-    index: int
+    number: int
     name: str
 
 
 class ArgumentsText(NamedTuple):
     """More text of the arguments of a call, as the model writes them."""
 
-    index: int
+    number: int
     text: str
 
 
 class CallEnded(NamedTuple):
     """A call is complete."""
 
-    index: int
+    number: int
     call: ToolCall
 
 

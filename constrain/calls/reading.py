@@ -38,7 +38,7 @@ class Reader:
     """Reads one turn.
 
     Args:
-        format: The format.
+        form: The format.
         functions: The tools; calls of others are read too, and their arguments are not validated.
         opened: The prompt has begun the thoughts.
 
@@ -48,8 +48,8 @@ class Reader:
         at: The number of characters that were read.
     """
 
-    def __init__(self, format: Format, functions: Sequence[Function] = (), *, opened: bool = False) -> None:
-        self.format = format
+    def __init__(self, form: Format, functions: Sequence[Function] = (), *, opened: bool = False) -> None:
+        self.format = form
         self.functions = {function.name: function for function in functions}
         self.message = Message()
         self.text = ""
@@ -57,12 +57,16 @@ class Reader:
         self._events: list[Event] = []
         self._closing = False
         self._state: State = self._begin
-        self._names = re.compile(format.names)
+        self._names = re.compile(form.names)
         self._items: list[tuple[str, str]] = []
         self._content: list[str] = []
         self._thoughts: list[str] = []
         self._close = ""
-        if opened and format.thinking is not None:
+        self._name, self._start = "", 0
+        self._found: dict[str, str] = {}
+        self._values: Any = {}
+        self._pieces: list[str] = []
+        if opened and form.thinking is not None:
             self._enter_thoughts()
 
     # -- pieces --------------------------------------------------------------------------------------------------------
@@ -170,7 +174,7 @@ class Reader:
         return True
 
     def _thinking(self) -> bool:
-        return self._until(self._close, self._begin, lambda text: (self._thoughts.append(text), Thought(text))[1])
+        return self._until(self._close, self._begin, self._add_thought)
 
     def _enter_marked(self, close: str) -> bool:
         self._close = close
@@ -183,8 +187,11 @@ class Reader:
     def _plain(self) -> bool:
         if self.format.instead:
             return self._until("", self._plain, self._add_content)
-        found = self._until(self.format.mark, self._enter_calls, self._add_content, keep=True)
-        return found
+        return self._until(self.format.mark, self._enter_calls, self._add_content, keep=True)
+
+    def _add_thought(self, text: str) -> Event:
+        self._thoughts.append(text)
+        return Thought(text)
 
     def _add_content(self, text: str) -> Event:
         self._content.append(text)
@@ -216,8 +223,10 @@ class Reader:
     def _call(self) -> bool:
         """A call begins here."""
         self._skip_space()
+        if not self.text and not self._closing:
+            return False
         self._start, self._name, self._found = self.at, "", {}
-        self._values: Any = {}
+        self._values = {}
         self._items = _items(self.format, self.format.call)
         self._then = self._ended
         self._state = self._template
@@ -304,6 +313,8 @@ class Reader:
             self._values = self._reading.values
             self._state = self._template
             return True
+        if following.startswith(rest) and not self._closing:
+            return False
         try:
             count = self._reading.element(rest)
         except ValueError as error:

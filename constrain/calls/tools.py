@@ -73,7 +73,7 @@ class ToolUse(Constraint):
         """Read a turn of tokens.
 
         Args:
-            tokens: Token ids; those that end a text are left out.
+            tokens: Token ids. Tokens that end a text are left out.
             vocabulary: Their vocabulary.
 
         Returns:
@@ -134,6 +134,15 @@ class ToolUse(Constraint):
         """See `Constraint`."""
         return self.language.check_marked(text, spans)
 
+    @property
+    def captured(self) -> bool:
+        """See `Constraint`."""
+        return self.language.captured
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """See `Constraint`."""
+        return self.language.capture_spans(text, spans)
+
     def __repr__(self) -> str:
         names = ", ".join(function.name for function in self.functions)
         return f"tools([{names}], format={self.format.name!r})"
@@ -141,7 +150,7 @@ class ToolUse(Constraint):
 
 def tools(
     functions: Sequence[Any],
-    format: str | Format = "auto",
+    format: str | Format = "auto",  # noqa: A002  (the public name)
     *,
     choice: str = "auto",
     parallel: bool = True,
@@ -163,7 +172,7 @@ def tools(
             Nothing in a format without thoughts.
         thinking_tokens: The greatest number of tokens of the thoughts, after which they are closed (`constrain.after`).
         tokenizer: A tokenizer, for "auto"; or a tokenizer or a `Vocabulary` that says which marks of the format are
-            special tokens. Default: those that are in the model that the format is named after.
+            special tokens. Default: as in the models of the format.
 
     Returns:
         A constraint with `read`, which turns a text back into content, thoughts and calls.
@@ -231,5 +240,9 @@ def _with_tokens_of(form: Format, tokenizer: Any) -> Format:
     texts = [form.mark, form.call, form.begin, form.end, form.between or "", *form.answer, *(form.preamble or ())]
     texts += form.thinking or ()
     special = [name for name, token in vocabulary.names.items() if vocabulary.tokens[token] is None]
-    named = [name for name in special if any(name in text for text in texts) and vocabulary.names[name] not in vocabulary.eos_ids]
+    named = [
+        name
+        for name in special
+        if any(name in text for text in texts) and vocabulary.names[name] not in vocabulary.eos_ids
+    ]
     return replace(form, tokens=tuple(named))

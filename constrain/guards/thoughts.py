@@ -1,8 +1,8 @@
 """The guard of an answer after thoughts: it counts the tokens of the thoughts, and makes them end in time.
 
 The idea: the thoughts end at the first close, a text or a token. While fewer tokens than the budget began in them,
-nothing is vetoed. Then only the tokens that spell the close are left: of a close that has already begun, the rest of it.
-After the close another guard reads the answer.
+nothing is vetoed. Then only the tokens that spell the close are left: of a close that has already begun, the rest of
+it. After the close another guard reads the answer.
 
 A budget must not end inside a character. So a token that leaves a character open is vetoed if the tokens that are left
 are fewer than the bytes that it needs. That is exact where the vocabulary has a token for each of these bytes.

@@ -1,4 +1,4 @@
-"""Answers after thoughts: budgets against a definition on all short sequences of tokens, tokens as closes, bad input."""
+"""Answers after thoughts: budgets against a definition on all short sequences of tokens; tokens as closes; faults."""
 
 from __future__ import annotations
 
