@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from constrain import calls as calls
     from constrain import collection as collection
     from constrain import hf as hf
     from constrain import reference as reference
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
     from constrain import schema as schema
     from constrain import speculative as speculative
     from constrain import tags as tags
+    from constrain.calls.tools import tools
     from constrain.cfg.layout import Layout
     from constrain.constraints.base import Constraint
     from constrain.constraints.combinators import alt, many, optional, ref, rules, seq, token
     from constrain.constraints.regular import choices, regex
     from constrain.constraints.substring import substring
     from constrain.derived.between import between
-    from constrain.derived.triggered import after, triggered
+    from constrain.derived.reasoning import after
+    from constrain.derived.triggered import triggered
     from constrain.engine import (
         CompiledConstraint,
         Matcher,
@@ -108,6 +111,7 @@ __all__ = [
     "seq",
     "substring",
     "token",
+    "tools",
     "triggered",
 ]
 
@@ -132,7 +136,7 @@ _HOMES = {
     "Vocabulary": "constrain.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
-    "after": "constrain.derived.triggered",
+    "after": "constrain.derived.reasoning",
     "alt": "constrain.constraints.combinators",
     "apply_bitmask_": "constrain.sampling.bitmask.apply",
     "between": "constrain.derived.between",
@@ -151,9 +155,10 @@ _HOMES = {
     "seq": "constrain.constraints.combinators",
     "substring": "constrain.constraints.substring",
     "token": "constrain.constraints.combinators",
+    "tools": "constrain.calls.tools",
     "triggered": "constrain.derived.triggered",
 }
-_ROOMS = ("collection", "hf", "reference", "sampling", "schema", "speculative", "tags")
+_ROOMS = ("calls", "collection", "hf", "reference", "sampling", "schema", "speculative", "tags")
 
 if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 

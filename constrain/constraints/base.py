@@ -160,6 +160,11 @@ class Constraint:
         return ()
 
     @property
+    def counts_tokens(self) -> bool:
+        """Whether it depends on where one token ends and the next one begins: then it cannot be a part of another."""
+        return False
+
+    @property
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
         return False
@@ -192,6 +197,8 @@ class Constraint:
     def __or__(self, other: Constraint) -> Constraint:
         if not isinstance(other, Constraint):
             return NotImplemented
+        for part in (self, other):
+            refuse_counts(part)
         for one, two in ((self, other), (other, self)):
             either = one._unite(two)
             if either is not NotImplemented:
@@ -203,6 +210,8 @@ class Constraint:
     def __and__(self, other: Constraint) -> Constraint:
         if not isinstance(other, Constraint):
             return NotImplemented
+        for part in (self, other):
+            refuse_counts(part)
         for one, two in ((self, other), (other, self)):
             both = one._intersect(two)
             if both is not NotImplemented:
@@ -212,8 +221,18 @@ class Constraint:
         return Intersection(tuple(dict.fromkeys([*_parts(self, Intersection), *_parts(other, Intersection)])))
 
 
+def refuse_counts(constraint: Constraint) -> None:
+    """Raise GrammarError if a constraint counts tokens, since then it stands alone."""
+    if constraint.counts_tokens:
+        raise GrammarError(
+            f"{constraint._shown()} has a budget of tokens and stands alone: it cannot be a part of another constraint",
+            fix="put the other parts into the answer after the thoughts, or leave max_tokens= out",
+        )
+
+
 def refuse_tokens(constraint: Constraint, what: str) -> None:
     """Raise GrammarError if a constraint mentions tokens. what: what is not possible then, like "cannot be cut"."""
+    refuse_counts(constraint)
     for node in constraint.token_sets:
         raise GrammarError(
             f"{constraint._shown()} mentions the token {shown_tokens(node)} and {what}: that is defined for texts",

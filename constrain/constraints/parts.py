@@ -26,6 +26,7 @@ from constrain.automata.syntax import Node
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
 from constrain.cfg.rules import Nonterminal, Terminal
 from constrain.cfg.transform.regular import inline_ignored
+from constrain.constraints.base import refuse_counts
 from constrain.errors import GrammarError, LimitError, UnsatisfiableError
 from constrain.guards.prefixed import Prefixed
 
@@ -56,6 +57,8 @@ def start_of(constraint: Constraint) -> Nonterminal:
 
     Raises GrammarError if the constraint is lexed greedily, UnsatisfiableError if it has no text.
     """
+    refuse_counts(constraint)
+    refuse_counts(constraint)
     grammar = constraint.to_grammar()
     if grammar.lexer != "dynamic":
         raise GrammarError(

@@ -1,7 +1,6 @@
-"""Free text with constrained pieces: tool calls, fenced blocks, an answer after thoughts.
+"""Free text with constrained pieces: tool calls, fenced blocks.
 
     constrain.triggered("<tool>", call, "</tool>")          # free text; after each <tool> a call follows
-    constrain.after("</think>", answer)                     # free text up to the first </think>, then the answer
 
 The idea: "any text without a trigger" and "any text up to the first trigger" are regular languages, defined by
 complements. So the whole is a grammar like any other:
@@ -36,7 +35,7 @@ from constrain.automata.syntax import (
 from constrain.cfg.ebnf import counted
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.regular import inline_ignored
-from constrain.constraints.base import Constraint, refuse_tokens
+from constrain.constraints.base import Constraint, refuse_counts, refuse_tokens
 from constrain.constraints.regular import Regular
 from constrain.constraints.report import Entry
 from constrain.derived.members import byte_matcher
@@ -55,19 +54,17 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Triggered(Constraint):
-    """Free text with pieces. Made by `triggered` and `after`.
+    """Free text with pieces. Made by `triggered`.
 
     Attributes:
         pieces: The kinds of pieces.
         least: The least number of pieces.
         most: The greatest number of pieces; None: unbounded.
-        final: The text ends with its last piece.
     """
 
     pieces: tuple[Piece, ...]
     least: int = 0
     most: int | None = None
-    final: bool = False
 
     def _build(self) -> Grammar:
         starts = [piece.start for piece in self.pieces]
@@ -78,8 +75,8 @@ class Triggered(Constraint):
             alternatives.append([trigger, start_of(piece.inner), *stop])
         one = Nonterminal("piece", lambda: alternatives)
         pieces = _copies(one, self.least, self.most)
-        free = [] if self.final else [Terminal(without(starts), "free text")]
-        return Grammar(Nonterminal("start", lambda: [[*pieces, *free]]))
+        free = Terminal(without(starts), "free text")
+        return Grammar(Nonterminal("start", lambda: [[*pieces, free]]))
 
     @property
     def residual(self) -> bool:
@@ -129,12 +126,11 @@ class Triggered(Constraint):
         cut = next(self.cuts(text), None)
         if cut is None:
             raise ValueError("the text is no member")
-        values = [_value(piece.inner, inner) for piece, inner in cut]
-        return values[0] if self.final and self.least == 1 else values
+        return [_value(piece.inner, inner) for piece, inner in cut]
 
     def cuts(self, text: str, start: int = 0, done: int = 0) -> Iterator[list[tuple[Piece, str]]]:
         """All segmentations of a text into pieces with their texts, shorter ones first. done: pieces before `start`."""
-        if done >= self.least and (start == len(text) if self.final else self._next(text, start) is None):
+        if done >= self.least and self._next(text, start) is None:
             yield []
         if self.most is not None and done == self.most:
             return
@@ -161,8 +157,6 @@ class Triggered(Constraint):
         return entries
 
     def __repr__(self) -> str:
-        if self.final:
-            return f"after({self.pieces[0].start!r}, {self.pieces[0].inner!r})"
         shown = ", ".join(f"({piece.start!r}, {piece.inner!r}, {piece.stop!r})" for piece in self.pieces)
         return f"triggered([{shown}])"
 
@@ -216,29 +210,6 @@ def triggered(
     return _read_now(Triggered(tuple(pieces), least, most))
 
 
-def after(trigger: str, constraint: Constraint) -> Constraint:
-    """Free text up to the first `trigger`, then a text of a constraint: an answer after thoughts.
-
-    Args:
-        trigger: The text after which the constraint applies, such as "</think>".
-        constraint: The constraint on the text after the trigger, up to the end.
-
-    Returns:
-        A constraint whose `parse` gives the value of the constrained text.
-
-    Raises:
-        ConstrainError: The trigger is empty, or an argument has the wrong type.
-        GrammarError: The constraint is a grammar with lexer="greedy".
-
-    Example:
-        >>> import constrain
-        >>> answer = constrain.after("</think>", constrain.choices(["yes", "no"]))
-        >>> answer.parse("<think>well...</think>yes")
-        'yes'
-    """
-    return _read_now(Triggered((_piece((trigger, constraint, "")),), 1, 1, final=True))
-
-
 def without(triggers: Sequence[str]) -> Node:
     """Any text in which no trigger occurs."""
     return complement(concat(ANY_TEXT, literals(triggers), ANY_TEXT))
@@ -276,6 +247,7 @@ def start_of(constraint: Constraint) -> Symbol:
     """A symbol that derives the constraint's texts, for `lexer="dynamic"` without ignored terminals."""
     if constraint.node is not None:
         return Regular(constraint.node).to_grammar().start
+    refuse_counts(constraint)
     grammar = constraint.to_grammar()
     if grammar.lexer != "dynamic":
         raise GrammarError(

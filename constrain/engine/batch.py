@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.engine.matcher import STATE, WATCH, Matcher, Row, Rows, _row, shared_array
+from constrain.engine.matcher import STATE, WATCH, Matcher
+from constrain.engine.rows import Row, Rows, checked_row, shared_array
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import batch, fill
 from constrain.kernels.records import arena
@@ -86,7 +87,7 @@ def fill_masks(
         matchers[0].fill_mask(out[places[0]])
         return
     groups = _groups(matchers, places, "fill_masks")
-    _row(out[0], groups[0].automaton.size)
+    checked_row(out[0], groups[0].automaton.size)
     words = out.view(np.uint32)
     cold = [group for group in groups if not _fill_known(group, words, threads)]
     left = iter(cold)  # each thread takes the next group

@@ -42,7 +42,8 @@ class CompiledConstraint:
     """
 
     # For the engine's own rooms: `rules` (the grammar with its records), `guard` (or None), `always_guarded`,
-    # `known_start` ((epoch, configuration) of the start as last computed), `start`.
+    # `by_token` (whether the guard is a `TokenGuard`), `known_start` ((epoch, configuration) of the start as last
+    # computed), `start`.
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         self.constraint = constraint
@@ -53,6 +54,7 @@ class CompiledConstraint:
         self.rules = automaton.rules_of(constraint)
         self.guard = constraint.guard(vocabulary)
         self.always_guarded = self.guard is not None and self.guard.always
+        self.by_token = hasattr(self.guard, "step_token")
         self.known_start = (-1, 0)
         if automaton.attempt(self.start) == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(constraint))

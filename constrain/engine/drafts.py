@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constrain.engine.matcher import Matcher, Rows, shared_array
+from constrain.engine.matcher import Matcher
+from constrain.engine.rows import Rows, shared_array
 from constrain.errors import ConstrainError
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
+from constrain.engine.rows import Row, checked_row, clear_bits, set_bits
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 WATCH, STATE = advance.WATCH, advance.STATE
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
-Row = NDArray[np.uint32]
-Rows = Any  # an array or a tensor
 Result = TypeVar("Result")
 _NO_ROW = -1, np.zeros(0, np.uint32), 0  # of no epoch
 _UNCHECKED: tuple[int, str | None] = (-1, None)  # after no number of steps
@@ -238,7 +237,7 @@ class Matcher:
         """
         automaton = self._automaton
         if row is not self._row:
-            self._row = row = _row(row, automaton.size)
+            self._row = row = checked_row(row, automaton.size)
         now = len(self._steps)
         if self._end == now:
             row[:] = 0
@@ -246,7 +245,7 @@ class Matcher:
         try:
             flags = automaton.known_mask(automaton.A, self._epoch, self._states[now], row)  # PERF: as in `advance`
         except TypeError:  # the flags or the shape of the row have changed since it was checked
-            row, flags = _row(row, automaton.size), -1
+            row, flags = checked_row(row, automaton.size), -1
         if flags < 0:
             flags = self._ask(automaton.fill_mask, row)
         if flags > 0 or self._always_narrowed:
@@ -259,7 +258,7 @@ class Matcher:
         under the automaton's lock. Raises ConstrainError for a row of another shape or dtype.
         """
         automaton = self._automaton
-        row = _row(row, automaton.size)
+        row = checked_row(row, automaton.size)
         row[:] = 0
         if self.ended:
             return
@@ -272,7 +271,7 @@ class Matcher:
 
         flags = self.locked(write)
         if flags & fill.IS_ACCEPTING:
-            _set_bits(row, self._automaton.eos_ids)
+            set_bits(row, self._automaton.eos_ids)
         if flags or self._always_narrowed:
             self._narrow(row, flags)
 
@@ -416,15 +415,25 @@ class Matcher:
                 known -= 1
             if states[known] is None:
                 states[known] = guard.start()
-            states[now] = guard.step(states[known], b"".join(map(self._bytes, self._steps[known:now])))
+            if self.compiled.by_token:
+                for place in range(known, now):
+                    states[place + 1] = self._read(states[place], self._steps[place])
+            else:
+                states[now] = guard.step(states[known], b"".join(map(self._bytes, self._steps[known:now])))
         return states[now]
+
+    def _read(self, state: Hashable, step: int | bytes) -> Hashable | None:
+        """The guard's state after a step; None: the guard vetoes it."""
+        guard: Any = self.compiled.guard
+        by_token = self.compiled.by_token and not isinstance(step, bytes) and step not in self._eos_ids
+        after: Hashable | None = guard.step_token(state, step) if by_token else guard.step(state, self._bytes(step))
+        return after
 
     def _is_clear(self, step: int | bytes, keep: bool = False) -> bool:
         """Whether the guard allows a step. keep: the step will be taken, so remember the guard's state."""
-        guard = self.compiled.guard
-        if guard is None:
+        if self.compiled.guard is None:
             return True
-        after = guard.step(self._guard_state(), self._bytes(step))
+        after = self._read(self._guard_state(), step)
         if after is not None and keep:
             self._guarded[len(self._steps) + 1 :] = (after,)
         return after is not None
@@ -481,10 +490,10 @@ class Matcher:
             guard.veto(self._guard_state(), words)
         ends = bool(flags & fill.IS_ACCEPTING) and self._passes()
         if not ends or self._own_eos_ids is not None:
-            _clear_bits(words, self._automaton.eos_ids)
-            _clear_bits(words, self._eos_ids)
+            clear_bits(words, self._automaton.eos_ids)
+            clear_bits(words, self._eos_ids)
         if ends and self._own_eos_ids is not None:
-            _set_bits(words, self._eos_ids)
+            set_bits(words, self._eos_ids)
 
     @property
     def _own_eos_ids(self) -> tuple[int, ...] | None:
@@ -555,45 +564,6 @@ def _reread(compiled: CompiledConstraint, steps: list[int | bytes], eos_ids: tup
                 f"step {step!r} of a pickled matcher is not allowed any more", fix="use equal versions of constrain"
             )
     return matcher
-
-
-def _set_bits(row: Row, tokens: Iterable[int]) -> None:
-    for token in tokens:
-        row[token >> 5] |= np.uint32(1 << (token & 31))
-
-
-def _clear_bits(row: Row, tokens: Iterable[int]) -> None:
-    for token in tokens:
-        row[token >> 5] &= ~np.uint32(1 << (token & 31))
-
-
-def shared_array(rows: Any) -> Any:
-    """A tensor of torch in the memory of the CPU as an array of the same memory; anything else as it is."""
-    if isinstance(rows, np.ndarray) or not hasattr(rows, "data_ptr"):
-        return rows
-    if rows.device.type != "cpu":
-        raise ConstrainError(
-            f"masks are written to the memory of the CPU, and this tensor is on {rows.device}",
-            fix="fill a pinned tensor of the CPU, and copy it",
-        )
-    return rows.numpy()
-
-
-def _row(row: Row, size: int) -> Row:
-    """The row as uint32 words. Raises ConstrainError if it cannot hold a mask."""
-    row = shared_array(row)
-    need = (size + 31) // 32
-    if not isinstance(row, np.ndarray) or row.dtype not in (np.uint32, np.int32):
-        kind = row.dtype if isinstance(row, np.ndarray) else type(row).__name__
-        raise ConstrainError(f"a mask is an array of uint32, not {kind}", fix="np.zeros(vocabulary.words, np.uint32)")
-    if row.ndim != 1 or row.size < need:
-        raise ConstrainError(
-            f"a mask row for {size} tokens has {need} words, not shape {row.shape}",
-            fix="np.zeros(vocabulary.words, np.uint32)",
-        )
-    if not row.flags.c_contiguous or not row.flags.writeable:
-        raise ConstrainError("a mask row must be contiguous and writable", fix="np.ascontiguousarray(row)")
-    return row if row.dtype == np.uint32 else row.view(np.uint32)
 
 
 def _words(text: bytes) -> NDArray[np.int32]:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
+from constrain.calls.message import Message, ToolCall
 from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
 
@@ -96,6 +97,8 @@ class Generation(Generic[T]):
             ("mcmc").
         captures: what the rules of a grammar with a capture derived (`Constraint.captures`), in the order in which they
             end; empty unless `finish_reason` is "stop".
+        message: content, thoughts and calls of the text, if the constraint was made by `constrain.tools`; also of a
+            text that was cut off, with a `fault`. `content`, `thinking` and `tool_calls` are its parts.
 
     Example:
         >>> import constrain
@@ -119,6 +122,22 @@ class Generation(Generic[T]):
     tv_bound: float | None = None
     population: list[Generation[T]] = field(default_factory=list, repr=False)
     captures: list[Capture] = field(default_factory=list)
+    message: Message | None = field(default=None, repr=False)
+
+    @property
+    def content(self) -> str:
+        """The text without thoughts and calls; the whole text, if the constraint is not of `constrain.tools`."""
+        return self.text if self.message is None else self.message.content
+
+    @property
+    def thinking(self) -> str | None:
+        """The thoughts; None if there are none, or the constraint is not of `constrain.tools`."""
+        return None if self.message is None else self.message.thinking
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        """The complete calls of tools, with validated arguments."""
+        return [] if self.message is None else self.message.tool_calls
 
     @property
     def weights(self) -> list[float]:

@@ -20,6 +20,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from constrain.calls.tools import ToolUse
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
@@ -219,9 +220,12 @@ class Run:
             output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
         if sample.finish_reason == "dead_end":
             output.fault = self._fault(whole)
+        named = self._named(sample.tokens, skipped) if getattr(self.constraint, "token_sets", ()) else None
+        if isinstance(self.constraint, ToolUse):
+            output.message = self.constraint.read(whole if named is None else named)
         if sample.finish_reason != "stop" or self.constraint is None:
             return output
-        value, fault = verdict(self.constraint, whole)
+        value, fault = verdict(self.constraint, whole, named)
         if fault is None:
             return replace(output, value=value, captures=self._captures(sample, whole))
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
@@ -238,6 +242,11 @@ class Run:
             if token_id not in self.vocabulary.eos_ids:
                 matcher.advance(token_id)
         return matcher.captures()
+
+    def _named(self, tokens: Sequence[int], skipped: int) -> str:
+        """The text of an output with special tokens by their names. skipped: bytes at the beginning."""
+        kept = [token for token in tokens if token not in self.vocabulary.eos_ids]
+        return self.vocabulary.to_bytes(kept, names=True)[skipped:].decode("utf-8", "replace")
 
     def _fault(self, text: str) -> str | None:
         """What the last check says of a text that could have ended otherwise."""

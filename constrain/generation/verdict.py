@@ -13,8 +13,12 @@ from constrain.constraints.union import Union
 from constrain.derived.members import is_member
 
 
-def verdict(constraint: Any, text: str) -> tuple[Any, str | None]:
-    """(value, fault) of a member text: the parsed value, or None without `parse`; what is wrong with it, or None."""
+def verdict(constraint: Any, text: str, named: str | None = None) -> tuple[Any, str | None]:
+    """(value, fault) of a member text: the parsed value, or None without `parse`; what is wrong with it, or None.
+
+    named: The text with special tokens by their names, if the constraint mentions tokens. The text alone is no member
+    then; that it passes the check is what the matcher said when it ended.
+    """
     if isinstance(constraint, Union):
         faults = []
         for part in constraint.parts:
@@ -24,7 +28,9 @@ def verdict(constraint: Any, text: str) -> tuple[Any, str | None]:
                     return value, None
                 faults.append(fault)
         return None, "; ".join(faults)
-    if hasattr(constraint, "check") and (fault := constraint.check(text)) is not None:
+    if named is not None:
+        text = named
+    elif hasattr(constraint, "check") and (fault := constraint.check(text)) is not None:
         return None, fault
     try:
         return (constraint.parse(text) if hasattr(constraint, "parse") else None), None

@@ -40,3 +40,10 @@ class Guard(Protocol):
 
         row: uint32[>= ceil(V / 32)], the tokens that the grammar allows; changed in place.
         """
+
+
+class TokenGuard(Guard, Protocol):
+    """A guard that counts tokens, or reads special ones. It reads each token by itself."""
+
+    def step_token(self, state: Hashable, token: int) -> Hashable | None:
+        """`step` for a token that does not end the text. `step` reads bytes that are no token, as one token."""

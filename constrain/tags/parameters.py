@@ -71,13 +71,13 @@ SPACE = regex(r"[ \t\n\r]*")
 
 
 def parameters(
-    schema: Any, style: str = "qwen", *, make: Schema = json_schema, excludes: tuple[str, ...] = ()
+    schema: Any, style: str | Style = "qwen", *, make: Schema = json_schema, excludes: tuple[str, ...] = ()
 ) -> Constraint:
     """The properties of an object as elements of a model's own markup.
 
     Args:
         schema: A JSON Schema of an object, as `json_schema` takes it.
-        style: One of `STYLES`: "qwen", "minimax", "deepseek", "deepseek-v4.1", "glm" or "kimi-k3".
+        style: One of `STYLES`: "qwen", "minimax", "deepseek", "deepseek-v4.1", "glm" or "kimi-k3"; or a `Style`.
         make: Makes the constraint of a schema; by default `json_schema`.
         excludes: Texts that do not occur in raw strings.
 
@@ -97,7 +97,7 @@ def parameters(
         >>> matcher.advance_bytes(b"<parameter=city>Paris"), matcher.is_accepting()
         (True, False)
     """
-    if style not in STYLES:
+    if isinstance(style, str) and style not in STYLES:
         raise ConstrainError(f"unknown style {style!r} of parameters", fix=f"use one of {', '.join(STYLES)}")
     whole = make(schema)
     whole.to_grammar()  # raises for a malformed schema
@@ -108,7 +108,7 @@ def parameters(
     properties, required = plain.get("properties", {}), plain.get("required", [])
     if missing := [name for name in required if name not in properties]:
         raise SchemaError(f"the required property {missing[0]!r} is not declared", place="$.required", fix="declare it")
-    form = STYLES[style]
+    form = style if isinstance(style, Style) else STYLES[style]
     parts: list[Constraint] = []
     for name, value in properties.items():
         element = _element(name, make(whole.beside_definitions(_schema(value)).schema), form, excludes)
@@ -151,6 +151,16 @@ def _element(name: str, value: JsonSchema, form: Style, excludes: tuple[str, ...
     for kind, others in _others(value):
         branches.append(seq(*_open(form.other, name, kind), SPACE, others, SPACE, form.close))
     return seq(SPACE, alt(*branches)) if branches else None
+
+
+def without_strings(value: JsonSchema) -> JsonSchema | None:
+    """The values of a schema that are no strings; None if there are none."""
+    narrowed = value.beside_definitions({"allOf": [value.schema, {"not": {"type": "string"}}]})
+    try:
+        narrowed.to_grammar()
+    except UnsatisfiableError:
+        return None
+    return narrowed
 
 
 def _others(value: JsonSchema) -> list[tuple[str, JsonSchema]]:

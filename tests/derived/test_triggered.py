@@ -12,7 +12,8 @@ import vocabularies
 from constrain.automata.decide import matches
 from constrain.automata.parse.python import parse_python
 from constrain.derived.members import byte_matcher
-from constrain.derived.triggered import after, triggered
+from constrain.derived.reasoning import after
+from constrain.derived.triggered import triggered
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from handmade import Made, reads
 from naive_grammar import texts

@@ -1,0 +1,34 @@
+"""Tool calls: turns of an assistant in the formats of models, as constraints, and their texts read back.
+
+takes: tools (pydantic models, callables, JSON), the name of a format
+gives: constraints (`tools`), messages with typed calls (`Message`, `ToolCall`)
+used by: generation
+start reading at: format.py, then language.py and reading.py
+"""
+
+from constrain.calls.auto import format_of
+from constrain.calls.format import Format
+from constrain.calls.formats import FORMATS
+from constrain.calls.functions import Function, functions_of
+from constrain.calls.message import ArgumentsText, CallBegun, CallEnded, Content, Event, Message, Thought, ToolCall
+from constrain.calls.reading import Reader
+from constrain.calls.tools import ToolUse, tools
+
+__all__ = [
+    "FORMATS",
+    "ArgumentsText",
+    "CallBegun",
+    "CallEnded",
+    "Content",
+    "Event",
+    "Format",
+    "Function",
+    "Message",
+    "Reader",
+    "Thought",
+    "ToolCall",
+    "ToolUse",
+    "format_of",
+    "functions_of",
+    "tools",
+]
