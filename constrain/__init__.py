@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from constrain import sampling as sampling
     from constrain import schema as schema
     from constrain import speculative as speculative
+    from constrain import streaming as streaming
     from constrain import tags as tags
     from constrain.calls.tools import tools
     from constrain.cfg.layout import Layout
@@ -56,7 +57,16 @@ if TYPE_CHECKING:
         UnsatisfiableError,
         VocabularyError,
     )
-    from constrain.generation import Generation, Generations, Stats, Stream, generate
+    from constrain.generation import (
+        AsyncStream,
+        Generation,
+        Generations,
+        Stats,
+        Stream,
+        agenerate,
+        astream,
+        generate,
+    )
     from constrain.grammar_text.text import grammar
     from constrain.sampling.bitmask.apply import apply_bitmask_
     from constrain.schema import Limits, json_schema
@@ -72,6 +82,7 @@ if (Path(__file__).parent / "api" / "verification_library.py").exists():
     )
 
 __all__ = [
+    "AsyncStream",
     "CompiledConstraint",
     "ConstrainError",
     "Constraint",
@@ -93,8 +104,10 @@ __all__ = [
     "VocabularyError",
     "advance_all",
     "after",
+    "agenerate",
     "alt",
     "apply_bitmask_",
+    "astream",
     "between",
     "choices",
     "compile",
@@ -116,6 +129,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AsyncStream": "constrain.generation",
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
     "Constraint": "constrain.constraints.base",
@@ -137,8 +151,10 @@ _HOMES = {
     "VocabularyError": "constrain.errors",
     "advance_all": "constrain.engine",
     "after": "constrain.derived.reasoning",
+    "agenerate": "constrain.generation",
     "alt": "constrain.constraints.combinators",
     "apply_bitmask_": "constrain.sampling.bitmask.apply",
+    "astream": "constrain.generation",
     "between": "constrain.derived.between",
     "choices": "constrain.constraints.regular",
     "compile": "constrain.engine",
@@ -158,7 +174,7 @@ _HOMES = {
     "tools": "constrain.calls.tools",
     "triggered": "constrain.derived.triggered",
 }
-_ROOMS = ("calls", "collection", "hf", "reference", "sampling", "schema", "speculative", "tags")
+_ROOMS = ("calls", "collection", "hf", "reference", "sampling", "schema", "speculative", "streaming", "tags")
 
 if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 

@@ -29,7 +29,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LIBRARIES = ["numba", "lark", "pydantic", "transformers", "torch", "typer"]
 TOOLS = [
     "pytest>=8", "hypothesis>=6.100", "jsonschema[format-nongpl]>=4.20", "tomli>=2; python_version < '3.11'",
-    "setuptools",  # triton 3.2, that of torch 2.6, imports it and does not ask for it
+    "setuptools>=70",  # triton 3.2, that of torch 2.6, imports it and does not ask for it
 ]  # fmt: skip
 SMOKE = {  # what each library carries
     "numba": ["tests/kernels/test_modes.py", "tests/kernels/test_cache.py", "tests/engine/test_exact.py"],

@@ -10,8 +10,19 @@ from constrain.extras import require
 
 require("hf", "constrain.generate")  # before torch is imported: the message names the line for pip
 
+from constrain.generation.asynchronous import AsyncStream, agenerate, astream
 from constrain.generation.front import generate
 from constrain.generation.jobs import make_job
 from constrain.generation.result import Generation, Generations, Stats, Stream
 
-__all__ = ["Generation", "Generations", "Stats", "Stream", "generate", "make_job"]
+__all__ = [
+    "AsyncStream",
+    "Generation",
+    "Generations",
+    "Stats",
+    "Stream",
+    "agenerate",
+    "astream",
+    "generate",
+    "make_job",
+]

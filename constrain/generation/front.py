@@ -1,37 +1,17 @@
-"""`generate`: the front door. It checks what it is given (arguments.py, prompts.py) and runs it (run.py)."""
+"""`generate`: the front door. It has what it is given checked and made ready (call.py), and runs it (run.py)."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-import torch
-
 from constrain.constraints.base import Constraint
-from constrain.constraints.regular import regex as regex_source
-from constrain.errors import ConstrainError
-from constrain.generation.arguments import (
-    check_language,
-    check_method,
-    check_request,
-    check_settings,
-    check_tokenizer,
-    compile_for,
-    the_constraint,
-)
-from constrain.generation.drafts import check_draft, speculation_of
-from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
-from constrain.generation.progress import Progress, check_progress, watching
-from constrain.generation.prompts import parse_prompts, token_ids
+from constrain.generation.call import prepare
+from constrain.generation.progress import Progress
 from constrain.generation.result import Generation, Generations, Stream
-from constrain.generation.run import Run
-from constrain.generation.shaping import between_texts, check_limits, ending_at
 from constrain.generation.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
-from constrain.sampling.core.job import Clock
-from constrain.sampling.methods.lcd import lcd
-from constrain.sampling.methods.table import Method, method_of
+from constrain.sampling.methods.table import Method
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -39,7 +19,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
-ANYTHING = regex_source(r"(?s:.*)")
 
 
 @overload
@@ -405,50 +384,6 @@ def generate(
         >>> "".join(stream) in ("red", "green")
         True
     """
-    start = time.perf_counter()
-    clock = Clock()
-    settings = check_settings(max_tokens, temperature, top_k, top_p)
-    check_request(n, seed, stream, healing)
-    check_progress(progress, stream)
-    check_tokenizer(tokenizer)
-    limits = check_limits(min_tokens, settings.max_tokens, complete, healing)
-    chosen = method_of(method)
-    check_method(chosen, settings)
-    check_draft(draft, chosen)
-    prompts = parse_prompts(prompt)
-    if stream and not prompts.single:
-        raise ConstrainError(
-            f"stream=True takes one prompt, not a list of {len(prompts.each)}", fix="call generate once for each prompt"
-        )
-    names = {"schema": schema, "regex": regex, "grammar": grammar, "choices": choices, "type": type}
-    constraint = the_constraint({**names, "constraint": constraint})
-    constraint = between_texts(constraint, prompt, prefix, suffix)
-    constraint = ANYTHING if constraint is None and (healing or limits or stop is not None) else constraint
-    constraint = constraint if stop is None else ending_at(constraint, stop)
-    with clock.stage("compile"):
-        check_language(constraint, limits)
-    handle = handle_of(model, tokenizer)  # whatever can be wrong without a model is checked above
-    texts = token_ids(prompts, handle)
-    with clock.stage("compile"):
-        compiled = None if constraint is None else compile_for(constraint, handle)
-    bare = getattr(constraint, "constraint", constraint)
-    decoding: MaskedDecoding | None = None
-    if draft is not None:
-        decoding = speculation_of(draft, for_drafts(handle), bare)
-    elif not (stream or healing or limits):
-        decoding = decoding_of(handle, chosen, compiled, bare, settings)
-    if decoding is not None and chosen is lcd:
-        chosen = decoding
-    if seed is None:
-        seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in texts for _ in range(n)]
-    run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, decoding)
-    if stream:
-        return Stream(run.stream())
-    with watching(len(rows), progress) as watcher:
-        run.watcher = clock.watcher = watcher
-        outputs = run.complete()
-    if n == 1:
-        return outputs[0] if prompts.single else outputs
-    groups = [Generations(outputs[i : i + n]) for i in range(0, len(outputs), n)]
-    return groups[0] if prompts.single else groups
+    given = {name: value for name, value in locals().items() if name not in ("model", "prompt")}
+    call = prepare(model, prompt, given)
+    return call.stream() if stream else call.complete(progress)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from constrain.calls.message import Message, ToolCall
 from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
+from constrain.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -183,6 +184,7 @@ class Stream(Generic[T]):
 
     Args:
         pieces: a generator of pieces that returns the generation; `generate(stream=True)` makes it.
+        constraint: what the text obeys; None: nothing.
 
     Example:
         >>> import constrain
@@ -191,8 +193,9 @@ class Stream(Generic[T]):
         True
     """
 
-    def __init__(self, pieces: Generator[str, None, Generation[T]]) -> None:
+    def __init__(self, pieces: Generator[str, None, Generation[T]], constraint: Any = None) -> None:
         self._pieces = pieces
+        self._constraint = constraint
         self._result: Generation[T] | None = None
 
     def __iter__(self) -> Iterator[str]:
@@ -205,6 +208,66 @@ class Stream(Generic[T]):
             if self._result is None:
                 self._result = stop.value
             raise StopIteration from None
+
+    def changes(self) -> Iterator[Change]:
+        """What is written of a JSON value, place by place; the text is read once.
+
+        Returns:
+            The changes: containers that begin, pieces of strings, finished values, each with its path.
+
+        Raises:
+            ConstrainError: The constraint is no JSON Schema and no type.
+
+        Example:
+            >>> import constrain
+            >>> model, schema = constrain.reference.load(), {"enum": [{"size": "large"}]}
+            >>> for change in constrain.generate(model, "{", schema=schema, stream=True, seed=1).changes():
+            ...     if change.final:
+            ...         print(change.path, change.value)
+            ('size',) large
+            () {'size': 'large'}
+        """
+        return self._changes(reader_of(self._constraint))
+
+    def _changes(self, values: JsonValues) -> Iterator[Change]:
+        for piece in self:
+            yield from values.read(piece)
+        if self.result.finish_reason == "stop":
+            yield from values.end()
+
+    def partials(self) -> Iterator[T]:
+        """The value of a JSON text so far, each time that it has grown.
+
+        A pydantic model is there as soon as its object begins; its fields are None until they are finished, and then
+        validated and final (`model_fields_set` names them). Without a type it is the JSON value, with the beginning of
+        a string that is being written. One object grows: what was yielded before changes, too. The last one is `value`
+        of the result, if the text was completed.
+
+        Returns:
+            The values so far, as they come.
+
+        Raises:
+            ConstrainError: The constraint is no JSON Schema and no type.
+
+        Example:
+            >>> import constrain
+            >>> model, schema = constrain.reference.load(), {"enum": [{"size": "large"}]}
+            >>> stream = constrain.generate(model, "{", schema=schema, stream=True, seed=1)
+            >>> list(stream.partials())[-1]
+            {'size': 'large'}
+        """
+        return self._partials(reader_of(self._constraint), typed_of(self._constraint))
+
+    def _partials(self, values: JsonValues, typed: TypedValues[T] | None) -> Iterator[T]:
+        for piece in self:
+            changes = values.read(piece)
+            if typed is not None:
+                typed.follow(changes)
+            so_far = values.value if typed is None else typed.value
+            if changes and so_far is not None:
+                yield so_far
+        if self.result.finish_reason == "stop" and self.result.value is not None:
+            yield self.result.value
 
     @property
     def result(self) -> Generation[T]:

@@ -77,13 +77,22 @@ class Run:
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
 
     def complete(self) -> list[Generation]:
-        """Run all rows, and again those whose output failed the last check."""
+        """Run all rows."""
+        steps = self.steps()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as stop:
+                return stop.value
+
+    def steps(self) -> Generator[None, None, list[Generation]]:
+        """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""
         outputs: dict[int, Generation] = {}
         pending = list(range(len(self.prompts)))
         random = self.settings.temperature > 0 and getattr(self.method, "random", True)
         attempts = 1 + RETRIES if random else 1
         for attempt in range(attempts):
-            samples = self._followed(self.job(pending, attempt))
+            samples = yield from self._followed(self.job(pending, attempt))
             failed = []
             for row, sample in zip(pending, samples, strict=True):
                 outputs[row] = self._finish(row, sample)
@@ -107,7 +116,7 @@ class Run:
         self._stop()
         return [outputs[row] for row in range(len(self.prompts))]
 
-    def _followed(self, job: Job) -> list[Sample]:
+    def _followed(self, job: Job) -> Generator[None, None, list[Sample]]:
         """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
         method = self.method(job)
         written = [0] * len(job.prompts)
@@ -120,6 +129,7 @@ class Run:
             job.watcher.wrote(row, tokens)
             if written[row] >= self.settings.max_tokens or any(token in job.eos_ids for token in tokens):
                 job.watcher.ended(row)
+            yield
 
     def stream(self) -> Generator[str, None, Generation]:
         """The text of the only row, as it is written."""

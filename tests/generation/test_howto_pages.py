@@ -27,14 +27,21 @@ def run(repository: Path, name: str, places: int) -> dict[str, Any]:
     assert len(found) == places
     names: dict[str, Any] = {}
     for block in found:
-        exec(compile(block, f"docs/howto/{name}.md", "exec"), names)
+        exec(compile(block, f"docs/howto/{name}.md", "exec", dont_inherit=True), names)
     return names
 
 
 def test_every_page_with_examples_is_run(repository: Path) -> None:
     pages = (repository / "docs" / "howto").glob("*.md")
     with_examples = {page.stem for page in pages if blocks(page.read_text(encoding="utf-8"))}
-    assert with_examples == OWN_TESTS | {"grammars-in-python", "openai-strict", "serving", "spelling", "tags"}
+    assert with_examples == OWN_TESTS | {
+        "grammars-in-python",
+        "openai-strict",
+        "serving",
+        "spelling",
+        "streaming",
+        "tags",
+    }
 
 
 def test_spelling(repository: Path) -> None:
@@ -51,6 +58,13 @@ def test_grammars_in_python(repository: Path) -> None:
     assert matcher.advance_bytes(b"(1+2)-3")
     assert matcher.is_accepting()
     assert not matcher.advance_bytes(b")")
+
+
+def test_streaming(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(repository, "streaming", 3)
+    printed = capsys.readouterr().out
+    assert names["generation"].value == names["event"] and "['day', 'title']" in printed and "('stars',) = " in printed
+    assert len(names["answers"]) == 8 and set(names["answers"]) <= {"yes", "no"}
 
 
 def test_tags(repository: Path) -> None:
@@ -76,7 +90,7 @@ def test_openai_strict(repository: Path) -> None:
     [first] = blocks(page)
     names: dict[str, Any] = {}
     with pytest.raises(SchemaError) as caught:
-        exec(compile(first, "docs/howto/openai-strict.md", "exec"), names)
+        exec(compile(first, "docs/howto/openai-strict.md", "exec", dont_inherit=True), names)
     shown = re.search(r"^    SchemaError: (.*?)\n\n", page, re.MULTILINE | re.DOTALL)
     assert shown is not None
     assert str(caught.value) == re.sub(r"^    ", "", shown[1], flags=re.MULTILINE)
