@@ -17,6 +17,7 @@ from constrain.automata.syntax import (
     EMPTY,
     EPSILON,
     MAX_CODE_POINT,
+    Acyclic,
     Alternate,
     Chars,
     Complement,
@@ -121,7 +122,19 @@ def derivative(node: Node, character: str) -> Node:
             return _both(*(derivative(part, character) for part in node.args))
         case Complement():
             return complement(derivative(node.args[0], character))
+        case Acyclic():
+            return derivative(literals(_spelled_out(node)), character)
     return _spelling_derivative(node, character)
+
+
+def _spelled_out(node: Acyclic) -> list[str]:
+    """All texts of an automaton without cycles."""
+    texts, paths = [], [("", 0)]
+    while paths:
+        text, state = paths.pop()
+        texts += [text] if node.accepting[state] else []
+        paths += [(text + node.labels[symbol], to) for symbol, to in node.edges[state]]
+    return texts
 
 
 def _spelling_derivative(node: Node, character: str) -> Node:

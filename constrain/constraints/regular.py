@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal, get_args
 
+from constrain.automata.parse.ecma import parse_ecma
 from constrain.automata.parse.python import parse_python
 from constrain.automata.syntax import Node, literals
 from constrain.constraints.base import Constraint
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.lazily import lazily
 
+Dialect = Literal["python", "ecma"]
 _FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 
 
@@ -21,14 +24,15 @@ class Regex(Constraint):
     """The texts that a regular expression matches as a whole; make one with `regex`."""
 
     pattern: str
+    dialect: Dialect = "python"
 
     @lazily
     def node(self) -> Node:
         """The language."""
-        return parse_python(self.pattern)
+        return parse_python(self.pattern) if self.dialect == "python" else parse_ecma(self.pattern, whole=True)
 
     def __repr__(self) -> str:
-        return f"regex({self.pattern!r})"
+        return f"regex({self.pattern!r})" if self.dialect == "python" else f"regex({self.pattern!r}, dialect='ecma')"
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,13 @@ def _pattern_text(pattern: re.Pattern[str]) -> str:
     return f"(?{flags}){text}" if flags else text
 
 
-def regex(pattern: str | re.Pattern[str]) -> Constraint:
+def regex(pattern: str | re.Pattern[str], *, dialect: Dialect = "python") -> Constraint:
     r"""Texts that a regular expression matches as a whole, like `re.fullmatch`.
 
     Args:
-        pattern: A pattern in Python's syntax, or a compiled pattern with its flags; `^` and `$` are not needed.
+        pattern: A pattern, or a compiled pattern of Python's with its flags; `^` and `$` are not needed.
+        dialect: "python", or "ecma": JavaScript's syntax with the flag `u` (ECMA-262, section 22.2), which is that of
+            JSON Schema's `pattern`; `\d` and `\w` are ASCII there.
 
     Returns:
         A constraint.
@@ -96,15 +102,22 @@ def regex(pattern: str | re.Pattern[str]) -> Constraint:
         >>> import constrain
         >>> constrain.regex(r"[A-Z]{3}-\d+")
         regex('[A-Z]{3}-\\d+')
+        >>> constrain.regex(r"(?<face>\u{1F600})[^]", dialect="ecma")
+        regex('(?<face>\\u{1F600})[^]', dialect='ecma')
     """
+    if dialect not in get_args(Dialect):
+        raise RegexError(f"unknown dialect {dialect!r}", fix="use dialect='python' or dialect='ecma'")
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+        if dialect != "python":
+            fix = "pass its text, or leave dialect= out"
+            raise RegexError("a compiled pattern is in Python's syntax, not in ECMA's", fix=fix)
         pattern = _pattern_text(pattern)
     if not isinstance(pattern, str):
         raise RegexError(
             f"a pattern is a str or a compiled pattern of str, not {type(pattern).__name__}: {pattern!r}",
             fix="pass the pattern as text",
         )
-    constraint = Regex(pattern)
+    constraint = Regex(pattern, dialect)
     assert constraint.node is not None  # reads the pattern: errors are raised here, not at the first use
     return constraint
 

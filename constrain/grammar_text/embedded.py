@@ -32,7 +32,7 @@ _WORDS = re.compile(r"\s+|\w+|[^\s\w]+")
 _SUBSTRINGS: dict[str, tuple[type, Callable[[Any], list[str]]]] = {
     "substring_words": (str, _WORDS.findall),
     "substring_chars": (str, list),
-    "substring_chunks": (list, lambda chunks: [chunk for chunk in chunks if chunk != ""]),
+    "substring_chunks": (list, list),
 }
 """By name: the type of the argument, and what divides it into the symbols of spans."""
 
@@ -60,7 +60,12 @@ def _regex(text: str) -> Expression:
             f"{argument!r:.60}",
             fix='write %regex {"substring_chunks": ["...", "..."]}, or a text for the others',
         )
-    symbols = divide(argument)
+    return spans_of(divide(argument))
+
+
+def spans_of(chunks: list[str]) -> Expression:
+    """Any span of a list of texts, also the empty one."""
+    symbols = [chunk for chunk in chunks if chunk != ""]
     return part(optional(substring(symbols, "chunk")) if symbols else choices([""]))
 
 

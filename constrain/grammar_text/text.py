@@ -24,7 +24,7 @@ from constrain.cfg.transform.regular import regular_language
 from constrain.constraints.base import Constraint
 from constrain.constraints.composite import Composite
 from constrain.errors import GrammarError
-from constrain.grammar_text.embedded import readers
+from constrain.grammar_text.embedded import readers, spans_of
 from constrain.lazily import lazily
 from constrain.limits import Limits
 
@@ -44,7 +44,7 @@ def _read(
 ) -> Reading:
     """The rules of a text. Cached, so that equal texts have the same nonterminals and share the engine's states."""
     if kind != "lark":
-        return read_gbnf(text, start=start) if kind == "gbnf" else read_ebnf(text, start=start)
+        return read_gbnf(text, start=start) if kind == "gbnf" else read_ebnf(text, start=start, substring=spans_of)
     return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=readers(dict(grammars)))
 
 

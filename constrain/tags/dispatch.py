@@ -5,7 +5,7 @@
     constrain.tags.separated([weather, search], ", ")               # tags alone, with a text between them
 
 The idea: text → piece* free; piece → (free text that ends with its first trigger) contents. All of it is a grammar like
-any other (free.py), so masks are exact inside of tags and around them.
+any other (cfg/free_text.py), so masks are exact inside of tags and around them.
 
 Repeated keys and items of a schema are vetoed token by token where the text tells where each tag begins and ends, which
 is decided from the languages of the contents (`_regions`); else the finished text is checked. Cost: that of the
@@ -23,16 +23,16 @@ from itertools import permutations
 from constrain.automata.decide import is_empty
 from constrain.automata.marks import without_marks
 from constrain.automata.syntax import ANY_CHAR, ANY_TEXT, Ranges, Tokens, concat, intersect, literals
-from constrain.cfg.ebnf import Choice, Expression, Leaf, Repetition
+from constrain.cfg.ebnf import Expression
 from constrain.cfg.ebnf import Sequence as Concatenation
-from constrain.cfg.rules import Terminal
+from constrain.cfg.free_text import dispatched
 from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import Combined, alt, many, seq, shown_call
 from constrain.errors import ConstrainError, LimitError
 from constrain.guards import Guard, pieces
 from constrain.lazily import lazily
 from constrain.schema import JsonSchema
-from constrain.tags.free import checked_texts, up_to, without
+from constrain.tags.free import checked_texts
 from constrain.tags.tag import Tag
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -242,27 +242,8 @@ def _dispatched(rules: Sequence[Rule], loop: bool, excludes: tuple[str, ...]) ->
     triggers = [trigger for trigger, _ in rules]
     if not triggers:
         raise ConstrainError("there is no trigger", fix="use free_text(): nothing interrupts the text")
-    if len(checked_texts(triggers, "a trigger")) < len(triggers):
-        twice = next(trigger for trigger in triggers if triggers.count(trigger) > 1)
-        raise ConstrainError(f"the trigger {twice!r} stands twice", fix="join what may follow it: alt(one, two)")
-    for one, two in permutations(triggers, 2):
-        if one in two[:-1]:
-            raise ConstrainError(
-                f"the trigger {two!r} holds the trigger {one!r}, which would come first",
-                fix="choose triggers none of which is a part of another, except at its end",
-            )
-    for text in excludes:
-        for trigger in triggers:
-            if text in trigger:
-                raise ConstrainError(f"the trigger {trigger!r} holds {text!r}, which is excluded", fix="exclude less")
-    made: list[Expression] = []
-    for trigger, inner in rules:
-        ends_with_it = Leaf(Terminal(up_to(trigger, triggers, excludes), f"text up to {trigger!r}"))
-        made.append(Concatenation((ends_with_it, _expression(inner))))
-    free = Leaf(Terminal(without([*triggers, *excludes]), "free text"))
-    if loop:
-        return Concatenation((Repetition(Choice(tuple(made)), 0, None), free))
-    return Choice((free, *made))
+    checked_texts(triggers, "a trigger")
+    return dispatched([(trigger, _expression(contents)) for trigger, contents in rules], loop, excludes)
 
 
 def _expression(constraint: Constraint) -> Expression:

@@ -1,28 +1,12 @@
-"""Free text: any text, without some texts, or up to the first of some triggers.
-
-The idea: "any text in which no trigger occurs" and "any text that ends with its first trigger" are regular languages,
-defined by complements. So free text is exact also where triggers overlap: the first trigger that is complete counts,
-and of two that end at once (`ab` and `b`) the longer one.
-
-Cost: one automaton with a state for each beginning of a trigger.
-"""
+"""Free text: any text, without some texts (cfg/free_text.py), of bounded length; and the check of such texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from constrain.automata.syntax import (
-    ANY_CHAR,
-    ANY_TEXT,
-    Node,
-    complement,
-    concat,
-    intersect,
-    literal,
-    literals,
-    repeat,
-)
+from constrain.automata.syntax import ANY_CHAR, intersect, repeat
 from constrain.cfg.ebnf import Leaf
+from constrain.cfg.free_text import without
 from constrain.cfg.rules import Terminal
 from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import Combined
@@ -55,27 +39,6 @@ def free_text(excludes: Iterable[str] = (), *, most: int | None = None) -> Const
     node = without(texts) if most is None else intersect(without(texts), repeat(ANY_CHAR, 0, most))
     shown = ", ".join([*([repr(list(texts))] if texts else []), *([] if most is None else [f"most={most}"])])
     return Combined(Leaf(Terminal(node, "free text")), f"free_text({shown})")
-
-
-def without(texts: Sequence[str]) -> Node:
-    """Any text in which none of the texts occurs."""
-    return complement(_with(texts)) if texts else ANY_TEXT
-
-
-def up_to(trigger: str, triggers: Sequence[str], excludes: Sequence[str] = ()) -> Node:
-    """Any text that ends with a trigger where it is the first that is complete, and the longest of those."""
-    earlier = concat(ANY_TEXT, literals(triggers), ANY_CHAR, ANY_TEXT)
-    longer = [other for other in triggers if other != trigger and other.endswith(trigger)]
-    never = [
-        earlier,
-        *([concat(ANY_TEXT, literals(longer))] if longer else []),
-        *([_with(excludes)] if excludes else []),
-    ]
-    return intersect(concat(ANY_TEXT, literal(trigger)), *map(complement, never))
-
-
-def _with(texts: Sequence[str]) -> Node:
-    return concat(ANY_TEXT, literals(texts), ANY_TEXT)
 
 
 def checked_texts(texts: Iterable[str], what: str) -> tuple[str, ...]:

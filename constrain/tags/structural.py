@@ -16,9 +16,10 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from constrain.automata.parse.ecma import parse_ecma
 from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import alt, many, optional, seq, token
-from constrain.constraints.regular import choices, regex
+from constrain.constraints.regular import Regular, choices
 from constrain.errors import ConstrainError
 from constrain.grammar_text.text import grammar
 from constrain.schema import json_schema
@@ -158,7 +159,8 @@ class _Reader:
         return self.inner(lambda text: grammar(text, format="ebnf"), given, "grammar", place)
 
     def regex(self, given: Any, place: str, ends: Ends) -> Constraint:
-        return self.inner(regex, given, "pattern", place)
+        """ECMA-262's syntax, with a dot that is any character, as XGrammar reads it."""
+        return self.inner(lambda text: Regular(parse_ecma(text, whole=True, flags="s")), given, "pattern", place)
 
     def any_text(self, given: Any, place: str, ends: Ends) -> Constraint:
         """Any text; at the end of a tag, without what ends the tag."""

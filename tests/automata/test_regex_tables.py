@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import constrain
+from constrain.automata.decide import matches
 from constrain.automata.parse.ecma import parse_ecma
 from constrain.automata.parse.python import parse_python
 from constrain.errors import RegexError
@@ -62,3 +64,35 @@ def test_a_pattern_is_a_text(pattern):
 def test_locale_is_refused():
     with pytest.raises(RegexError, match="LOCALE"):
         parse_python("a", flags=re.LOCALE)
+
+
+ECMA_WHOLE = [
+    (r"\u{1F600}", ["😀"], ["", "u{1F600}", "😀😀"]),
+    (r"\cJ[\cI-\cJ]", ["\n\t", "\n\n"], ["cJcI", "\n"]),
+    (r"(?<year>\d{2})-(?<month>\d)", ["12-3"], ["12-34", "x12-3", "١٢-٣"]),
+    (r"[^][]?", ["\n", "a", "😀"], ["", "ab"]),
+    (r"a|bc", ["a", "bc"], ["abc", "ac", "xa"]),
+    (r"^a.$", ["ab"], ["a\n", "a", "abc"]),
+    (r"\w\s", ["a\u00a0", "_\t"], ["é ", "a"]),
+]
+
+
+@pytest.mark.parametrize(("pattern", "members", "others"), ECMA_WHOLE)
+def test_ecma_patterns_of_whole_texts(pattern, members, others):
+    node = constrain.regex(pattern, dialect="ecma").node
+    assert [text for text in members if not matches(node, text)] == []
+    assert [text for text in others if matches(node, text)] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "dialect", "message"),
+    [
+        ("a", "perl", "unknown dialect 'perl'"),
+        (re.compile("a"), "ecma", "a compiled pattern is in Python's syntax"),
+        (r"(?<n>a)\k<n>", "ecma", "a backreference is not regular"),
+        (r"\u{110000}", "ecma", "a code point needs hexadecimal digits up to 10FFFF"),
+    ],
+)
+def test_faults_of_dialects(pattern, dialect, message):
+    with pytest.raises(constrain.RegexError, match=re.escape(message)):
+        constrain.regex(pattern, dialect=dialect)

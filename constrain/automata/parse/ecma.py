@@ -23,14 +23,21 @@ CONTROLS = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _LOOKS: tuple[Kind, ...] = ("(?<=", "(?<!", "(?=", "(?!")
 
 
-def parse_ecma(pattern: str) -> Node:
+def parse_ecma(pattern: str, *, whole: bool = False, flags: str = "") -> Node:
     """The texts that contain a match of an ECMA-262 pattern.
+
+    Args:
+        pattern: The pattern.
+        whole: The texts that it matches from beginning to end, instead.
+        flags: Letters of `ims`: for all of the pattern.
 
     Raises:
         RegexError: The pattern cannot be read or is not regular; with its place.
         LimitError: Groups are nested too deeply, or there are too many combinations of assertions.
     """
-    parser = EcmaParser(pattern, Flags())
+    parser = EcmaParser(pattern, Flags("i" in flags, "s" in flags, "m" in flags))
+    if whole:
+        return finish_pattern(parser, parser.read())
     return finish_pattern(parser, assertions.sequence([ANY_TEXT, parser.read(), ANY_TEXT]))
 
 

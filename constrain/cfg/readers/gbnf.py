@@ -16,10 +16,11 @@ is a language of texts.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import ClassVar
 
 from constrain.automata import syntax
-from constrain.cfg.build import Reading, build
+from constrain.cfg.build import CaptureRule, Reading, build
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
 from constrain.cfg.rules import Terminal
 from constrain.errors import GrammarError, LimitError, span
@@ -27,7 +28,6 @@ from constrain.limits import tick
 
 _BLANK = re.compile(r"(?:[ \t]|#[^\n\r]*)*")
 BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n\r]*)*")
-_COUNT = re.compile(r"\{[ \t\r\n]*(\d+)[ \t\r\n]*(?:(,)[ \t\r\n]*(\d*)[ \t\r\n]*)?\}")
 
 
 def read_gbnf(text: str, *, start: str = "root") -> Reading:
@@ -48,7 +48,7 @@ def finish(parser: GbnfParser, start: str) -> Reading:
         if start not in rules:
             message = f"there is no rule {start!r} to start from; the rules are: {', '.join(rules)}"
             raise GrammarError(message, fix=f"name one of your rules {start}, or pass start=...")
-        return build(rules, start, folded=True, place=parser.definition)
+        return replace(build(rules, start, folded=True, place=parser.definition), captures=parser.captures)
     except RecursionError:
         raise LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own") from None
 
@@ -62,6 +62,7 @@ class GbnfParser:
 
     NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
     BLANK = _BLANK
+    COUNT = re.compile(r"\{[ \t\r\n]*(\d+)[ \t\r\n]*(?:(,)[ \t\r\n]*(\d*)[ \t\r\n]*)?\}")
     ANY = "."
     ESCAPES: ClassVar = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "[": "[", "]": "]"}
     SET_ESCAPES: ClassVar = ESCAPES
@@ -74,6 +75,7 @@ class GbnfParser:
         self.defined: dict[str, int] = {}  # rule name -> index of its definition
         self.used: dict[str, int] = {}  # rule name -> index of its first use
         self.groups: list[int] = []  # the indices of the open parentheses
+        self.captures: dict[str, CaptureRule] = {}
 
     def definition(self, name: str) -> str | None:
         """Draws the place where a rule is defined."""
@@ -190,12 +192,12 @@ class GbnfParser:
         if operator != "{":
             self.index += 1
             return Repetition(item, *{"*": (0, None), "+": (1, None), "?": (0, 1)}[operator])
-        count = _COUNT.match(self.text, index)
+        count = self.COUNT.match(self.text, index)
         if not count:
             raise self.fault("bad repetition", index, fix="write {m}, {m,} or {m,n}")
         self.index = count.end()
         low = int(count[1])
-        high = int(count[3]) if count[3] else None if count[2] else low
+        high = low if not count[2] else int(count[3]) if count[3] not in ("", "-1") else None
         if high is not None and high < low:
             raise self.fault(f"{{m,n}} needs m <= n, not {low} and {high}", index, len(count[0]), "swap them")
         return Repetition(item, low, high)
