@@ -205,7 +205,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"grammar": "start: a"}, "GrammarError: a is used but not defined\n  at line 1, column 8"),
     ({"structural_tag": "{"}, "ConstrainError: the structural tag is not JSON"),
     ({"structural_tag": '{"format": {"type": "any_text", "max_tokens": 1}}'}, "at structural_tag.format.max_tokens"),
-    ({"structural_tag": tag_from("<|tool|>")}, "VocabularyError: the vocabulary has no token '<|tool|>'\n  at <|tool|> in"),
+    (
+        {"structural_tag": tag_from("<|tool|>")},
+        "VocabularyError: the vocabulary has no token '<|tool|>'\n  at <|tool|>",
+    ),
     ({"structural_tag": tag_from(99_999)}, "VocabularyError: the token id 99999 is outside the vocabulary"),
     ({"structural_tag": tag_from("<|eos|>")}, "VocabularyError: the token '<|eos|>' ends the text in this vocabulary"),
     ({"grammar": 'start: <|tool|> "a"'}, "VocabularyError: the vocabulary has no token '<|tool|>'"),
