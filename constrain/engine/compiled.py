@@ -161,7 +161,7 @@ def compile(  # noqa: A001
             f"compile() takes a Vocabulary, not {type(vocabulary).__name__}",
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
-    tokens = _mentioned(constraint, vocabulary)
+    tokens = mentioned(constraint, vocabulary)
     if automaton is None:
         automaton = TokenAutomaton.of(vocabulary, tokens)
     elif tokens != "none" and not (automaton.offset if tokens == "every" else isinstance(automaton.vocabulary, Marked)):
@@ -173,8 +173,20 @@ def compile(  # noqa: A001
     return CompiledConstraint(constraint, vocabulary, automaton)
 
 
-def _mentioned(constraint: Constraint, vocabulary: Vocabulary) -> Mentioned:
-    """Which tokens a constraint mentions. Raises VocabularyError for one that the vocabulary lacks."""
+def mentioned(constraint: Constraint, vocabulary: Vocabulary) -> Mentioned:
+    """Which tokens a constraint mentions; what can be wrong with a constraint in one vocabulary and not in another.
+
+    Args:
+        constraint: The constraint.
+        vocabulary: What gives names and ids of tokens their meaning.
+
+    Returns:
+        "none", "special" (tokens without bytes) or "every".
+
+    Raises:
+        VocabularyError: The vocabulary lacks a token, or a token ends the text.
+        GrammarError: A token with text is mentioned under `lexer="greedy"`.
+    """
     tokens: Mentioned = "none"
     for node in constraint.token_sets:
         try:

@@ -317,7 +317,7 @@ def generate(
     Args:
         model: a causal model of transformers, the name of one (loaded once, then kept), or an object with `model` and
             `tokenizer`, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:" and a name (docs/howto/vllm.md);
-            a model of mlx-lm.
+            a model of mlx-lm, llama-cpp-python or onnxruntime-genai.
         prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
             or a list of such prompts.
         schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.

@@ -1,7 +1,8 @@
 """What `generate` asks of a model: a `LanguageModel` that knows its tokenizer, whichever library the model is of.
 
-Models of mlx-lm and engines of vLLM are known by their class, for which the library is not imported: an object of it is
-there only if it was imported before. "vllm:MODEL" starts an engine. Everything else is a model of transformers.
+Models of mlx-lm, llama-cpp-python and onnxruntime-genai and engines of vLLM are known by their class, for which the
+library is not imported: an object of it is there only if it was imported before. "vllm:MODEL" starts an engine.
+Everything else is a model of transformers.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
         from constrain.serve.mlx import MLXModel
 
         return MLXModel(model, tokenizer)
+    if _is_of("llama_cpp", "Llama", model):
+        from constrain.serve.llama import LlamaModel
+
+        return LlamaModel(model)
+    if _is_of("onnxruntime_genai", "Model", model):
+        from constrain.serve.onnx import ONNXModel
+
+        return ONNXModel(model, tokenizer)
     if _is_of("vllm.entrypoints.llm", "LLM", model):
         from constrain.serve.vllm.model import VLLMModel
 

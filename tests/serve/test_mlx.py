@@ -8,27 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from local_models import PROMPT, SCHEMA, SETTINGS, texts
 
 import constrain
 from constrain import ConstrainError
-
-PROMPT = '[{"name": "Ada", "age": 36},\n'
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "maxLength": 12},
-        "age": {"type": "integer", "minimum": 0, "maximum": 99},
-    },
-    "required": ["name", "age"],
-    "additionalProperties": False,
-}
-SETTINGS: dict[str, dict[str, Any]] = {
-    "greedy": {"temperature": 0},
-    "several": {"n": 3, "seed": 3},
-    "sir": {"method": "sir", "seed": 1},
-    "smc": {"method": "smc", "n": 3, "seed": 2},
-    "prompts": {"seed": 5, "prompt": [PROMPT, "A person: "]},
-}
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +27,6 @@ def mlx_model(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[
     reference.tokenizer.save_pretrained(folder)
     model, tokenizer = mlx_lm.load(str(folder))
     return {"model": model, "tokenizer": tokenizer}
-
-
-def texts(outputs: Any) -> list[Any]:
-    return [texts(each) for each in outputs] if isinstance(outputs, list) else [outputs.text, outputs.finish_reason]
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -183,6 +183,18 @@ def test_preempted_requests_go_on_where_they_were(llm: LLM) -> None:
     assert preemptions(llm) > before
 
 
+def tag_from(token: str | int) -> str:
+    """A structural tag that begins with a token."""
+    tag = {"type": "tag", "begin": {"type": "token", "token": token}, "content": {"type": "regex", "pattern": "a"}}
+    return json.dumps({"format": {**tag, "end": "b"}})
+
+
+def test_a_tag_that_begins_with_a_token(llm: LLM) -> None:
+    """The mask offers the token that the vocabulary has, and the text after it."""
+    [output] = generate(llm, ask(structural_tag=tag_from("<|user|>")), skip_special_tokens=False)
+    assert output.text == "<|user|>ab" and output.token_ids[0] == 3
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"json": {"type": "text"}}, "SchemaError: type 'text' does not exist\n  at $"),
     ({"json": '{"type": }'}, "ConstrainError: the schema is not JSON: Expecting value\n  at line 1, column 10"),
@@ -193,6 +205,13 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"grammar": "start: a"}, "GrammarError: a is used but not defined\n  at line 1, column 8"),
     ({"structural_tag": "{"}, "ConstrainError: the structural tag is not JSON"),
     ({"structural_tag": '{"format": {"type": "any_text", "max_tokens": 1}}'}, "at structural_tag.format.max_tokens"),
+    (
+        {"structural_tag": tag_from("<|tool|>")},
+        "VocabularyError: the vocabulary has no token '<|tool|>'\n  at <|tool|>",
+    ),
+    ({"structural_tag": tag_from(99_999)}, "VocabularyError: the token id 99999 is outside the vocabulary"),
+    ({"structural_tag": tag_from("<|eos|>")}, "VocabularyError: the token '<|eos|>' ends the text in this vocabulary"),
+    ({"grammar": 'start: <|tool|> "a"'}, "VocabularyError: the vocabulary has no token '<|tool|>'"),
     ({"json_object": False}, "ConstrainError: json_object is true or left out"),
     ({"json": {}, "disable_any_whitespace": True}, "ConstrainError: disable_any_whitespace is not supported"),
     ({"json": {}, "regex": "a"}, "You can only use one kind"),

@@ -281,6 +281,7 @@ BAD = [
     (extra(json=json.dumps(SLOW)), ["LimitError: ", "takes more than 0.5 seconds"]),
     (extra(json={"$ref": "https://example.org/other.json"}), ["SchemaError: ", "example.org"]),
     (extra(json='{"items":' * 3000 + "true" + "}" * 3000), ["nested too deeply"]),
+    (extra(grammar='start: <|tool|> "a"'), ["VocabularyError: the vocabulary has no token '<|tool|>'", "<|user|>"]),
     (extra(json={}, whitespace_pattern=" "), ["whitespace_pattern is not supported"]),
     (extra(json={}, regex="a"), ["You can only use one kind"]),
 ]  # fmt: skip

@@ -5,8 +5,9 @@ the backend. There is no registry (its RFC 50966 asks for one). What can be reli
 engine are each built from a `VllmConfig`, whose `additional_config` says what is wanted (options.py). So
 
 * `InputProcessor.__init__`, in the front end, checks options, tokenizer and version, and loads the kernels;
-* `InputProcessor._validate_params`, on the front end's path of a request, reads the constraint. A faulty one is vLLM's
-  own error for faulty requests, which becomes an HTTP 400. vLLM then checks all but the constraint;
+* `InputProcessor._validate_params`, on the front end's path of a request, reads the constraint, and looks up the tokens
+  that it names. A faulty one is vLLM's own error for faulty requests, which becomes an HTTP 400. vLLM then checks all
+  but the constraint;
 * `StructuredOutputManager.__init__`, in the engine, makes the backend at once, so that the first request finds it warm,
   and vLLM finds that it need not choose one;
 * `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
@@ -20,7 +21,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import vllm
 from vllm.exceptions import VLLMValidationError
@@ -36,6 +37,9 @@ from constrain.serve.vllm.options import options_in
 from constrain.serve.vllm.patches import MARK, wrap
 from constrain.serve.vllm.versions import INTERFACE, RECORDING
 
+if TYPE_CHECKING:
+    from constrain.vocab.vocabulary import Vocabulary
+
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
 _REFUSED = {
     "disable_any_whitespace": 'start vLLM with --additional-config \'{"constrain": {"whitespace": "compact"}}\'',
@@ -43,6 +47,8 @@ _REFUSED = {
     "whitespace_pattern": 'start vLLM with --additional-config \'{"constrain": {"whitespace": ...}}\'',
 }
 """Fields of a request that would change its language, and what to do instead."""
+_VOCABULARY = "_constrain_vocabulary"
+"""Where a front end keeps the vocabulary of its engine."""
 
 
 def install() -> None:
@@ -72,8 +78,9 @@ def _starting_front_end(original: Callable[..., None]) -> Callable[..., None]:
             _answer_scans()
             read_warm(options)
             tokenizer = getattr(self, "tokenizer", None)
-            if tokenizer is not None:  # so that the message stands in the log of the process that was started
-                vocabulary_of(tokenizer, vllm_config.model_config.get_vocab_size(), _eos_ids(vllm_config))
+            if tokenizer is not None:  # what is wrong with it then stands in the log of the process that was started
+                size = vllm_config.model_config.get_vocab_size()
+                setattr(self, _VOCABULARY, vocabulary_of(tokenizer, size, _eos_ids(vllm_config)))
 
     return start
 
@@ -150,7 +157,7 @@ def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
         if asked is None or options is None:
             return original(self, params, *arguments, **named)
         try:
-            check_request(asked, options)
+            check_request(asked, options, getattr(self, _VOCABULARY, None))
         except ConstrainError as error:
             raise VLLMValidationError(f"{type(error).__name__}: {error}") from error
         if self.model_config.is_diffusion:
@@ -166,10 +173,16 @@ def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
     return check
 
 
-def check_request(params: Any, options: Options) -> None:
-    """Read the constraint of a request. params: vLLM's `StructuredOutputsParams`.
+def check_request(params: Any, options: Options, vocabulary: Vocabulary | None) -> None:
+    """Read the constraint of a request, and look up the tokens that it names.
 
-    Raises ConstrainError, or vLLM's own error unless exactly one kind is asked for.
+    Args:
+        params: vLLM's `StructuredOutputsParams`.
+        options: How constraints are read.
+        vocabulary: That of the engine; None: it has no tokenizer, and takes no constraints.
+
+    Raises:
+        ConstrainError: It is faulty. vLLM's own error unless exactly one kind is asked for.
     """
     params.__post_init__()
     if params._backend is not None:
@@ -179,7 +192,10 @@ def check_request(params: Any, options: Options) -> None:
             raise ConstrainError(f"{name} is not supported by the backend constrain", place=name, fix=fix)
     if params.json_object is False:
         raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")
+    from constrain.engine.compiled import mentioned
     from constrain.serve.requests.constraints import constraint_of
 
     kind, text = get_structured_output_key(params)
-    constraint_of(kind.name.lower(), text, options)
+    constraint = constraint_of(kind.name.lower(), text, options)
+    if vocabulary is not None:
+        mentioned(constraint, vocabulary)
