@@ -45,7 +45,8 @@ class Values:
         self._inner = after[len(after.rstrip()) :]  # white space inside of an element, before its value
         self._close = style.close.strip()
         self._lead = style.close[: len(style.close) - len(style.close.lstrip())]
-        self._name, self._strings, self._others = "", True, _is_json
+        self._name, self._strings = "", True
+        self._others: Callable[[str], bool] = _is_json
         self._pieces: list[str] = []
         self._end: JsonEnd | None = None
 

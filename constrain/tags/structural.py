@@ -184,7 +184,7 @@ class _Reader:
         if not isinstance(elements, list) or not elements or not isinstance(elements[0], dict):
             return None
         place = TOP if alone else f"{TOP}.elements[0]"
-        first = elements[0]
+        first: Any = elements[0]
         optional = first.get("type") == "optional"
         if optional:
             first, place = first.get("content"), f"{place}.content"
