@@ -1,8 +1,8 @@
 """Formats by name, and the format that a chat template names.
 
-The idea: the chat template of a model has the marks of its format, since it writes earlier calls with them. A format
-fits if the template has all of `Format.template` and none of `Format.template_without`; of several that fit, the one
-whose texts are most.
+The idea: the chat template of a model has the delimiters of its format, since it writes earlier calls with them. A
+format fits if the template has all of `Format.template` and none of `Format.template_without`; of several that fit, the
+one whose texts are most.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from constrain.calls.formats import FORMATS
 from constrain.errors import ConstrainError
 
 NAMES = {name: form for form in FORMATS.values() for name in (form.name, *form.aliases)}
-SHOWN = 8  # marks in messages
+SHOWN = 8  # texts in messages
 
 
 def format_of(given: str | Format, tokenizer: Any = None) -> Format:
@@ -74,8 +74,8 @@ def _fitting(template: str) -> Format:
     found = [form for form in fitting if sum(map(len, form.template)) == best]
     if len(found) == 1:
         return found[0]
-    marks = {text for form in FORMATS.values() for text in form.template if text in template}
-    names = ", ".join(map(repr, sorted(marks)[:SHOWN])) or "none of the marks that formats have"
+    known = {text for form in FORMATS.values() for text in form.template if text in template}
+    names = ", ".join(map(repr, sorted(known)[:SHOWN])) or "none of the texts of a format"
     several = " and ".join(repr(form.name) for form in found)
     raise ConstrainError(
         f"the chat template fits {several or 'no format'}: it has {names}",

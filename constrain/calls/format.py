@@ -1,11 +1,11 @@
 """`Format`: how a model writes an assistant's turn with calls of tools, as data.
 
-The idea: one template of a call, with `$name`, `$arguments` and named fields, and the marks around everything. The
+The idea: one template of a call, with `$name`, `$arguments` and named fields, and the delimiters around everything. The
 constraint (language.py), the reader (reading.py) and the choice by chat template (auto.py) all use the same data, so
 that they cannot drift apart. A format is a file in formats/.
 
-A turn is: thoughts, then an answer; or thoughts, then a preamble, then calls. Where the answer has no marks, calls
-begin with `mark`, which no content contains.
+A turn is: thoughts, then an answer; or thoughts, then a preamble, then calls. Where the answer has no delimiters, calls
+begin with `trigger`, which no content contains.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Format:
         name: Its name.
         models: The models that use it.
         source: Where it is described.
-        mark: The text or token with which calls begin.
+        trigger: The text or token with which calls begin.
         call: A call: `$name`, `$arguments`, and `$` with a name of `fields`.
         begin: What stands before the first call; may have fields.
         end: What stands after the last one.
@@ -37,7 +37,7 @@ class Format:
         before: What stands between content and calls.
         preamble: What stands around content before calls; None: there is no content before calls.
         answer: What stands around content without calls.
-        instead: Calls stand instead of content, and content does not begin with `mark`.
+        instead: Calls stand instead of content, and content does not begin with `trigger`.
         thinking: What stands around thoughts; None: there are none.
         parameters: How arguments are written as elements; None: as JSON.
         fields: The languages of further fields, as patterns. The value of one is its first group, if it has a group.
@@ -53,7 +53,7 @@ class Format:
     name: str
     models: str
     source: str
-    mark: str
+    trigger: str
     call: str
     begin: str = ""
     end: str = ""
@@ -74,8 +74,8 @@ class Format:
     aliases: tuple[str, ...] = ()
 
     @property
-    def marked(self) -> bool:
-        """Whether content has marks of its own, so that no text stands outside of marks."""
+    def delimited(self) -> bool:
+        """Whether content stands between delimiters, so that no text stands outside of them."""
         return bool(self.answer[0])
 
     def pieces(self, template: str) -> Iterator[tuple[str, bool]]:

@@ -32,7 +32,7 @@ class Function:
         parameters: The JSON Schema of its arguments, an object.
         description: What it does; "" if nothing says it.
         parse: The function that turns the JSON text of arguments into Python objects; None: they stay as they are.
-        target: The callable, if it was made from one.
+        target: The callable or the model that it was made from; None if there is none.
     """
 
     name: str
@@ -96,7 +96,7 @@ def _function(given: Any, place: str) -> Function:
         return _of_json(given, place)
     if inspect.isclass(given) and hasattr(given, "model_json_schema"):
         schema, parse = schema_of_type(given)
-        return Function(given.__name__, _checked(schema, given.__name__, place), _about(given), parse)
+        return Function(given.__name__, _checked(schema, given.__name__, place), _about(given), parse, given)
     if callable(given) and not inspect.isclass(given):
         routine = given if inspect.isroutine(given) else given.__call__
         name = getattr(given, "__name__", type(given).__name__)

@@ -57,7 +57,7 @@ def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Con
 
 
 def _thoughtful(form: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
-    """Thoughts before a turn. Marks of several tokens are followed by their other pieces."""
+    """Thoughts before a turn."""
     opening, closing = _edges(form, begin), _edges(form, close)
     opened = wanted.thinking == "open"
     if len(opening) > 1 or len(closing) > 1:
@@ -73,7 +73,7 @@ def _thoughtful(form: Format, begin: str, close: str, turn: Constraint, wanted: 
 
 
 def _channelled(form: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
-    """Thoughts between marks of several tokens: the first token of the close ends them."""
+    """Thoughts between delimiters of several tokens: the first token of the close ends them."""
     first, *rest = _edges(form, close)
     answer = seq(*rest, turn)
     head = [] if wanted.thinking == "open" else _edges(form, begin)
@@ -95,18 +95,18 @@ def _turn(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constr
     begin, end = form.answer
     excludes = _excluded(form)
     text = _instead(form) if form.instead else free_text(excludes)
-    answer = seq(*_edges(form, begin), text, *_edges(form, end)) if form.marked else text
+    answer = seq(*_edges(form, begin), text, *_edges(form, end)) if form.delimited else text
     if wanted.choice == "none":
         return answer
     calls, tags = _calls(form, functions, wanted.parallel)
     if wanted.choice == "required":
-        made = calls if form.thinking is None or form.marked or wanted.thinking == "none" else seq(GAP, calls)
-        if form.marked and form.preamble is not None:
+        made = calls if form.thinking is None or form.delimited or wanted.thinking == "none" else seq(GAP, calls)
+        if form.delimited and form.preamble is not None:
             made = seq(optional(_preamble(form)), calls)
         return _with_tags(made, tags)
     if form.instead:
         return alt(answer, calls)  # content may have the text of a call in its middle
-    if not form.marked:
+    if not form.delimited:
         return _with_tags(alt(text, seq(text, calls)), tags)
     before = [] if form.preamble is None else [optional(_preamble(form))]
     return alt(answer, seq(*before, calls))
@@ -120,14 +120,14 @@ def _preamble(form: Format) -> Constraint:
 
 def _excluded(form: Format) -> list[str]:
     """What content does not contain: the text or the name of what begins calls or thoughts or ends the content."""
-    texts = [form.mark, *(form.thinking or ()), form.answer[1], *(form.preamble or ())]
+    texts = [form.trigger, *(form.thinking or ()), form.answer[1], *(form.preamble or ())]
     found = [form.split(text)[0][0] for text in texts if text]
     return list(dict.fromkeys(found))
 
 
 def _instead(form: Format) -> Constraint:
-    """Content that does not begin with the mark of calls."""
-    return Regular(intersect(ANY_TEXT, complement(concat(literal(form.mark), ANY_TEXT))))
+    """Content that does not begin with the trigger."""
+    return Regular(intersect(ANY_TEXT, complement(concat(literal(form.trigger), ANY_TEXT))))
 
 
 def _with_tags(constraint: Constraint, tags: tuple[Tag, ...]) -> Constraint:
@@ -153,7 +153,7 @@ def _calls(form: Format, functions: Sequence[Function], parallel: bool) -> tuple
 
 
 def _call(form: Format, function: Function) -> Constraint:
-    """A call of a function: a tag, if its marks are text."""
+    """A call of a function: a tag, if its delimiters are text."""
     arguments = _arguments(form, function)
     pieces = _fields(form, form.call, {NAME: function.name, ARGUMENTS: arguments})
     at = next(i for i, piece in enumerate(pieces) if piece is arguments)

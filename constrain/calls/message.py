@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ class ToolCall:
         values: The arguments as JSON values.
         id: The id that the text gives to the call; "" if it gives none.
         place: Where the call begins and ends in the text, in characters; special tokens stand in it by their names.
+        function: The callable or the model that the tool was made from; None if there is none.
     """
 
     name: str
@@ -24,6 +26,7 @@ class ToolCall:
     values: dict[str, Any]
     id: str = ""
     place: tuple[int, int] = (0, 0)
+    function: Callable[..., Any] | None = None
 
 
 @dataclass

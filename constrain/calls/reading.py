@@ -6,7 +6,7 @@
     message = reader.close()
 
 The idea: a machine over the text that is not read yet. A state reads what it knows, and waits where more text could
-decide otherwise: text that may begin a mark is held back. The texts between are those of the format's template, with
+decide otherwise: text that may begin a delimiter is held back. Calls are read as the format's template has them, with
 any white space where the template has some and around JSON. So what the constraint allows is read back as it was meant,
 and texts of models that ran without a constraint are read too.
 
@@ -24,8 +24,9 @@ from constrain.calls.format import ARGUMENTS, NAME, Format
 from constrain.calls.functions import Function
 from constrain.calls.json_end import JsonEnd
 from constrain.calls.message import ArgumentsText, CallBegun, CallEnded, Content, Event, Message, Thought, ToolCall
-from constrain.calls.values import Values
+from constrain.calls.values import Values, held
 
+SHOWN = 30  # characters of the text in faults
 FIELD_MOST = 64  # characters that a field may have
 State = Callable[[], bool]  # reads what it can; False: it waits for more text
 
@@ -95,7 +96,9 @@ class Reader:
         for end in self.format.ends:
             self.text = self.text.removesuffix(end)
         self._run()
-        if self.message.fault is None and self._state not in (self._begin, self._plain, self._marked, self._further):
+        if self.message.fault is not None:
+            self.message.fault += f": {self.text[:SHOWN]!r}"
+        elif self._state not in (self._begin, self._plain, self._delimited, self._further):
             self._fault("the text ends here")
         self.message.content = self._trimmed("".join(self._content))
         if self._thoughts or self.message.thinking is not None:
@@ -103,7 +106,7 @@ class Reader:
         return self.message
 
     def _trimmed(self, content: str) -> str:
-        if self.format.marked:
+        if self.format.delimited:
             return content
         content = content.strip("\n") if self.message.thinking is not None or self._thoughts else content
         return content.rstrip("\n") if self.message.tool_calls else content
@@ -118,7 +121,7 @@ class Reader:
             self._fault(str(problem))
 
     def _fault(self, problem: str) -> None:
-        self.message.fault = f"{problem} (character {self.at}: {self.text[:30]!r})"
+        self.message.fault = f"{problem}, at character {self.at}"
 
     def _take(self, count: int) -> str:
         taken, self.text = self.text[:count], self.text[count:]
@@ -142,27 +145,28 @@ class Reader:
         parts: list[tuple[str, State]] = []
         if form.thinking is not None and self.message.thinking is None:
             parts.append((form.thinking[0], self._enter_thoughts))
-        if form.marked:
-            parts.append((form.answer[0], lambda: self._enter_marked(form.answer[1])))
+        if form.delimited:
+            parts.append((form.answer[0], lambda: self._enter_delimited(form.answer[1])))
             if form.preamble is not None:
                 preamble = form.preamble
-                parts.append((preamble[0], lambda: self._enter_marked(preamble[1])))
-        parts.append((form.mark, self._enter_calls))
+                parts.append((preamble[0], lambda: self._enter_delimited(preamble[1])))
+        parts.append((form.trigger, self._enter_calls))
         blank = len(self.text) - len(self.text.lstrip())
         undecided = False
-        for mark, enter in parts:
+        for opening, enter in parts:
             rest = self.text[blank:]
-            if rest.startswith(mark):
+            if rest.startswith(opening):
                 self._take(blank)
-                if mark == form.mark:
+                if opening == form.trigger:
                     return self._enter_calls()
-                self._take(len(mark))
+                self._take(len(opening))
                 return enter()
-            undecided = undecided or mark.startswith(rest)
+            undecided = undecided or opening.startswith(rest)
+        undecided = undecided or any(end.startswith(self.text[blank:]) for end in form.ends)
         if undecided and not self._closing:
             return False
-        if form.marked and self.text.strip():
-            raise Malformed("the text begins with none of the marks of the format")
+        if form.delimited and self.text.strip():
+            raise Malformed("the text begins with none of the delimiters of the format")
         self._state = self._plain
         return bool(self.text)
 
@@ -176,18 +180,18 @@ class Reader:
     def _thinking(self) -> bool:
         return self._until(self._close, self._begin, self._add_thought)
 
-    def _enter_marked(self, close: str) -> bool:
+    def _enter_delimited(self, close: str) -> bool:
         self._close = close
-        self._state = self._marked
+        self._state = self._delimited
         return True
 
-    def _marked(self) -> bool:
+    def _delimited(self) -> bool:
         return self._until(self._close, self._begin, self._add_content)
 
     def _plain(self) -> bool:
         if self.format.instead:
             return self._until("", self._plain, self._add_content)
-        return self._until(self.format.mark, self._enter_calls, self._add_content, keep=True)
+        return self._until(self.format.trigger, self._enter_calls, self._add_content, keep=True)
 
     def _add_thought(self, text: str) -> Event:
         self._thoughts.append(text)
@@ -198,7 +202,7 @@ class Reader:
         return Content(text)
 
     def _until(self, close: str, then: State, make: Callable[[str], Event], keep: bool = False) -> bool:
-        """Read text up to a mark. keep: leave the mark."""
+        """Read text up to a delimiter. keep: leave it."""
         end = self.text.find(close) if close else -1
         if end >= 0:
             if end:
@@ -207,10 +211,17 @@ class Reader:
                 self._take(len(close))
             self._state = then
             return True
-        held = 0 if self._closing else _held(self.text, close)
-        if len(self.text) > held:
-            self._events.append(make(self._take(len(self.text) - held)))
+        taken = len(self.text) - self._held_back(close)
+        if taken:
+            self._events.append(make(self._take(taken)))
         return False
+
+    def _held_back(self, close: str) -> int:
+        """The length of the end of the text that may begin a delimiter, or end the turn."""
+        if self._closing:
+            return 0
+        over = [len(end) if self.text.endswith(end) else held(self.text, end) for end in self.format.ends]
+        return max(held(self.text, close), *over)
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
@@ -252,7 +263,8 @@ class Reader:
         if meets is None:
             return False
         if not meets:
-            raise Malformed(f"{value!r} is expected")
+            cut = self._closing and value.startswith(self.text)
+            raise Malformed("the text ends here" if cut else f"{value!r} is expected")
         self._take(len(value))
         return True
 
@@ -306,25 +318,25 @@ class Reader:
 
     def _elements(self) -> bool:
         """Arguments as elements."""
-        blank = len(self.text) - len(self.text.lstrip())
-        following = next((value for kind, value in self._items if kind == "text"), "")
+        blank = 0 if self._reading.inside else len(self.text) - len(self.text.lstrip())
         rest = self.text[blank:]
-        if following and rest.startswith(following):
-            self._values = self._reading.values
-            self._state = self._template
-            return True
-        if following.startswith(rest) and not self._closing:
-            return False
+        if not self._reading.inside:
+            following = next((value for kind, value in self._items if kind == "text"), "")
+            if rest.startswith(following):
+                self._values = self._reading.values
+                self._state = self._template
+                return True
+            if following.startswith(rest) and not self._closing:
+                return False
         try:
-            count = self._reading.element(rest)
+            count = self._reading.feed(rest)
         except ValueError as error:
             raise Malformed(f"the arguments of {self._name!r}: {error}") from None
-        if count == 0:
-            if self._closing:
-                raise Malformed(f"the arguments of {self._name!r} end early")
-            return False
-        self._events.append(ArgumentsText(len(self.message.tool_calls), self._take(blank + count)))
-        return True
+        if count:
+            self._events.append(ArgumentsText(len(self.message.tool_calls), self._take(blank + count)))
+        elif self._closing:
+            raise Malformed(f"the arguments of {self._name!r} end early")
+        return count > 0
 
     def _ended(self) -> bool:
         """A call is complete."""
@@ -338,8 +350,9 @@ class Reader:
         named = self.format.id
         for field, value in self._found.items():
             named = named.replace(f"${field}", value)
+        target = function.target if function is not None else None
         call = ToolCall(
-            self._name, arguments, self._values, named.replace(f"${NAME}", self._name), (self._start, self.at)
+            self._name, arguments, self._values, named.replace(f"${NAME}", self._name), (self._start, self.at), target
         )
         self._events.append(CallEnded(len(self.message.tool_calls), call))
         self.message.tool_calls.append(call)
@@ -353,19 +366,19 @@ class Reader:
         if not rest and not self._closing:
             return False
         end, between = form.end.strip(), (form.between or "").strip()
-        first = next(iter(_items(form, form.call)), ("text", ""))[1]
+        first = next(value for kind, value in _items(form, form.call) if kind == "text")
         if end and rest.startswith(end):
             self._skip_space()
             self._items, self._then = _items(form, form.end), self._after_calls
             self._state = self._template
             return True
-        mark = between or first
-        if form.between is not None and rest.startswith(mark):
+        opening = between or first
+        if form.between is not None and rest.startswith(opening):
             self._skip_space()
             self._take(len(between))
             self._state = self._call
             return True
-        if not self._closing and any(text.startswith(rest) for text in (end, mark)):
+        if not self._closing and any(text.startswith(rest) for text in (end, opening)):
             return False
         if end or rest:
             if end:
@@ -375,7 +388,7 @@ class Reader:
 
     def _after_calls(self) -> bool:
         """Behind the last call."""
-        self._state = self._plain if not self.format.marked else self._begin
+        self._state = self._plain if not self.format.delimited else self._begin
         self._skip_space()
         return bool(self.text)
 
@@ -389,15 +402,12 @@ def _items(form: Format, template: str) -> list[tuple[str, str]]:
             if piece == ARGUMENTS:
                 items.append(("space", ""))
             continue
-        for i, part in enumerate(re.split(r"(\s+)", piece)):
-            if part:
-                items.append(("space", "") if i % 2 else ("text", part))
+        for text, is_token in form.split(piece):
+            around = [("space", "")] if is_token else []
+            parts = re.split(r"(\s+)", text)
+            items += around
+            items += [("space", "") if i % 2 else ("text", part) for i, part in enumerate(parts) if part]
+            items += around
+    while items and items[-1][0] == "space":  # what ends a template does not wait for more
+        items.pop()
     return items
-
-
-def _held(text: str, mark: str) -> int:
-    """The length of the longest end of a text that begins a mark."""
-    for count in range(min(len(text), len(mark) - 1), 0, -1):
-        if mark.startswith(text[len(text) - count :]):
-            return count
-    return 0

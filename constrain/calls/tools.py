@@ -86,6 +86,11 @@ class ToolUse(Constraint):
         """A reader at the beginning of a turn, for texts that come in pieces."""
         return Reader(self.format, self.functions, opened=self.opened)
 
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """The tools as OpenAI's JSON, for chat templates and requests."""
+        return [function.json for function in self.functions]
+
     # -- the language --------------------------------------------------------------------------------------------------
 
     def to_grammar(self) -> Grammar:
@@ -171,8 +176,8 @@ def tools(
         thinking: Thoughts before everything else. "optional"; "required"; "none"; "open": the prompt has begun them.
             Nothing in a format without thoughts.
         thinking_tokens: The greatest number of tokens of the thoughts, after which they are closed (`constrain.after`).
-        tokenizer: A tokenizer, for "auto"; or a tokenizer or a `Vocabulary` that says which marks of the format are
-            special tokens. Default: as in the models of the format.
+        tokenizer: A tokenizer, for "auto"; or a tokenizer or a `Vocabulary` that says which delimiters
+            are special tokens. Default: as in the models of the format.
 
     Returns:
         A constraint with `read`, which turns a text back into content, thoughts and calls.
@@ -237,7 +242,7 @@ def _check_thinking(form: Format, thinking: str, budget: int | None) -> None:
 def _with_tokens_of(form: Format, tokenizer: Any) -> Format:
     """The format with the special tokens that a vocabulary has."""
     vocabulary = tokenizer if isinstance(tokenizer, Vocabulary) else Vocabulary.from_huggingface(tokenizer)
-    texts = [form.mark, form.call, form.begin, form.end, form.between or "", *form.answer, *(form.preamble or ())]
+    texts = [form.trigger, form.call, form.begin, form.end, form.between or "", *form.answer, *(form.preamble or ())]
     texts += form.thinking or ()
     special = [name for name, token in vocabulary.names.items() if vocabulary.tokens[token] is None]
     named = [

@@ -24,7 +24,7 @@ _KINDS: WeakKeyDictionary[Function, dict[str, Kinds]] = WeakKeyDictionary()
 
 
 class Values:
-    """The values of one call.
+    """The values of one call, read as their text comes.
 
     Args:
         style: How elements are written.
@@ -32,29 +32,56 @@ class Values:
 
     Attributes:
         values: The values so far.
+        inside: The text goes on inside of an element.
     """
 
     def __init__(self, style: Style, function: Function | None) -> None:
         self.style = style
         self.function = function
         self.values: dict[str, Any] = {}
+        self.inside = False
         before, _, after = style.raw.replace("{space}", " ").partition("{name}")
         self._before, self._after = before, after.split()
         self._inner = after[len(after.rstrip()) :]  # white space inside of an element, before its value
         self._close = style.close.strip()
+        self._lead = style.close[: len(style.close) - len(style.close.lstrip())]
+        self._name, self._strings = "", True
+        self._others: Callable[[str], bool] = _is_json
+        self._pieces: list[str] = []
+        self._end: JsonEnd | None = None
 
-    def element(self, text: str) -> int:
-        """Read the element that a text begins with. Returns its length; 0: it is not complete. Raises ValueError."""
+    def feed(self, text: str) -> int:
+        """Read what a text begins with.
+
+        Returns the number of characters that were read; 0: more text is needed. Raises ValueError.
+        """
+        if not self.inside:
+            return self._open(text)
+        if self._end is not None:
+            count = self._end.feed(text)
+            taken = len(text) if count < 0 else count
+            self._end = self._end if count < 0 else None
+            self._pieces.append(text[:taken])
+            return taken
+        end = text.find(self._close)
+        taken = end if end >= 0 else len(text) - held(text, self._close)
+        self._pieces.append(text[:taken])
+        if end < 0:
+            return taken
+        self.values[self._name] = self._value("".join(self._pieces))
+        self.inside = False
+        return end + len(self._close)
+
+    def _open(self, text: str) -> int:
+        """Read what opens an element."""
         if not text.startswith(self._before):
             if self._before.startswith(text):
                 return 0
             raise ValueError(f"{self._before!r} is expected")
-        if not self._after:
-            return 0
         end = text.find(self._after[0], len(self._before))
         if end < 0:
             return 0
-        name, at = text[len(self._before) : end], end
+        at = end
         for part in self._after:
             at += len(text[at:]) - len(text[at:].lstrip())
             if not text.startswith(part, at):
@@ -62,36 +89,21 @@ class Values:
                     return 0
                 raise ValueError(f"{part!r} is expected")
             at += len(part)
-        if len(text) <= at:
+        if len(text) < at + len(self._inner):
             return 0
-        strings, others = self._kinds(name)
-        if text.startswith(self._inner, at):
-            at += len(self._inner)
-        close = self._closed(text, at, strings)
-        if close < 0:
-            return 0
-        self.values[name] = self._value(text[at:close], strings, others)
-        return close + len(self._close)
+        self._name = text[len(self._before) : end]
+        self._strings, self._others = self._kinds(self._name)
+        self._pieces, self._end, self.inside = [], None if self._strings else JsonEnd(), True
+        return at + len(self._inner) if text.startswith(self._inner, at) else at
 
-    def _closed(self, text: str, at: int, strings: bool) -> int:
-        """Where the value is closed; -1: not yet."""
-        if not strings:
-            count = JsonEnd().feed(text[at:])
-            if count < 0:
-                return -1
-            at += count
-        return text.find(self._close, at)
-
-    def _value(self, raw: str, strings: bool, others: Callable[[str], bool]) -> Any:
-        lead = self.style.close[: len(self.style.close) - len(self.style.close.lstrip())]
-        raw = raw.removesuffix(lead) if lead else raw
-        if strings and not others(raw.strip()):
-            return raw
+    def _value(self, raw: str) -> Any:
+        if self._strings:
+            raw = raw.removesuffix(self._lead)
+            if not self._others(raw.strip()):
+                return raw
         try:
             return json.loads(raw)
         except ValueError:
-            if strings:
-                return raw
             raise ValueError(f"{raw!r:.60} is no JSON") from None
 
     def _kinds(self, name: str) -> Kinds:
@@ -128,3 +140,11 @@ def _is_json(text: str) -> bool:
         return not isinstance(json.loads(text), str)
     except ValueError:
         return False
+
+
+def held(text: str, close: str) -> int:
+    """The length of the longest end of a text that begins a delimiter."""
+    for count in range(min(len(text), len(close) - 1), 0, -1):
+        if close.startswith(text[len(text) - count :]):
+            return count
+    return 0

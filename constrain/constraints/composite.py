@@ -69,7 +69,9 @@ class Composite(Constraint):
     def _after(self) -> tuple[Node, Constraint] | None:
         """(regular language, guarded part after it) if the text tells where it begins: no member begins another."""
         whole = self.reading.rules.get(self.reading.start)
-        if self._branches is not None or not isinstance(whole, Sequence) or not isinstance(whole.parts[-1], Part):
+        if self._branches is not None or not isinstance(whole, Sequence) or not whole.parts:
+            return None
+        if not isinstance(whole.parts[-1], Part):
             return None
         part = whole.parts[-1].constraint
         before = to_node({"before": Sequence(whole.parts[:-1])}, "before") if part.guarded else None

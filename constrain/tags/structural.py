@@ -20,6 +20,7 @@ from constrain.automata.parse.ecma import parse_ecma
 from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import alt, many, optional, seq, token
 from constrain.constraints.regular import Regular, choices
+from constrain.derived.reasoning import after
 from constrain.errors import ConstrainError
 from constrain.grammar_text.text import grammar
 from constrain.schema import json_schema
@@ -31,6 +32,7 @@ from constrain.tags.tag import Tag, tag
 from constrain.tags.token_tags import any_tokens, token_dispatch, token_triggered_tags
 
 Schema = Callable[..., Any]
+TOP = "structural_tag.format"
 SHOWN = 80  # characters of a format in messages
 FIX = "ask for json, regex, choice or grammar; for tools in vLLM, VLLM_ENFORCE_STRICT_TOOL_CALLING=0 asks for JSON"
 _STYLES = {"qwen_xml": "qwen", "minimax_xml": "minimax", "deepseek_xml": "deepseek", "glm_xml": "glm",
@@ -77,7 +79,8 @@ def structural_tag(
         return reader.read(
             {"type": "triggered_tags", "triggers": given.get("triggers"), "tags": tags}, "structural_tag"
         )
-    return reader.read(given.get("format"), "structural_tag.format")
+    form = given.get("format")
+    return reader.thoughtful(form) or reader.read(form, TOP)
 
 
 class Ends(NamedTuple):
@@ -164,9 +167,41 @@ class _Reader:
 
     def any_text(self, given: Any, place: str, ends: Ends) -> Constraint:
         """Any text; at the end of a tag, without what ends the tag."""
-        self.refuse(given, place, "max_tokens")
+        if given.get("max_tokens") is not None:
+            raise self.fault(
+                "max_tokens of any_text counts the tokens of thoughts with which the text begins",
+                given,
+                f"{place}.max_tokens",
+                "let a tag with this content begin the format, use any_tokens, or bound characters with max_chars",
+            )
         most = given.get("max_chars")
         return free_text([*self.texts(given, "excludes", place), *ends.texts], most=most)
+
+    def thoughtful(self, given: Any) -> Constraint | None:
+        """A format that begins with a tag of free text of at most so many tokens; None for any other."""
+        alone = not isinstance(given, dict) or given.get("type") != "sequence"
+        elements = [given] if alone else given.get("elements")
+        if not isinstance(elements, list) or not elements or not isinstance(elements[0], dict):
+            return None
+        place = TOP if alone else f"{TOP}.elements[0]"
+        first: Any = elements[0]
+        optional = first.get("type") == "optional"
+        if optional:
+            first, place = first.get("content"), f"{place}.content"
+        content = first.get("content") if isinstance(first, dict) and first.get("type") == "tag" else None
+        if not isinstance(content, dict) or content.get("type") != "any_text" or content.get("max_tokens") is None:
+            return None
+        self.refuse(content, f"{place}.content", "excludes", "max_chars")
+        ends = first.get("end")
+        if isinstance(ends, list) and len(ends) != 1:
+            raise self.fault("thoughts with max_tokens have one end", first, f"{place}.end")
+        begin = self.edge(first, "begin", place)
+        end = self.edge({"end": ends[0]} if isinstance(ends, list) else first, "end", place)
+        rest = seq(*(self.read(one, f"{TOP}.elements[{i}]") for i, one in enumerate(elements) if i))
+        try:
+            return after(end, rest, begin=begin, optional=optional, max_tokens=content["max_tokens"])
+        except ConstrainError as error:
+            raise _within(error, place) from None
 
     # -- tokens --------------------------------------------------------------------------------------------------------
 

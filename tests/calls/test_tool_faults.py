@@ -192,6 +192,6 @@ def test_a_chat_template_names_its_format(name: str, template: str) -> None:
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=list(FORMATS))
 def test_marks_begin_calls_and_do_not_overlap_themselves(form: Any) -> None:
-    assert (form.begin or form.call).startswith(form.mark)
-    assert not any(form.mark.endswith(form.mark[:n]) for n in range(1, len(form.mark)))
+    assert (form.begin or form.call).startswith(form.trigger)
+    assert not any(form.trigger.endswith(form.trigger[:n]) for n in range(1, len(form.trigger)))
     assert form.call.count("$name") == form.call.count("$arguments") == 1

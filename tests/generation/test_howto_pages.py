@@ -41,6 +41,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "spelling",
         "streaming",
         "tags",
+        "tools",
     }
 
 
@@ -73,6 +74,17 @@ def test_tags(repository: Path) -> None:
     assert matcher.advance_bytes(b'<think>well</think>It is <call=weather>{"city": "Bern"}</call>.')
     assert matcher.is_accepting()
     assert not matcher.advance_bytes(b"<call=x")
+
+
+def test_tools(repository: Path) -> None:
+    names = run(repository, "tools", 2)
+    matcher = constrain.compile(names["turn"], constrain.Vocabulary.of_bytes()).matcher()
+    assert matcher.advance_bytes(names["text"].encode())
+    assert matcher.is_accepting()
+    assert names["result"] == "sunny in Bern"
+    assert names["call"].arguments == {"city": "Bern", "days": 1}
+    assert names["message"].thinking == "I need the weather."
+    assert names["names"] == ["CallBegun", "ArgumentsText", "ArgumentsText", "CallEnded"]
 
 
 def test_serving(repository: Path) -> None:

@@ -36,7 +36,26 @@ def tag(begin: Any, content: Any, end: Any) -> dict[str, Any]:
 
 
 ONE = tag(token("<s>"), const("ab"), token("<r>"))
+
+
+def thoughts(begin: Any, most: int, end: Any) -> dict[str, Any]:
+    return tag(begin, {"type": "any_text", "max_tokens": most}, end)
+
+
+def sequence(*elements: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "sequence", "elements": list(elements)}
+
+
 CASES: list[tuple[dict[str, Any], str]] = [
+    (thoughts(token("<s>"), 1, token("<r>")), f"{S}[{A}{B}{AB}{X}]?{R}"),
+    (sequence(thoughts(token(4), 1, token(5)), const("ab")), f"{S}[{A}{B}{AB}{X}]?{R}ab"),
+    (sequence(thoughts("x", 0, token("<r>")), const("ab")), f"x{R}ab"),
+    (sequence(thoughts("", 2, "x"), const("ab")), f"[{A}{B}{AB}]{{0,2}}xab"),
+    (sequence(thoughts(token(4), 2, "x"), {"type": "token", "token": 5}), f"{S}[{A}{B}{AB}]{{0,2}}x{R}"),
+    (
+        sequence({"type": "optional", "content": thoughts(token(4), 1, token(5))}, const("ab")),
+        f"({S}[{A}{B}{AB}{X}]?{R})?ab",
+    ),
     (token("<s>"), S),
     (token(2), AB),
     (token("x"), X),
@@ -84,3 +103,8 @@ def test_masks_are_those_of_the_definition(form: dict[str, Any], pattern: str) -
             row = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
             expected = {one for one in range(EOS) if (*tokens, one) in viable} | ({EOS} if tokens in inside else set())
             assert {*np.flatnonzero(row).tolist()} == expected, tokens
+
+
+def test_an_empty_sequence_compiles() -> None:
+    matcher = constrain.compile(constrain.seq(), VOCABULARY).matcher()
+    assert matcher.is_accepting() and not matcher.allows(0)

@@ -6,7 +6,7 @@ FORMAT = Format(
     name="harmony",
     models="gpt-oss",
     source="https://github.com/openai/harmony; chat template of openai/gpt-oss-20b",
-    mark="<|channel|>commentary to=",
+    trigger="<|channel|>commentary to=",
     call="<|channel|>commentary to=functions.$name <|constrain|>json<|message|>$arguments",
     between=None,
     thinking=("<|channel|>analysis<|message|>", "<|end|><|start|>assistant"),

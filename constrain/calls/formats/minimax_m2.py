@@ -7,7 +7,7 @@ FORMAT = Format(
     name="minimax-m2",
     models="MiniMax-M2",
     source="chat template of MiniMaxAI/MiniMax-M2",
-    mark="<minimax:tool_call>",
+    trigger="<minimax:tool_call>",
     call='<invoke name="$name">\n$arguments</invoke>\n',
     begin="<minimax:tool_call>\n",
     end="</minimax:tool_call>",

@@ -7,7 +7,7 @@ FORMAT = Format(
     name="qwen3-coder",
     models="Qwen3-Coder, Qwen 3.5",
     source="chat template of Qwen/Qwen3-Coder-30B-A3B-Instruct",
-    mark="<tool_call>",
+    trigger="<tool_call>",
     call="<tool_call>\n<function=$name>\n$arguments</function>\n</tool_call>",
     between="\n",
     before="\n",
