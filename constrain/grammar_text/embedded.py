@@ -1,6 +1,7 @@
 """The meaning of what Lark texts embed: `%json`, `%regex`, `%lark` and `@name`.
 
-    %json {...}                               texts of a JSON Schema; the options are `json_schema`'s defaults
+    %json {...}                               texts of a JSON Schema; the options are `json_schema`'s defaults, and what
+                                              `x-guidance` says of whitespace and separators
     %regex {"substring_words": "..."}         any span of the words of a text, as llguidance divides it: runs of
                                               whitespace, of word characters, and of others
     %regex {"substring_chars": "..."}         any span of characters
@@ -41,7 +42,22 @@ def _json(text: str) -> Expression:
     """The expression of `%json`."""
     from constrain.schema import json_schema  # loads referencing; few grammar texts embed a schema
 
-    return part(json_schema(text))
+    value: Any = json.loads(text)
+    given = value.get("x-guidance") if isinstance(value, dict) else None
+    return part(json_schema(text, whitespace=_guidance_layout(given) if isinstance(given, dict) else None))
+
+
+def _guidance_layout(given: dict[str, Any]) -> Any:
+    """The `whitespace=` of llguidance's options; None: they do not say."""
+    separators = {name: given[name] for name in ("item_separator", "key_separator") if name in given}
+    if given.get("whitespace_pattern") is not None:
+        return {"pattern": given["whitespace_pattern"], **separators}
+    flexible = given.get("whitespace_flexible", True)
+    if not isinstance(flexible, bool):
+        raise GrammarError(f"whitespace_flexible is true or false, not {flexible!r:.40}", fix="leave it out")
+    if flexible and (separators or "whitespace_flexible" in given):
+        return {"pattern": r"[ \t\n\r]+", **separators}
+    return separators or (None if flexible else "compact")
 
 
 def _regex(text: str) -> Expression:

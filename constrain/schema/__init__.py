@@ -11,5 +11,6 @@ start reading at: sets/algebra.py (the normal form), then read/reader.py, normal
 from constrain.limits import Limits
 from constrain.schema.api import JsonSchema, json_schema
 from constrain.schema.openai_strict import RULES, Violation, violations
+from constrain.schema.write.json_layout import JsonLayout
 
-__all__ = ["RULES", "JsonSchema", "Limits", "Violation", "json_schema", "violations"]
+__all__ = ["RULES", "JsonLayout", "JsonSchema", "Limits", "Violation", "json_schema", "violations"]

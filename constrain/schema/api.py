@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import marshal
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -33,6 +34,7 @@ from constrain.schema.read.inputs import schema_of_type
 from constrain.schema.read.reader import SchemaReader
 from constrain.schema.read.references import Resource
 from constrain.schema.sets.json_types import Json
+from constrain.schema.write.json_layout import JsonLayout, read_json_layout
 from constrain.schema.write.lower import Lowering
 from constrain.schema.write.whitespace import POLICIES
 
@@ -289,7 +291,7 @@ def json_schema(
     schema: Any,
     *,
     spelling: Spelling = "plain",
-    whitespace: Whitespace | None = None,
+    whitespace: Whitespace | JsonLayout | Mapping[str, Any] | None = None,
     property_order: PropertyOrder = "schema",
     formats: Formats = "assert",
     registry: Any = None,
@@ -306,7 +308,8 @@ def json_schema(
             says which texts of a value count, not which values (docs/notes/0012).
         whitespace: "indented" (the default of "plain"): none, a space, or a line end with the indentation of the depth;
             "bounded" (the default of "any"): what a person or a printer would write, never an endless run; "compact":
-            none; "any": all JSON whitespace, also after the value.
+            none; "any": all JSON whitespace, also after the value; or a `schema.JsonLayout` (or a mapping of its
+            fields): json.dumps's `indent` and `separators`, a number of characters, or patterns.
         property_order: "schema": declared properties in the order of the schema, then all others; "any": every order.
         formats: "assert": known formats are enforced; "annotate": none is.
         registry: A `referencing.Registry` for references into other documents; None: nothing but this schema.
@@ -335,9 +338,11 @@ def json_schema(
         {'age': 7}
     """
     whitespace = whitespace or ("indented" if spelling == "plain" else "bounded")
+    if isinstance(whitespace, Mapping):
+        whitespace = read_json_layout(whitespace)
     for value, allowed, name in (
         (spelling, SPELLINGS, "spelling"),
-        (whitespace, POLICIES, "whitespace"),
+        *([] if isinstance(whitespace, JsonLayout) else [(whitespace, POLICIES, "whitespace")]),
         (property_order, ORDERS, "property_order"),
         (formats, FORMAT_POLICIES, "formats"),
     ):

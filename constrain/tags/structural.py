@@ -23,7 +23,7 @@ from constrain.constraints.regular import Regular, choices
 from constrain.derived.reasoning import after
 from constrain.errors import ConstrainError
 from constrain.grammar_text.text import grammar
-from constrain.schema import json_schema
+from constrain.schema import JsonLayout, json_schema
 from constrain.tags.clean import without_texts
 from constrain.tags.dispatch import dispatch, separated, triggered_tags
 from constrain.tags.free import free_text
@@ -145,14 +145,14 @@ class _Reader:
 
     def maker(self, given: Any, place: str) -> Schema:
         """The function that makes constraints of schemas, with the options of the format."""
-        options = {"property_order": "any"} if given.get("any_order") else {}
+        options: dict[str, Any] = {"property_order": "any"} if given.get("any_order") else {}
         most = given.get("max_whitespace_cnt")
         if most is not None:
-            if most != 0:
+            if isinstance(most, bool) or not isinstance(most, int) or most < 0:
                 raise self.fault(
-                    "max_whitespace_cnt is not supported", given, f"{place}.max_whitespace_cnt", "0 or none"
+                    "max_whitespace_cnt is a number of characters", given, f"{place}.max_whitespace_cnt", "0 or more"
                 )
-            options["whitespace"] = "compact"
+            options["whitespace"] = JsonLayout(most=most) if most else "compact"
         return lambda schema: self.schema(schema, **options)
 
     def qwen_xml_parameter(self, given: Any, place: str, ends: Ends) -> Constraint:

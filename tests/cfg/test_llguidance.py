@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from itertools import product
@@ -133,6 +134,31 @@ def test_grammars_by_name():
     assert not compiled.matcher().advance_bytes(b"[1,a")
     with pytest.raises(GrammarError, match="grammars= takes names and constraints"):
         constrain.grammar('start: "a"', grammars={"n": "start: x"})
+
+
+LAYOUTS = [
+    ({"whitespace_flexible": False}, ['{"a":[1,2]}'], ['{"a": [1,2]}', '{"a":[1, 2]}']),
+    ({"whitespace_flexible": True}, ['{"a":[1,2]}', '{ "a"\t:\n [1,2\n\n\n] }'], ['{"a":[1,\u00a02]}']),
+    (
+        {"item_separator": r"\s{0,2},\s{0,2}", "key_separator": ": ", "whitespace_flexible": False},
+        ['{"a": [1  , 2]}', '{"a": [1,2]}'],
+        ['{"a":[1,2]}', '{"a": [1,   2]}', '{ "a": [1,2]}'],
+    ),
+    ({"whitespace_pattern": " {1,2}", "item_separator": ", "}, ['{"a":[1, 2]}', '{ "a" :  [1, 2]}'], ['{"a":[1,2]}']),
+]
+
+
+@pytest.mark.parametrize(("options", "members", "others"), LAYOUTS)
+def test_layouts_of_embedded_schemas(options, members, others):
+    schema = json.dumps({"type": "object", "x-guidance": options})
+    compiled = constrain.compile(constrain.grammar(f"start: %json {schema}"), BYTES)
+
+    def is_member(text: str) -> bool:
+        matcher = compiled.matcher()
+        return matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+
+    assert [text for text in members if not is_member(text)] == []
+    assert [text for text in others if is_member(text)] == []
 
 
 def test_captures_need_every_way_to_cut():

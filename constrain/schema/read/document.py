@@ -11,7 +11,7 @@ Nothing in the table refers back to it, so a schema that nobody uses is freed wi
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.errors import ConstrainError, SchemaError
 from constrain.schema.read.dialect import Dialect
@@ -21,11 +21,14 @@ from constrain.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
 from constrain.schema.sets.formula import Atoms, Formula, KnownSet, Not
 from constrain.schema.sets.values import Value, set_of_values, value_key
 
+if TYPE_CHECKING:
+    from constrain.schema.write.json_layout import JsonLayout
+
 
 class Options(NamedTuple):
     """The options of `json_schema` that say how a schema is read and written."""
 
-    whitespace: str = "indented"
+    whitespace: str | JsonLayout = "indented"
     property_order: str = "schema"
     formats: str = "assert"
     dialect: str | None = None

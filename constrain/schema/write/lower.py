@@ -54,7 +54,7 @@ class Lowering:
         self.whitespace = options.whitespace
         self.plain = options.spelling == "plain"
         self.in_order = options.property_order == "schema"
-        self.before = space(options.whitespace)
+        self.before = space(options.whitespace) if isinstance(options.whitespace, str) else ()
         self.serial = next(_serials)
         self._terminals: dict[Conj, Terminal | None] = {}  # None: one terminal is not enough
         self._box_numbers: dict[ArrayBox | ObjectBox, int] = {}

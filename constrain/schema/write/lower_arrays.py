@@ -47,6 +47,7 @@ class _ArrayRules:
         counted = isinstance(shape, CountedArrays)
         self.watched = (shape.box.unique or shape.box.repeats) and counted
         self.plain = counted and shape.steady <= 1 and shape.high is None and not (shape.box.prefix or shape.start)
+        self.plain &= level.around.is_bulky
 
     def items(self, i: int, state: ArrayState) -> Nonterminal:
         """The nonterminal of the array's rest after i items and the whitespace after them."""
@@ -59,7 +60,7 @@ class _ArrayRules:
         around = self.level.around
         alternatives: Alternatives = []
         if self.shape.complete(i, state):
-            alternatives.append([*around.close_array])
+            alternatives.append([*around.end_array(i > 0)])
         before = around.comma if i else around.opening
         for conj, after in self.shape.choices(i, state):
             if self.shape.viable(i + 1, after):

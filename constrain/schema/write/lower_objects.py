@@ -42,7 +42,7 @@ from constrain.schema.write.terminals import (
     key_terminal,
     other_key,
 )
-from constrain.schema.write.whitespace import layout
+from constrain.schema.write.whitespace import Policy, layout
 
 if TYPE_CHECKING:
     from constrain.schema.write.lower import Level
@@ -94,7 +94,7 @@ def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) 
 
 
 @cache  # as many as there are layouts
-def _punctuation(whitespace: str, depth: int, plain: bool) -> ObjectPunctuation:
+def _punctuation(whitespace: Policy, depth: int, plain: bool) -> ObjectPunctuation:
     around = layout(whitespace, depth)
     lists = around.opening, around.comma, around.close_object, around.colon, around.behind
     return ObjectPunctuation(any_string(plain), plain, *lists)
@@ -108,12 +108,13 @@ class _ObjectRules:
         self.shape = shape
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
+        self.is_bulky = level.around.is_bulky
 
     def following(self, at: ObjectState) -> Alternatives:
         """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
         alternatives: Alternatives = []
         if self.complete(at):
-            alternatives.append([*self.level.around.close_object])
+            alternatives.append([*self.level.around.end_object(at.any_yet)])
         if self.goes_on(at):
             if at.any_yet:
                 alternatives.append([*self.level.around.comma, _Member(self, at)])
@@ -224,11 +225,11 @@ class _Members(BulkNonterminal):
         return self.rules.following(self.at)
 
     def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        return None if self.at.any_yet else self.rules.bulk_rules(self.at)
+        return None if self.at.any_yet or not self.rules.is_bulky else self.rules.bulk_rules(self.at)
 
     @property
     def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
-        return self.rules.bulk_position(self.at, is_member=False)
+        return self.rules.bulk_position(self.at, is_member=False) if self.rules.is_bulky else None
 
 
 class _Member(BulkNonterminal):
@@ -244,11 +245,11 @@ class _Member(BulkNonterminal):
         return self.rules.members(self.at)
 
     def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        return self.rules.bulk_rules(self.at)
+        return self.rules.bulk_rules(self.at) if self.rules.is_bulky else None
 
     @property
     def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
-        return self.rules.bulk_position(self.at, is_member=True)
+        return self.rules.bulk_position(self.at, is_member=True) if self.rules.is_bulky else None
 
 
 class _InOrder(_ObjectRules):

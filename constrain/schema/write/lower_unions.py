@@ -118,7 +118,7 @@ class _Union:
         """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
         alternatives: Alternatives = []
         if self.may_end(position, alive):
-            alternatives.append([*self.level.around.close_object])
+            alternatives.append([*self.level.around.end_object(any_yet)])
         if self.goes_on(position, alive):
             before = self.level.around.comma if any_yet else self.level.around.opening
             alternatives.append([*before, _Member(self, position, alive, open_yet)])

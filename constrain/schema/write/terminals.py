@@ -15,7 +15,7 @@ from constrain.schema.formats.bounds import at_most
 from constrain.schema.sets.digits import number_node
 from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox
 from constrain.schema.sets.plain_numbers import plain_number_node
-from constrain.schema.write.whitespace import layout, punctuation
+from constrain.schema.write.whitespace import Policy, layout, punctuation
 
 Alternatives = list[list[Symbol]]
 
@@ -55,7 +55,7 @@ def string_terminal(language: Node, plain: bool) -> Terminal:
 
 
 @lru_cache(maxsize=256)
-def any_value(whitespace: str, depth: int, plain: bool) -> Nonterminal:
+def any_value(whitespace: Policy, depth: int, plain: bool) -> Nonterminal:
     """Any JSON value at a depth: the same symbol in every schema."""
     around = layout(whitespace, depth)
 
@@ -78,10 +78,10 @@ def any_value(whitespace: str, depth: int, plain: bool) -> Nonterminal:
     rule("any next member", pair, tail=True, watched=True)
     rule("any members", around.close_object, (*around.comma, "any next member"), tail=True, watched=True)
     rule("any object", (*around.open_object, "any first member"))
-    rule("any first member", around.close_object, (*around.opening, "any member"), tail=True)
+    rule("any first member", around.end_object(False), (*around.opening, "any member"), tail=True)
     rule("any items", around.close_array, (*around.comma, "inner value", *around.behind, "any items"), tail=True)
     rule("any array", (*around.open_array, "any first item"))
     item = (*around.opening, "inner value", *around.behind, "any items")
-    rule("any first item", around.close_array, item, tail=True)
+    rule("any first item", around.end_array(False), item, tail=True)
     number = number_terminal((ANY_NUMBER,), plain)
     return rule("any value", (NULL,), (BOOLEAN,), (number,), (any_string(plain),), ("any array",), ("any object",))

@@ -5,6 +5,7 @@
     bounded   what a person or a printer would write: spaces, at most two line ends, then an indentation; never an
       endless run
     any       all of it
+    a layout  what a `JsonLayout` says (json_layout.py)
 
 After the document there may be whitespace only under "any", so that otherwise a text ends with its value.
 
@@ -16,12 +17,14 @@ before a comma. From MAX_DEPTH on there are no line ends, so that recursive sche
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import NamedTuple
 
 from constrain.automata.syntax import Node, alternate, chars, concat, literal, literals, optional, repeat
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.errors import ConstrainError
+from constrain.schema.write.json_layout import JsonLayout
 
 MAX_INDENTATION = 100  # "bounded": spaces and tabs after the last line end
 MAX_SPACES = 4  # "bounded": spaces and tabs on a line that go on with a token, or before a line end
@@ -37,7 +40,8 @@ class Layout(NamedTuple):
 
     open_object, open_array: its beginning. opening: what comes behind it, unless the container is empty. comma, colon:
     what separates values, and a key from its value. behind: what comes behind a value. close_object, close_array: its
-    end. inner: the depth of the containers in it.
+    end. inner: the depth of the containers in it. is_bulky: an empty container ends like any other, with which bulk
+    rules (cfg/bulk_rules.py) reckon.
     """
 
     open_object: Symbols
@@ -49,6 +53,15 @@ class Layout(NamedTuple):
     close_object: Symbols
     close_array: Symbols
     inner: int
+    is_bulky: bool = True
+
+    def end_object(self, any_yet: bool) -> Symbols:
+        """The end of an object. any_yet: it has members."""
+        return self.close_object if any_yet or self.is_bulky else (CLOSE_OBJECT,)
+
+    def end_array(self, any_yet: bool) -> Symbols:
+        """The end of an array. any_yet: it has items."""
+        return self.close_array if any_yet or self.is_bulky else (CLOSE_ARRAY,)
 
 
 def punctuation(text: str) -> Terminal:
@@ -59,16 +72,34 @@ def punctuation(text: str) -> Terminal:
 OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA, COLON = map(punctuation, "{}[],:")
 
 
-def check_policy(policy: str) -> None:
+Policy = str | JsonLayout
+
+
+def check_policy(policy: Policy) -> None:
     """Raises ConstrainError for a policy that is not known."""
-    if policy not in POLICIES:
+    if not isinstance(policy, JsonLayout) and policy not in POLICIES:
         raise ConstrainError(f"whitespace={policy!r} is not a policy", fix=f"use one of {', '.join(POLICIES)}")
 
 
-@cache  # at most MAX_DEPTH + 4
-def layout(policy: str, depth: int) -> Layout:
-    """The layout of containers at a depth, the same in every schema; depth: 0 unless the policy is "indented"."""
+@lru_cache(maxsize=256)
+def layout(policy: Policy, depth: int) -> Layout:
+    """The layout of containers at a depth, the same in every schema; depth: 0 unless lines have indentations."""
     check_policy(policy)
+    if isinstance(policy, JsonLayout) and policy.is_fixed:
+        return _fixed(policy, depth)
+    if isinstance(policy, JsonLayout):
+        gap = space(policy)
+        return Layout(
+            open_object=(OPEN_OBJECT, *gap),
+            open_array=(OPEN_ARRAY, *gap),
+            opening=(),
+            comma=(Terminal(policy.item, name="','"), *gap),
+            colon=(*gap, Terminal(policy.key, name="':'"), *gap),
+            behind=gap,
+            close_object=(CLOSE_OBJECT,),
+            close_array=(CLOSE_ARRAY,),
+            inner=0,
+        )
     if policy != "indented":
         gap = space(policy)
         return Layout(
@@ -97,6 +128,24 @@ def layout(policy: str, depth: int) -> Layout:
     )
 
 
+def _fixed(policy: JsonLayout, depth: int) -> Layout:
+    """What json.dumps writes. Lines of any depth have their own rules."""
+    has_lines = policy.indent is not None
+    inside, outside = (literal("\n" + policy.unit * d if has_lines else "") for d in (depth + 1, depth))
+    return Layout(
+        open_object=(OPEN_OBJECT,),
+        open_array=(OPEN_ARRAY,),
+        opening=(Terminal(inside, name="line"),) if has_lines else (),
+        comma=(Terminal(concat(policy.item, inside), name="','"),),
+        colon=(Terminal(policy.key, name="':'"),),
+        behind=(),
+        close_object=(Terminal(concat(outside, literal("}")), name="'}'"),),
+        close_array=(Terminal(concat(outside, literal("]")), name="']'"),),
+        inner=depth + 1 if has_lines else 0,
+        is_bulky=not has_lines,
+    )
+
+
 def _line(depth: int) -> Node:
     """A space, or a line end and the indentation of a depth."""
     if depth >= MAX_DEPTH:
@@ -105,14 +154,16 @@ def _line(depth: int) -> Node:
     return alternate(literal(" "), concat(optional(literal("\r")), literal("\n"), literals(indentations)))
 
 
-@lru_cache(maxsize=8)
-def space(policy: str) -> Symbols:
+@lru_cache(maxsize=64)
+def space(policy: Policy) -> Symbols:
     """What stands before the document, and under most policies between two tokens: at most one optional terminal."""
     check_policy(policy)
+    if isinstance(policy, JsonLayout):
+        return () if policy.gap is None else _gap(policy.gap, (policy,))
     return () if policy == "compact" else _gap(_line(0) if policy == "indented" else _run(policy), (policy,))
 
 
-def _gap(language: Node, key: tuple[str | int, ...]) -> Symbols:
+def _gap(language: Node, key: tuple[Hashable, ...]) -> Symbols:
     """An optional terminal, the same in every schema."""
     terminal = Terminal(language, name="whitespace")
     return (Nonterminal("gap", lambda: [[terminal], []], key=("gap", *key), shared=True),)
