@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from constrain.calls.message import Event
 from constrain.errors import ConstrainError
 from constrain.generation.call import Call, prepare
 from constrain.generation.front import generate
@@ -141,6 +142,10 @@ class AsyncStream(Generic[T]):
     def partials(self) -> AsyncIterator[T]:
         """See `Stream.partials`. The object grows while the next one is awaited, in another thread."""
         return self._each(Stream.partials)
+
+    def events(self) -> AsyncIterator[Event]:
+        """See `Stream.events`."""
+        return self._each(Stream.events)
 
     async def result(self) -> Generation[T]:
         """The generation that the pieces add up to. Raises RuntimeError: the stream was broken off."""
