@@ -24,8 +24,8 @@ from constrain.calls.message import Event
 from constrain.errors import ConstrainError
 from constrain.generation.call import Call, prepare
 from constrain.generation.front import generate
+from constrain.generation.request.signature import ModelLike, Prompt, Prompts
 from constrain.generation.result import Generation, Stream
-from constrain.generation.signature import ModelLike, Prompt, Prompts
 from constrain.streaming import Change
 
 if TYPE_CHECKING:

@@ -15,7 +15,9 @@ import torch
 from constrain.calls.tools import ToolUse
 from constrain.constraints.regular import regex
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import (
+from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
+from constrain.generation.progress import Progress, check_progress, watching
+from constrain.generation.request.arguments import (
     CONSTRAINTS,
     check_language,
     check_method,
@@ -25,14 +27,12 @@ from constrain.generation.arguments import (
     compile_for,
     the_constraint,
 )
-from constrain.generation.drafts import check_draft, speculation_of
-from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
-from constrain.generation.openai_shapes import check_tools, tools_of
-from constrain.generation.progress import Progress, check_progress, watching
-from constrain.generation.prompts import parse_prompts, token_ids
+from constrain.generation.request.drafts import check_draft, speculation_of
+from constrain.generation.request.openai_shapes import check_tools, tools_of
+from constrain.generation.request.prompts import parse_prompts, token_ids
+from constrain.generation.request.shaping import between_texts, check_limits, ending_at
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
-from constrain.generation.shaping import between_texts, check_limits, ending_at
 from constrain.sampling.core.job import Clock
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.table import method_of

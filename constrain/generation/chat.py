@@ -11,6 +11,7 @@ Sources: OpenAI, "Chat completions" (`tools`, `tool_choice`, `response_format`);
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +99,7 @@ def converse(
         raise ConstrainError(f"on_error is 'raise' or 'tell', not {on_error!r:.60}")
     functions = {f.name: f for f in (tools.functions if isinstance(tools, ToolUse) else functions_of(tools))}
     for function in functions.values():
-        if function.target is None and run is None:
+        if run is None and (function.target is None or inspect.isclass(function.target)):
             raise ConstrainError(
                 f"the tool {function.name!r} cannot be run: it is no callable",
                 fix="pass a function, or run=, which runs a call",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from constrain.constraints.base import Constraint
 from constrain.generation.call import prepare
 from constrain.generation.progress import Progress
+from constrain.generation.request.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
 from constrain.generation.result import Generation, Generations, Stream
-from constrain.generation.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
 from constrain.sampling.methods.table import Method
 
 if TYPE_CHECKING:

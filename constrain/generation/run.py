@@ -27,8 +27,8 @@ from constrain.engine import CompiledConstraint, fill_masks
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
+from constrain.generation.request.shaping import LengthLimits
 from constrain.generation.result import Generation, Stats
-from constrain.generation.shaping import LengthLimits
 from constrain.generation.verdict import verdict
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
@@ -259,7 +259,7 @@ class Run:
         return self._bytes(tokens, True)[skipped:].decode("utf-8", "replace")
 
     def _bytes(self, tokens: Sequence[int], named: bool) -> bytes:
-        """The bytes of tokens. named: of special ones, but for those that end a text, their names."""
+        """The bytes of tokens. named: special tokens count by their names, but tokens that end a text do not."""
         if not named:
             return self.vocabulary.to_bytes(tokens)
         kept = [token for token in tokens if token not in self.vocabulary.eos_ids]

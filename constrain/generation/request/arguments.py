@@ -109,7 +109,7 @@ def the_constraint(given: dict[str, Any]) -> Any:
         case "tools":  # their format depends on the model
             return None
         case "response_format":
-            from constrain.generation.openai_shapes import constraint_of_format
+            from constrain.generation.request.openai_shapes import constraint_of_format
 
             return constraint_of_format(value)
         case _:  # schema, type
