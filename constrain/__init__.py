@@ -59,12 +59,14 @@ if TYPE_CHECKING:
     )
     from constrain.generation import (
         AsyncStream,
+        Conversation,
         Generation,
         Generations,
         Stats,
         Stream,
         agenerate,
         astream,
+        converse,
         generate,
     )
     from constrain.grammar_text.text import grammar
@@ -86,6 +88,7 @@ __all__ = [
     "CompiledConstraint",
     "ConstrainError",
     "Constraint",
+    "Conversation",
     "Generation",
     "Generations",
     "GrammarError",
@@ -111,6 +114,7 @@ __all__ = [
     "between",
     "choices",
     "compile",
+    "converse",
     "fill_draft_masks",
     "fill_masks",
     "generate",
@@ -133,6 +137,7 @@ _HOMES = {
     "CompiledConstraint": "constrain.engine",
     "ConstrainError": "constrain.errors",
     "Constraint": "constrain.constraints.base",
+    "Conversation": "constrain.generation",
     "Generation": "constrain.generation",
     "Generations": "constrain.generation",
     "GrammarError": "constrain.errors",
@@ -158,6 +163,7 @@ _HOMES = {
     "between": "constrain.derived.between",
     "choices": "constrain.constraints.regular",
     "compile": "constrain.engine",
+    "converse": "constrain.generation",
     "fill_draft_masks": "constrain.engine",
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",

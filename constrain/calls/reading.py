@@ -86,6 +86,12 @@ class Reader:
         events, self._events = self._events, []
         return events
 
+    def rest(self) -> list[Event]:
+        """What has become known by the end of the text: nothing follows what was fed."""
+        self.close()
+        events, self._events = self._events, []
+        return events
+
     def close(self) -> Message:
         """The turn, when there is no more text.
 

@@ -79,7 +79,7 @@ def command(
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
     constraint = options.constraint()
     with waiting("loading torch"):
-        from constrain.generation import arguments, drafts, shaping
+        from constrain.generation.request import arguments, drafts, shaping
         from constrain.sampling import method_of
     arguments.check_settings(max_tokens, temperature, top_k, top_p)
     shaping.check_limits(min_tokens, max_tokens, complete, healing=False)

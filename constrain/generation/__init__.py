@@ -11,18 +11,21 @@ from constrain.extras import require
 require("hf", "constrain.generate")  # before torch is imported: the message names the line for pip
 
 from constrain.generation.asynchronous import AsyncStream, agenerate, astream
+from constrain.generation.chat import Conversation, converse
 from constrain.generation.front import generate
 from constrain.generation.jobs import make_job
 from constrain.generation.result import Generation, Generations, Stats, Stream
 
 __all__ = [
     "AsyncStream",
+    "Conversation",
     "Generation",
     "Generations",
     "Stats",
     "Stream",
     "agenerate",
     "astream",
+    "converse",
     "generate",
     "make_job",
 ]

@@ -20,11 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from constrain.calls.message import Event
 from constrain.errors import ConstrainError
 from constrain.generation.call import Call, prepare
 from constrain.generation.front import generate
+from constrain.generation.request.signature import ModelLike, Prompt, Prompts
 from constrain.generation.result import Generation, Stream
-from constrain.generation.signature import ModelLike, Prompt, Prompts
 from constrain.streaming import Change
 
 if TYPE_CHECKING:
@@ -141,6 +142,10 @@ class AsyncStream(Generic[T]):
     def partials(self) -> AsyncIterator[T]:
         """See `Stream.partials`. The object grows while the next one is awaited, in another thread."""
         return self._each(Stream.partials)
+
+    def events(self) -> AsyncIterator[Event]:
+        """See `Stream.events`."""
+        return self._each(Stream.events)
 
     async def result(self) -> Generation[T]:
         """The generation that the pieces add up to. Raises RuntimeError: the stream was broken off."""

@@ -12,9 +12,12 @@ from typing import Any
 
 import torch
 
+from constrain.calls.tools import ToolUse
 from constrain.constraints.regular import regex
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import (
+from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
+from constrain.generation.progress import Progress, check_progress, watching
+from constrain.generation.request.arguments import (
     CONSTRAINTS,
     check_language,
     check_method,
@@ -24,13 +27,12 @@ from constrain.generation.arguments import (
     compile_for,
     the_constraint,
 )
-from constrain.generation.drafts import check_draft, speculation_of
-from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
-from constrain.generation.progress import Progress, check_progress, watching
-from constrain.generation.prompts import parse_prompts, token_ids
+from constrain.generation.request.drafts import check_draft, speculation_of
+from constrain.generation.request.openai_shapes import check_tools, tools_of
+from constrain.generation.request.prompts import parse_prompts, token_ids
+from constrain.generation.request.shaping import between_texts, check_limits, ending_at
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
-from constrain.generation.shaping import between_texts, check_limits, ending_at
 from constrain.sampling.core.job import Clock
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.table import method_of
@@ -55,7 +57,7 @@ class Call:
 
     def stream(self) -> Stream[Any]:
         """The pieces of the only row."""
-        return Stream(self.run.stream(), self.run.constraint)
+        return Stream(self.run.stream, self.run.constraint)
 
     def shaped(self, outputs: list[Generation[Any]]) -> Outputs:
         """The outputs of all rows as `generate` returns them."""
@@ -86,7 +88,8 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
         raise ConstrainError(
             f"stream=True takes one prompt, not a list of {len(prompts.each)}", fix="call generate once for each prompt"
         )
-    constraint = the_constraint({name: given[name] for name in CONSTRAINTS})
+    check_tools(given["tools"], given["tool_choice"])
+    constraint = the_constraint({name: given[name] for name in (*CONSTRAINTS, "tools")})
     constraint = between_texts(constraint, prompt, given["prefix"], given["suffix"])
     stop = given["stop"]
     constraint = ANYTHING if constraint is None and (healing or limits or stop is not None) else constraint
@@ -94,7 +97,9 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     with clock.stage("compile"):
         check_language(constraint, limits)
     handle = handle_of(model, given["tokenizer"])  # whatever can be wrong without a model is checked above
-    texts = token_ids(prompts, handle)
+    if given["tools"] is not None:
+        constraint = _with_tools(given, handle)
+    texts = token_ids(prompts, handle, constraint.functions if isinstance(constraint, ToolUse) else ())
     with clock.stage("compile"):
         compiled = None if constraint is None else compile_for(constraint, handle)
     bare = getattr(constraint, "constraint", constraint)
@@ -110,3 +115,11 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     rows = [ids for ids in texts for _ in range(n)]
     run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, decoding)
     return Call(run, prompts.single, n)
+
+
+def _with_tools(given: Mapping[str, Any], handle: Any) -> ToolUse:
+    """The turn that `tools=` asks for. Raises ConstrainError: what has no meaning beside tools."""
+    for name in ("stop", "prefix", "suffix"):
+        if given[name] is not None:
+            raise ConstrainError(f"{name} has no meaning beside tools", place=name, fix="leave it out")
+    return tools_of(given["tools"], given["tool_choice"], handle.tokenizer)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from constrain.constraints.base import Constraint
 from constrain.generation.call import prepare
 from constrain.generation.progress import Progress
+from constrain.generation.request.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
 from constrain.generation.result import Generation, Generations, Stream
-from constrain.generation.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
 from constrain.sampling.methods.table import Method
 
 if TYPE_CHECKING:
@@ -291,6 +291,9 @@ def generate(
     choices: Sequence[str] | type[Enum] | None = None,
     type: object = None,  # noqa: A002  (the public name)
     constraint: Constraint | Compiled | None = None,
+    response_format: Mapping[str, Any] | None = None,
+    tools: Sequence[Any] | None = None,
+    tool_choice: str | Mapping[str, Any] = "auto",
     tokenizer: object = None,
     method: str | Method = "lcd",
     n: int = 1,
@@ -311,8 +314,8 @@ def generate(
 ) -> Generation[Any] | list[Generation[Any]] | Generations[Any] | list[Generations[Any]] | Stream[Any]:
     """Generate text that obeys a constraint.
 
-    At most one of `schema`, `regex`, `grammar`, `choices`, `type` and `constraint` is given. Without any, the model is
-    sampled as it is, for comparison.
+    At most one of `schema`, `regex`, `grammar`, `choices`, `type`, `constraint`, `response_format` and `tools` is
+    given. Without any, the model is sampled as it is, for comparison.
 
     Args:
         model: a causal model of transformers, the name of one (loaded once, then kept), or an object with `model` and
@@ -328,6 +331,12 @@ def generate(
         type: a Python type whose JSON is written: a pydantic model, dataclass, TypedDict, Enum, Literal or Union, or a
             function (its arguments). `value` is an instance of it.
         constraint: a constraint, or what `constrain.compile` returned.
+        response_format: a constraint as OpenAI's interface has it: {"type": "json_schema", "json_schema": {"schema":
+            ...}}, "json_object", "structural_tag" or "text".
+        tools: functions that the output may call: callables, pydantic models, OpenAI's JSON. Their format is the one
+            that the tokenizer's chat template names; the template gets the tools. Then the output has `tool_calls`,
+            `content` and `thinking`. Other formats: `constraint=constrain.tools(...)`. Their results: `converse`.
+        tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
         tokenizer: of transformers; None: found by the model's name.
         method: what is sampled, by name or as an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is
             masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says

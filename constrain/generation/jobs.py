@@ -6,7 +6,8 @@ import time
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.generation.arguments import (
+from constrain.generation.handles import handle_of
+from constrain.generation.request.arguments import (
     CONSTRAINTS,
     check_language,
     check_request,
@@ -15,8 +16,7 @@ from constrain.generation.arguments import (
     compile_for,
     the_constraint,
 )
-from constrain.generation.handles import handle_of
-from constrain.generation.prompts import parse_prompts, token_ids
+from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.run import Run
 from constrain.sampling.core.job import Clock, Job
 from constrain.sampling.methods.lcd import lcd

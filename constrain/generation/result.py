@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
-from constrain.calls.message import Message, ToolCall
+from constrain.calls.message import Event, Message, ToolCall
+from constrain.calls.reading import Reader
+from constrain.calls.tools import ToolUse
+from constrain.errors import ConstrainError
 from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
 from constrain.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
@@ -183,7 +186,8 @@ class Stream(Generic[T]):
     Reading `result` before all pieces runs to the end. Pieces never split a character.
 
     Args:
-        pieces: a generator of pieces that returns the generation; `generate(stream=True)` makes it.
+        begin: gives the generator of pieces, which returns the generation; its argument says whether special tokens
+            stand in the pieces by their names. `generate(stream=True)` makes it.
         constraint: what the text obeys; None: nothing.
 
     Example:
@@ -193,8 +197,9 @@ class Stream(Generic[T]):
         True
     """
 
-    def __init__(self, pieces: Generator[str, None, Generation[T]], constraint: Any = None) -> None:
-        self._pieces = pieces
+    def __init__(self, begin: Callable[[bool], Generator[str, None, Generation[T]]], constraint: Any = None) -> None:
+        self._begin = begin
+        self._pieces: Generator[str, None, Generation[T]] | None = None
         self._constraint = constraint
         self._result: Generation[T] | None = None
 
@@ -202,6 +207,8 @@ class Stream(Generic[T]):
         return self
 
     def __next__(self) -> str:
+        if self._pieces is None:
+            self._pieces = self._begin(False)
         try:
             return next(self._pieces)
         except StopIteration as stop:
@@ -269,6 +276,43 @@ class Stream(Generic[T]):
         if self.result.finish_reason == "stop" and self.result.value is not None:
             yield self.result.value
 
+    def events(self) -> Iterator[Event]:
+        """What an assistant's turn consists of, as it is written: text, thoughts, calls and their arguments.
+
+        For constraints of `constrain.tools` and for `tools=`. The kinds are in `constrain.calls`: `Thought`, `Content`,
+        `CallBegun`, `ArgumentsText`, `CallEnded`, which has the call with its validated arguments.
+
+        Returns:
+            The events, as they come.
+
+        Raises:
+            ConstrainError: The constraint is none of `constrain.tools`, or the stream has begun.
+
+        Example:
+            >>> import constrain
+            >>> def add(a: int) -> int:
+            ...     '''Add one.'''
+            >>> turn = constrain.tools([add], format="qwen3", choice="add", parallel=False, thinking="none")
+            >>> model = constrain.reference.load()
+            >>> stream = constrain.generate(model, "", constraint=turn, stream=True, complete=True, seed=1)
+            >>> [type(event).__name__ for event in stream.events() if not hasattr(event, "text")]
+            ['CallBegun', 'CallEnded']
+        """
+        if not isinstance(self._constraint, ToolUse):
+            raise ConstrainError(
+                f"the text has no calls that could be read: {self._constraint!r:.80}",
+                fix="pass tools=, or constraint=constrain.tools(...)",
+            )
+        if self._pieces is not None:
+            raise ConstrainError("the stream has begun", fix="ask for its events first")
+        self._pieces = self._begin(True)
+        return self._events(self._constraint.reader())
+
+    def _events(self, reader: Reader) -> Iterator[Event]:
+        for piece in self:
+            yield from reader.feed(piece)
+        yield from reader.rest()
+
     @property
     def result(self) -> Generation[T]:
         """The generation that the pieces add up to. Raises RuntimeError: the stream was broken off."""
@@ -280,4 +324,6 @@ class Stream(Generic[T]):
 
     def close(self) -> None:
         """Stop generating; there is no result then."""
+        if self._pieces is None:
+            self._pieces = self._begin(False)
         self._pieces.close()

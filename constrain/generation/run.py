@@ -27,8 +27,8 @@ from constrain.engine import CompiledConstraint, fill_masks
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
+from constrain.generation.request.shaping import LengthLimits
 from constrain.generation.result import Generation, Stats
-from constrain.generation.shaping import LengthLimits
 from constrain.generation.verdict import verdict
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
@@ -131,8 +131,8 @@ class Run:
                 job.watcher.ended(row)
             yield
 
-    def stream(self) -> Generator[str, None, Generation]:
-        """The text of the only row, as it is written."""
+    def stream(self, named: bool = False) -> Generator[str, None, Generation]:
+        """The text of the only row, as it is written. named: with special tokens by their names."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         method = self.method(self.job([0]))
         written = 0
@@ -145,14 +145,15 @@ class Run:
             except StopIteration as stop:
                 (sample,) = stop.value
                 break
-            new = self.vocabulary.to_bytes(tokens)
+            new = self._bytes(tokens, named)
             skipped, new = max(0, skipped - len(new)), new[skipped:]
             if piece := (held := held + decoder.decode(new))[: max(0, len(held) - hold)]:
                 held = held[len(piece) :]
                 written += len(piece)
                 yield piece
         output = self._finish(0, sample)
-        if rest := output.text[written:]:  # a character that was cut off, or everything, if the method does not stream
+        text = self._named(sample.tokens, len(self.begins[0])) if named else output.text
+        if rest := text[written:]:  # a character that was cut off, or everything, if the method does not stream
             yield rest
         self._stop()
         return output
@@ -255,8 +256,14 @@ class Run:
 
     def _named(self, tokens: Sequence[int], skipped: int) -> str:
         """The text of an output with special tokens by their names. skipped: bytes at the beginning."""
+        return self._bytes(tokens, True)[skipped:].decode("utf-8", "replace")
+
+    def _bytes(self, tokens: Sequence[int], named: bool) -> bytes:
+        """The bytes of tokens. named: special tokens count by their names, but tokens that end a text do not."""
+        if not named:
+            return self.vocabulary.to_bytes(tokens)
         kept = [token for token in tokens if token not in self.vocabulary.eos_ids]
-        return self.vocabulary.to_bytes(kept, names=True)[skipped:].decode("utf-8", "replace")
+        return self.vocabulary.to_bytes(kept, names=True)
 
     def _fault(self, text: str) -> str | None:
         """What the last check says of a text that could have ended otherwise."""

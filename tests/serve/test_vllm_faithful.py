@@ -23,8 +23,8 @@ from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 
 import constrain
 from constrain import ConstrainError, reference
-from constrain.generation.arguments import CONSTRAINTS as KINDS
-from constrain.generation.arguments import the_constraint
+from constrain.generation.request.arguments import CONSTRAINTS as KINDS
+from constrain.generation.request.arguments import the_constraint
 from constrain.hf import HFModel
 from constrain.sampling import AWRS, SIR, SMC, predicate
 from constrain.serve.vllm.model import VLLMModel

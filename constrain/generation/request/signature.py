@@ -57,6 +57,9 @@ class Options(TypedDict, total=False):
     top_k: int | None
     top_p: float | None
     seed: int | None
+    tools: Sequence[Any] | None
+    tool_choice: str | Mapping[str, Any]
+    response_format: Mapping[str, Any] | None
     draft: DraftLike | Sequence[DraftLike] | None
     healing: bool
     stop: str | Sequence[str] | None

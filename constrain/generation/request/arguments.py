@@ -10,7 +10,7 @@ from constrain.generation.handles import Handle
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.shape import refuse_greedy
 
-CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint")
+CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint", "response_format")
 
 
 def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) -> Settings:
@@ -78,11 +78,11 @@ def check_language(constraint: Any, limits: Any) -> None:
 
 
 def the_constraint(given: dict[str, Any]) -> Any:
-    """The constraint, or compiled constraint, that one of `CONSTRAINTS` describes; None if none is given.
+    """The constraint, or compiled constraint, that one of `CONSTRAINTS` describes; None if none is given, or tools are.
 
     Raises ConstrainError when several are given, and what the constraint's own reader raises.
     """
-    named = [name for name in CONSTRAINTS if given[name] is not None]
+    named = [name for name in given if given[name] is not None]
     if len(named) > 1:
         raise ConstrainError(
             f"generate takes one constraint, not {len(named)}: {', '.join(named)}",
@@ -106,6 +106,12 @@ def the_constraint(given: dict[str, Any]) -> Any:
             return choices(value)
         case "constraint":
             return _checked(value)
+        case "tools":  # their format depends on the model
+            return None
+        case "response_format":
+            from constrain.generation.request.openai_shapes import constraint_of_format
+
+            return constraint_of_format(value)
         case _:  # schema, type
             from constrain.schema import json_schema
 

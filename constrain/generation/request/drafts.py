@@ -15,7 +15,7 @@ from typing import Any
 from constrain.constraints.regular import Choices
 from constrain.constraints.union import Union
 from constrain.errors import ConstrainError
-from constrain.generation.prompts import tokenize
+from constrain.generation.request.prompts import tokenize
 from constrain.hf.model import HFModel
 from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd

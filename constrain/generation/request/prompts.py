@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from constrain.calls.functions import Function
 from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle
 
@@ -70,16 +71,20 @@ def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
             )
 
 
-def token_ids(prompts: ParsedPrompts, handle: Handle) -> list[list[int]]:
-    """Token ids of every prompt. Raises ConstrainError: what the model or its tokenizer cannot read."""
-    return [_ids(prompt, handle, prompts.name(place)) for place, prompt in enumerate(prompts.each)]
+def token_ids(prompts: ParsedPrompts, handle: Handle, functions: Sequence[Function] = ()) -> list[list[int]]:
+    """Token ids of every prompt. Raises ConstrainError: what the model or its tokenizer cannot read.
+
+    functions: the tools, which the chat template tells the model.
+    """
+    tools = [function.json for function in functions]
+    return [_ids(prompt, handle, prompts.name(place), tools) for place, prompt in enumerate(prompts.each)]
 
 
-def _ids(prompt: Any, handle: Handle, name: str) -> list[int]:
+def _ids(prompt: Any, handle: Handle, name: str, tools: list[dict[str, Any]]) -> list[int]:
     if isinstance(prompt, str):
         ids = tokenize(handle.tokenizer, prompt)
     elif prompt and isinstance(prompt[0], Mapping):
-        ids = tokenize(handle.tokenizer, _render(prompt, handle.tokenizer, name), special=False)
+        ids = tokenize(handle.tokenizer, _render(prompt, handle.tokenizer, name, tools), special=False)
     else:
         ids = list(prompt)
         for place, token in enumerate(ids):
@@ -117,13 +122,15 @@ def _beginning(tokenizer: Any, name: str) -> list[int]:
     raise ConstrainError(f"{name} is empty, and the tokenizer has no token to begin a text with", fix="write a prompt")
 
 
-def _render(messages: Sequence[Any], tokenizer: Any, name: str) -> str:
+def _render(messages: Sequence[Any], tokenizer: Any, name: str, tools: list[dict[str, Any]]) -> str:
     if not getattr(tokenizer, "chat_template", None):
         raise ConstrainError(
             f"{name} is a list of chat messages, and the tokenizer has no chat template",
             fix="pass the prompt as a str, or set tokenizer.chat_template",
         )
-    return tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+    return tokenizer.apply_chat_template(
+        list(messages), tools=tools or None, tokenize=False, add_generation_prompt=True
+    )
 
 
 def _plain(value: Any) -> Any:

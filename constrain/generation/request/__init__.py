@@ -1,0 +1,7 @@
+"""What `generate` is given, checked: arguments, prompts, limits, drafts, shapes of other interfaces.
+
+takes: the arguments of `generate`
+gives: settings, constraints, token ids; or an error that names the argument
+used by: generation
+start reading at: arguments.py
+"""

@@ -1,0 +1,79 @@
+"""`tools=`, `tool_choice=` and `response_format=` in the shapes of OpenAI's chat completions, as constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from constrain.calls.functions import functions_of
+from constrain.calls.tools import CHOICES, ToolUse, tools
+from constrain.constraints.base import Constraint
+from constrain.errors import ConstrainError
+from constrain.schema import json_schema
+from constrain.tags.structural import structural_tag
+
+FORMATS = ("text", "json_object", "json_schema", "structural_tag")
+FIX = 'response_format={"type": "json_schema", "json_schema": {"name": "answer", "schema": {...}}}'
+
+
+def constraint_of_format(given: Any) -> Constraint | None:
+    """The constraint of a `response_format`; None: any text. Raises ConstrainError with the place in it.
+
+    "strict" is taken and changes nothing: a schema always holds.
+    """
+    kind = given.get("type") if isinstance(given, Mapping) else None
+    if kind not in FORMATS:
+        raise ConstrainError(
+            f"there is no response_format {given!r:.80}", place="response_format.type", fix=f"use {', '.join(FORMATS)}"
+        )
+    if kind == "structural_tag":
+        return structural_tag(dict(given))
+    allowed = {"type", "json_schema"} if kind == "json_schema" else {"type"}
+    _refuse_others(given, allowed, "response_format")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return json_schema({"type": "object"})
+    wrapped = given.get("json_schema")
+    if not isinstance(wrapped, Mapping) or "schema" not in wrapped:
+        raise ConstrainError("there is no schema", place="response_format.json_schema.schema", fix=FIX)
+    _refuse_others(wrapped, {"name", "description", "schema", "strict"}, "response_format.json_schema")
+    return json_schema(wrapped["schema"])
+
+
+def _refuse_others(given: Mapping[str, Any], allowed: set[str], place: str) -> None:
+    others = sorted(map(str, given.keys() - allowed))
+    if others:
+        raise ConstrainError(f"there is no {others[0]!r} here", place=f"{place}.{others[0]}", fix="leave it out")
+
+
+def choice_of(given: Any, functions: Any) -> str:
+    """The choice of `constrain.tools` that a `tool_choice` means. Raises ConstrainError."""
+    if isinstance(given, Mapping):
+        function = given.get("function", given)
+        given = function.get("name") if isinstance(function, Mapping) else None
+    names = [function.name for function in functions]
+    if not isinstance(given, str) or given not in (*CHOICES, *names):
+        raise ConstrainError(
+            f"there is no tool_choice {given!r:.60}",
+            place="tool_choice",
+            fix=f"use {', '.join(map(repr, [*CHOICES, *names]))}",
+        )
+    return given
+
+
+def check_tools(given: Any, choice: Any) -> None:
+    """Check what can be checked of `tools` without a model. Raises ConstrainError."""
+    if given is None:
+        if choice != "auto":
+            raise ConstrainError("tool_choice needs tools", place="tool_choice", fix="pass tools=")
+    elif isinstance(given, ToolUse):
+        raise ConstrainError("tools= takes functions", place="tools", fix="pass it as constraint=")
+    else:
+        choice_of(choice, functions_of(given))
+
+
+def tools_of(given: Any, choice: Any, tokenizer: Any) -> ToolUse:
+    """The turn that may call tools, in the format that a tokenizer's chat template names. Raises ConstrainError."""
+    functions = functions_of(given)
+    return tools(functions, tokenizer=tokenizer, choice=choice_of(choice, functions))

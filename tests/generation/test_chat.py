@@ -1,0 +1,202 @@
+"""Tools in a chat: `tools=`, OpenAI's shapes, events of a turn, and the loop that runs calls."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pydantic
+import pytest
+
+import constrain
+from constrain.calls import ArgumentsText, CallBegun, CallEnded, Content, Thought
+
+TEMPLATE = (  # marks of Hermes' format, as Qwen's template has them
+    "{% if tools %}Tools: {% for t in tools %}{{ t['function']['name'] }} {% endfor %}{% endif %}"
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}: {{ m['content'] }}{% for c in m.get('tool_calls', []) %}"
+    "<tool_call>{'arguments': {{ c['function']['arguments'] | tojson }}}</tool_call>{% endfor %}<|im_end|>{% endfor %}"
+)
+ASK: list[dict[str, Any]] = [{"role": "user", "content": "2?"}]
+
+
+def double(number: bool) -> str:
+    """Answer."""
+    return f"not {number}"
+
+
+class Search(pydantic.BaseModel):
+    wide: bool
+
+
+@pytest.fixture(name="chat")
+def chat_fixture(model: Any, tokenizer: Any) -> Any:
+    """The tiny model with a chat template that names a format."""
+    own = copy.deepcopy(tokenizer)
+    own.chat_template = TEMPLATE
+    return SimpleNamespace(model=model, tokenizer=own)
+
+
+def options(**more: Any) -> dict[str, Any]:
+    return {"seed": 1, "max_tokens": 160, "complete": True, **more}
+
+
+def test_calls_are_required_and_read_back(chat: Any) -> None:
+    g = constrain.generate(chat, ASK, tools=[double, Search], tool_choice="required", **options())
+    assert g.finish_reason == "stop" and g.tool_calls
+    for call in g.tool_calls:
+        if call.name == "double":
+            assert isinstance(call.arguments["number"], bool)
+        else:
+            assert isinstance(call.arguments, Search)
+    named = {"type": "function", "function": {"name": "Search"}}
+    g = constrain.generate(chat, ASK, tools=[double, Search], tool_choice=named, **options())
+    assert {call.name for call in g.tool_calls} == {"Search"}
+    g = constrain.generate(chat, ASK, tools=[double], tool_choice="none", **options(max_tokens=20))
+    assert not g.tool_calls and g.content == g.text.strip("\n")
+
+
+def test_the_template_is_told_the_tools(chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    render = chat.tokenizer.apply_chat_template
+
+    def noted(messages: Any, **given: Any) -> Any:
+        seen.append(given.get("tools"))
+        return render(messages, **given)
+
+    monkeypatch.setattr(chat.tokenizer, "apply_chat_template", noted)
+    constrain.generate(chat, ASK, tools=[double], **options())
+    turn = constrain.tools([double], format="qwen3", choice="required", parallel=False)
+    constrain.generate(chat, ASK, constraint=turn, **options())
+    constrain.generate(chat, ASK, regex="a", **options())
+    told = [{"type": "function", "function": {"name": "double", **seen[0][0]["function"]}}]
+    assert seen == [told, told, None] and told[0]["function"]["description"] == "Answer."
+
+
+SEVEN = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"const": 7}, "strict": True}}
+TAG = {"type": "structural_tag", "format": {"type": "const_string", "value": "ab"}}
+
+
+def test_response_format(chat: Any) -> None:
+    assert constrain.generate(chat, "", response_format=SEVEN, **options()).value == 7
+    assert isinstance(constrain.generate(chat, "", response_format={"type": "json_object"}, **options()).value, dict)
+    assert constrain.generate(chat, "", response_format=TAG, **options()).text == "ab"
+
+
+def test_response_format_text_is_no_constraint(chat: Any) -> None:
+    g = constrain.generate(chat, "", response_format={"type": "text"}, seed=1, max_tokens=5)
+    assert g.text == constrain.generate(chat, "", seed=1, max_tokens=5).text
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"response_format": {"type": "xml"}}, "no response_format"),
+        ({"response_format": "json"}, "no response_format"),
+        ({"response_format": {"type": "json_schema"}}, "no schema"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"schema": {}, "size": 1}}}, "no 'size' here"),
+        ({"response_format": {"type": "json_object", "schema": {}}}, "no 'schema' here"),
+        (
+            {"response_format": {"type": "json_object"}, "regex": "a"},
+            "takes one constraint, not 2: regex, response_format",
+        ),
+        ({"tools": [double], "regex": "a"}, "takes one constraint, not 2: regex, tools"),
+        ({"tools": [double], "tool_choice": "triple"}, "no tool_choice 'triple'"),
+        ({"tools": [double], "tool_choice": {"function": {}}}, "no tool_choice None"),
+        ({"tool_choice": "required"}, "tool_choice needs tools"),
+        ({"tools": constrain.tools([double], format="qwen3")}, "tools= takes functions"),
+        ({"tools": [double], "stop": "a"}, "stop has no meaning beside tools"),
+        ({"tools": [1]}, "tools"),
+    ],
+)
+def test_bad_input(chat: Any, given: Any, message: str) -> None:
+    with pytest.raises(constrain.ConstrainError, match=message):
+        constrain.generate(chat, "", **given)
+
+
+def test_a_model_without_a_template_needs_a_format(model: Any, tokenizer: Any) -> None:
+    with pytest.raises(constrain.ConstrainError, match="has no chat template"):
+        constrain.generate(SimpleNamespace(model=model, tokenizer=tokenizer), "", tools=[double])
+
+
+def put_together(events: list[Any]) -> tuple[str, str, list[tuple[str, str, Any]]]:
+    """(content, thoughts, (name, text of the arguments, the call) of each call)."""
+    content = "".join(event.text for event in events if isinstance(event, Content))
+    thoughts = "".join(event.text for event in events if isinstance(event, Thought))
+    calls = []
+    for i, begun in enumerate(event for event in events if isinstance(event, CallBegun)):
+        assert begun.number == i
+        text = "".join(event.text for event in events if isinstance(event, ArgumentsText) and event.number == i)
+        [ended] = [event.call for event in events if isinstance(event, CallEnded) and event.number == i]
+        calls.append((begun.name, text, ended))
+    return content, thoughts, calls
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("form", ["qwen3", "llama3", "qwen3-coder", "mistral"])
+def test_events_add_up_to_the_turn(chat: Any, form: str, seed: int) -> None:
+    turn = constrain.tools([double, Search], format=form, choice="required", tokenizer=chat.tokenizer)
+    stream = constrain.generate(chat, "", constraint=turn, stream=True, **options(seed=seed))
+    events = list(stream.events())
+    content, thoughts, calls = put_together(events)
+    g = stream.result
+    assert [call for *_, call in calls] == g.tool_calls and g.tool_calls
+    assert content.strip() == g.content.strip() and thoughts.strip() == (g.thinking or "").strip()
+    assert [name for name, *_ in calls] == [call.name for call in g.tool_calls]
+
+    async def read() -> list[Any]:
+        other = constrain.astream(chat, "", constraint=turn, **options(seed=seed))
+        return [event async for event in other.events()]
+
+    assert asyncio.run(read()) == events
+
+
+def test_events_need_tools_and_a_stream_that_has_not_begun(chat: Any) -> None:
+    with pytest.raises(constrain.ConstrainError, match="no calls that could be read"):
+        constrain.generate(chat, "", regex="ab", stream=True).events()
+    turn = constrain.tools([double], format="qwen3", choice="required")
+    stream = constrain.generate(chat, "", constraint=turn, stream=True, **options())
+    next(stream)
+    with pytest.raises(constrain.ConstrainError, match="has begun"):
+        stream.events()
+
+
+def test_the_loop_runs_calls_until_the_rounds_are_over(chat: Any) -> None:
+    turn = constrain.tools([double], format="qwen3", choice="required", parallel=False)
+    talk = constrain.converse(chat, ASK, turn, rounds=2, **options())
+    assert not talk.finished and len(talk.turns) == 2
+    assert [message["role"] for message in talk.messages] == ["user", *["assistant", "tool"] * 2]
+    for asked, told in zip(talk.messages[1::2], talk.messages[2::2], strict=True):
+        [call] = asked["tool_calls"]
+        assert told["content"] == f"not {call['function']['arguments']['number']}"
+        assert told["tool_call_id"] == call["id"]
+    assert ASK == [{"role": "user", "content": "2?"}]  # untouched
+
+
+def test_the_loop_ends_with_an_answer(chat: Any) -> None:
+    talk = constrain.converse(chat, ASK, [double], tool_choice="none", **options(max_tokens=12))
+    assert talk.finished and len(talk.turns) == 1 and talk.content == talk.turns[0].content
+    talk = constrain.converse(chat, ASK, [double], tool_choice="none", seed=1, max_tokens=1)
+    assert not talk.finished and talk.turns[0].finish_reason == "length"
+
+
+def test_exceptions_of_tools(chat: Any) -> None:
+    def fails(number: bool) -> None:
+        """Fail."""
+        raise OSError("no net")
+
+    turn = constrain.tools([fails], format="qwen3", choice="required", parallel=False)
+    with pytest.raises(OSError, match="no net"):
+        constrain.converse(chat, ASK, turn, rounds=1, **options())
+    talk = constrain.converse(chat, ASK, turn, rounds=1, on_error="tell", **options())
+    assert json.loads(talk.messages[-1]["content"]) == {"error": "OSError: no net"}
+
+
+def test_other_tools_need_a_runner(chat: Any) -> None:
+    with pytest.raises(constrain.ConstrainError, match="'Search' cannot be run"):
+        constrain.converse(chat, ASK, [Search], **options())
+    turn = constrain.tools([Search], format="qwen3", choice="required", parallel=False)
+    talk = constrain.converse(chat, ASK, turn, rounds=1, run=lambda call, _: call.arguments, **options())
+    assert json.loads(talk.messages[-1]["content"]) in ({"wide": True}, {"wide": False})
