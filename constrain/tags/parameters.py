@@ -17,13 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from constrain.automata.syntax import EMPTY, Node, intersect
+from constrain.automata.syntax import EMPTY, EPSILON, Node, chars, intersect, repeat
+from constrain.automata.syntax import optional as optional_node
+from constrain.cfg.free_text import without
 from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import alt, optional, seq
-from constrain.constraints.regular import Regular, regex
+from constrain.constraints.regular import Regular
 from constrain.errors import ConstrainError, SchemaError, UnsatisfiableError
-from constrain.schema import JsonSchema, json_schema
-from constrain.tags.free import without
+from constrain.schema import JsonLayout, JsonSchema, json_schema
+from constrain.tags.elements import NESTED, elements
 
 Schema = Callable[..., JsonSchema]
 _KINDS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
@@ -67,7 +69,8 @@ STYLES: Mapping[str, Style] = {
         "<|close|>argument<|sep|>",
     ),
 }
-SPACE = regex(r"[ \t\n\r]*")
+SPACES = repeat(chars([(0x20, 0x20), (0x09, 0x0A), (0x0D, 0x0D)]))
+SPACE = Regular(SPACES)
 
 
 def parameters(
@@ -77,7 +80,8 @@ def parameters(
 
     Args:
         schema: A JSON Schema of an object, as `json_schema` takes it.
-        style: One of `STYLES`: "qwen", "minimax", "deepseek", "deepseek-v4.1", "glm" or "kimi-k3"; or a `Style`.
+        style: One of `STYLES`: "qwen", "minimax", "deepseek", "deepseek-v4.1", "glm" or "kimi-k3"; or a `Style`. Or
+            "cohere" or "minimax-m3", where objects and arrays are elements in elements (elements.py).
         make: Makes the constraint of a schema; by default `json_schema`.
         excludes: Texts that do not occur in raw strings.
 
@@ -97,10 +101,13 @@ def parameters(
         >>> matcher.advance_bytes(b"<parameter=city>Paris"), matcher.is_accepting()
         (True, False)
     """
-    if isinstance(style, str) and style not in STYLES:
-        raise ConstrainError(f"unknown style {style!r} of parameters", fix=f"use one of {', '.join(STYLES)}")
+    if isinstance(style, str) and style not in STYLES and style not in NESTED:
+        known = ", ".join([*STYLES, *NESTED])
+        raise ConstrainError(f"unknown style {style!r} of parameters", fix=f"use one of {known}")
     whole = make(schema)
     whole.to_grammar()  # raises for a malformed schema
+    if isinstance(style, str) and style in NESTED:
+        return elements(whole, NESTED[style], excludes, _space(whole.options.whitespace))
     plain = whole.schema
     if plain is True:
         plain = {"type": "object"}
@@ -117,6 +124,13 @@ def parameters(
         if element is not None:
             parts.append(element if name in required else optional(element))
     return seq(*parts, SPACE)
+
+
+def _space(whitespace: str | JsonLayout) -> Node:
+    """The whitespace between nested elements: any, or as little as is asked for."""
+    if isinstance(whitespace, JsonLayout):
+        return EPSILON if whitespace.gap is None else optional_node(whitespace.gap)
+    return EPSILON if whitespace == "compact" else SPACES
 
 
 def _schema(value: Any) -> dict[str, Any]:

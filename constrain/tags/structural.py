@@ -36,7 +36,8 @@ TOP = "structural_tag.format"
 SHOWN = 80  # characters of a format in messages
 FIX = "ask for json, regex, choice or grammar; for tools in vLLM, VLLM_ENFORCE_STRICT_TOOL_CALLING=0 asks for JSON"
 _STYLES = {"qwen_xml": "qwen", "minimax_xml": "minimax", "deepseek_xml": "deepseek", "glm_xml": "glm",
-           "deepseek_v4_1_xml": "deepseek-v4.1", "kimi_k3_xml": "kimi-k3"}  # fmt: skip
+           "deepseek_v4_1_xml": "deepseek-v4.1", "kimi_k3_xml": "kimi-k3", "cohere_xml": "cohere",
+           "minimax_m3_xml": "minimax-m3"}  # fmt: skip
 
 
 def structural_tag(

@@ -52,6 +52,13 @@ def test_only_what_touches_nothing_else_is_common() -> None:
     assert not any(("int", 1000003) in content for content in known)
 
 
+def test_the_report_takes_lists_of_types() -> None:
+    schema = {"type": ["integer", "number", "null"]}
+    plain, exact = (constrain.json_schema(schema, spelling=spelling).report for spelling in ("plain", "any"))
+    assert [entry.note for entry in plain if entry.keyword == "type"] == [""]
+    assert "without bounds also 1.0 and 12e3" in next(entry.note for entry in exact if entry.keyword == "type")
+
+
 def test_the_report_names_equal_subschemas_too() -> None:
     schema = {"properties": {"a": {"type": "string", "title": "x"}, "b": {"type": "string", "default": "y"}}}
     entries = [(entry.keyword, entry.pointer, entry.status) for entry in constrain.json_schema(schema).report]

@@ -62,6 +62,7 @@ def _entries(site: Site, first: object, residual: dict[tuple[int, str], str], op
 
 
 def _narrowing(keyword: str, value: object, options: Options) -> str:
-    if keyword == "type" and value in NARROWED and options.spelling == "any":
-        return NARROWED[str(value)]
+    if keyword == "type" and options.spelling == "any":
+        kinds = value if isinstance(value, list) else [value]
+        return "; ".join(dict.fromkeys(NARROWED[kind] for kind in kinds if kind in NARROWED))
     return NARROWED_FORMATS.get(str(value), "") if keyword == "format" else ""

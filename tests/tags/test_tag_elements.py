@@ -1,0 +1,168 @@
+"""Nested elements: the texts of all small values, against a plain encoder and jsonschema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import jsonschema
+import pytest
+
+import constrain
+from constrain import tags
+
+VOCABULARY = constrain.Vocabulary.of_bytes()
+M3 = "]<]minimax[>["
+SCALARS: list[Any] = [None, True, 3, 0.5, "x", "é<a>", ""]
+ITEMS: list[Any] = [*SCALARS, [], ["x"], [3, "x"], [["x"]], {}, {"a": 3}, {"a": "x", "b": 3}, {"b": {"a": None}}]
+VALUES = [
+    {},
+    *({"a": one} for one in ITEMS),
+    *({"b": one} for one in ITEMS),
+    *({"a": one, "b": two} for one, two in product(ITEMS, repeat=2)),
+    {"a": [1, 2, 3]},
+    {"a": {"a": {"a": None}}},
+    {"b": 3, "a": 3},
+    {"c": 3},
+]
+INTEGER = {"type": "integer"}
+ANY = {"$ref": "#/$defs/any"}
+DEFINITIONS = {
+    "any": {
+        "type": ["null", "boolean", "number", "string", "array", "object"],
+        "items": {"$ref": "#/$defs/any"},
+        "additionalProperties": False,
+    }
+}
+INNER = {"type": "object", "properties": {"a": INTEGER}, "required": ["a"], "additionalProperties": False}
+FEW = {"enum": ["x", {"a": 3}, ["x"]]}
+SCHEMAS: dict[str, Any] = {
+    "scalars": {"properties": {"a": {"type": ["string", "null"]}, "b": INTEGER}, "required": ["a"]},
+    "any": {"properties": {"a": ANY, "b": ANY}},
+    "arrays": {"properties": {"a": {"type": "array", "items": {"type": ["integer", "string"]}, "minItems": 1}}},
+    "bounded": {"properties": {"a": {"type": ["array", "null"], "items": INTEGER, "maxItems": 2}, "b": False}},
+    "tuples": {"properties": {"a": {"type": "array", "prefixItems": [INTEGER, {"type": "string"}], "items": False}}},
+    "contains": {"properties": {"a": {"type": "array", "items": ANY, "contains": INTEGER, "maxContains": 2}, "b": ANY}},
+    "nested": {"properties": {"a": INNER, "b": INTEGER}},
+    "recursive": {"properties": {"a": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}},
+    "either": {"properties": {"a": {"oneOf": [INTEGER, {"type": "array", "items": ANY}]}, "b": FEW}},
+    "counted": {"properties": {"a": ANY, "b": ANY}, "minProperties": 1, "maxProperties": 1},
+    "constants": {"properties": {"a": {"const": [3, "x"]}, "b": {"allOf": [ANY, {"not": {"type": "string"}}]}}},
+}  # fmt: skip
+
+
+def encoded(value: Any, form: str) -> str:
+    """A value in a form; of an object or an array, what stands in its element."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "".join(element(name, one, form) for name, one in value.items())
+    if isinstance(value, list):
+        return "".join(element(None, one, form) for one in value)
+    return json.dumps(value)
+
+
+def element(name: str | None, value: Any, form: str) -> str:
+    if form == "minimax-m3":
+        return f"{M3}<{name or 'item'}>{encoded(value, form)}{M3}</{name or 'item'}>"
+    kind = {str: "raw", dict: "dict", list: "list"}.get(type(value), "json")
+    named = f' name="{name}"' if name else ""
+    return f'<cofl:value{named} type="{kind}">{encoded(value, form)}</cofl:value>'
+
+
+def readings(value: Any, form: str, is_whole: bool = True) -> Iterator[Any]:
+    """The values that are written like a value: where no element says the kind, `3` is a text too."""
+    if isinstance(value, dict):
+        for parts in product(*(readings(one, form, False) for one in value.values())):
+            yield dict(zip(value, parts, strict=True))
+    elif isinstance(value, list):
+        yield from map(list, product(*(readings(one, form, False) for one in value)))
+    else:
+        yield value
+    if form == "minimax-m3" and not is_whole and (value in ("", [], {}) or not isinstance(value, dict | list | str)):
+        yield from ["", [], {}] if value in ("", [], {}) else [json.dumps(value)]
+
+
+def in_order(value: Any, order: str) -> bool:
+    """Whether the properties of objects come in order."""
+    if isinstance(value, list):
+        return all(in_order(one, order) for one in value)
+    if not isinstance(value, dict):
+        return True
+    return (order == "any" or list(value) == sorted(value)) and all(in_order(one, order) for one in value.values())
+
+
+def verdict(compiled: constrain.CompiledConstraint, text: str) -> bool:
+    matcher = compiled.matcher()
+    return matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("form", ["cohere", "minimax-m3"])
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_members_are_the_encoded_values(name, form, order):
+    schema = {"type": "object", "additionalProperties": False, "$defs": DEFINITIONS, **SCHEMAS[name]}
+    constraint = tags.parameters(schema, form, make=lambda given: constrain.json_schema(given, property_order=order))
+    compiled = constrain.compile(constraint, VOCABULARY)
+    validator = jsonschema.Draft202012Validator(schema)
+    texts: dict[str, bool] = {}
+    for value in VALUES:
+        texts[encoded(value, form)] = any(
+            validator.is_valid(read) and in_order(read, order) for read in readings(value, form)
+        )
+    assert sum(texts.values()) >= 3
+    assert {text for text, is_member in texts.items() if verdict(compiled, text) != is_member} == set()
+
+
+def test_undeclared_properties_are_not_written():
+    compiled = constrain.compile(tags.parameters({"type": "object", "properties": {"a": {}}}, "cohere"), VOCABULARY)
+    assert verdict(compiled, encoded({"a": [1, {}]}, "cohere"))
+    assert not verdict(compiled, encoded({"b": 1}, "cohere"))
+    assert not verdict(compiled, encoded({"a": {"b": 1}}, "cohere"))
+
+
+RAW = [("a<b", True), ("</cofl:value", True), ("</cofl:value>x", False), (M3, True), ("&lt;", True)]
+
+
+@pytest.mark.parametrize(("text", "inside"), RAW)
+def test_raw_text_ends_with_its_element(text, inside):
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    compiled = constrain.compile(tags.parameters(schema, "cohere"), VOCABULARY)
+    assert verdict(compiled, f'<cofl:value name="a" type="raw">{text}</cofl:value>') == inside
+
+
+def test_whitespace_between_elements_is_as_little_as_is_asked_for():
+    form = {"type": "json_schema", "style": "minimax_m3_xml", "max_whitespace_cnt": 1}
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]}
+    compiled = constrain.compile(tags.structural_tag({"format": {**form, "json_schema": schema}}), VOCABULARY)
+    a, b = element("a", "x", "minimax-m3"), element("b", "y", "minimax-m3")
+    assert [verdict(compiled, text) for text in (a + b, f"{a}\n{b} ", f"{a}\n\n{b}")] == [True, True, False]
+    none = tags.structural_tag({"format": {**form, "max_whitespace_cnt": 0, "json_schema": schema}})
+    assert not verdict(constrain.compile(none, VOCABULARY), f"{a}\n{b}")
+
+
+def test_names_are_escaped_in_attributes():
+    schema = {"type": "object", "properties": {'a"<': {"type": "integer"}}}
+    compiled = constrain.compile(tags.parameters(schema, "cohere"), VOCABULARY)
+    assert verdict(compiled, '<cofl:value name="a&quot;&lt;" type="json">1</cofl:value>')
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        (
+            {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}},
+            "uniqueItems is decided on values",
+        ),
+        ({str(i): {} for i in range(13)}, "13 properties in any order"),
+        ({"a": {"type": "string", "pattern": "</cofl:value>"}}, "derives no text"),
+    ],
+)
+def test_faults(properties, message):
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    make = lambda given: constrain.json_schema(given, property_order="any")  # noqa: E731
+    with pytest.raises(constrain.ConstrainError, match=re.escape(message)):
+        tags.parameters(schema, "cohere", make=make).to_grammar()
