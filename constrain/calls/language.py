@@ -4,30 +4,32 @@ The idea: each call is a sequence of the texts of the format's template, with th
 of special tokens in these texts are tokens (`constrain.token`), everything else is text. Content is free text without
 what begins calls, so that the text tells where they begin; that is what the reader relies on.
 
-Repeated keys and items in arguments are vetoed token by token where each call is a tag of text (tags/dispatch.py), else
-checked when the turn is complete.
+Repeated keys and items in arguments are vetoed token by token where the text tells where arguments stand (guarded.py),
+else checked when the turn is complete.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, complement, concat, intersect, literal
 from constrain.calls.format import ARGUMENTS, NAME, Format
 from constrain.calls.functions import Function
+from constrain.calls.guarded import GuardedCalls, Region
 from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
 from constrain.constraints.regular import Regular, regex
 from constrain.derived.reasoning import after
 from constrain.errors import ConstrainError
 from constrain.schema import json_schema
-from constrain.tags.dispatch import Tagged
 from constrain.tags.free import free_text
 from constrain.tags.parameters import parameters
-from constrain.tags.tag import Tag, tag
 
+Arguments = dict[str, Constraint]  # the languages of the arguments, by the names of the tools
+_OPTIONAL = re.compile(r"\(\?:([^][()\\*+?{}|.]+)")  # a text with which an optional field begins
 GAP = regex("[ \n]{0,4}")  # between thoughts and calls
 
 
@@ -49,67 +51,59 @@ class Wanted(NamedTuple):
 
 def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
     """The turns of a format that call some functions. Raises ConstrainError."""
-    turn = _turn(form, functions, wanted)
+    arguments = {function.name: _arguments(form, function) for function in functions}
+    regions = [] if wanted.choice == "none" else _regions(form, arguments, wanted)
+    turn = _turn(form, arguments, wanted)
     if wanted.thinking == "none" or form.thinking is None:
-        return turn
-    begin, close = form.thinking
-    return _thoughtful(form, begin, close, turn, wanted)
-
-
-def _thoughtful(form: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
-    """Thoughts before a turn."""
-    opening, closing = _edges(form, begin), _edges(form, close)
-    opened = wanted.thinking == "open"
+        return _guarded(form, turn, regions, wanted)
+    opening, closing = (_edges(form, edge) for edge in form.thinking)
     if len(opening) > 1 or len(closing) > 1:
-        return _channelled(form, begin, close, turn, wanted)
-    start: Any = "" if opened else opening[0]
+        return _channelled(form, turn, regions, wanted)
     return after(
         closing[0],
-        turn,
-        begin=start,
+        _guarded(form, turn, regions, wanted),
+        begin="" if wanted.thinking == "open" else opening[0],
         optional=wanted.thinking == "optional",
         max_tokens=wanted.thinking_tokens,
     )
 
 
-def _channelled(form: Format, begin: str, close: str, turn: Constraint, wanted: Wanted) -> Constraint:
+def _channelled(form: Format, turn: Constraint, regions: list[Region], wanted: Wanted) -> Constraint:
     """Thoughts between delimiters of several tokens: the first token of the close ends them."""
+    assert form.thinking is not None
+    begin, close = form.thinking
     first, *rest = _edges(form, close)
     answer = seq(*rest, turn)
-    head = [] if wanted.thinking == "open" else _edges(form, begin)
     if wanted.thinking_tokens is not None:
-        if head:
+        if wanted.thinking != "open":
             raise ConstrainError(
                 f"thoughts of the format {form.name!r} begin with several tokens, and have a budget only "
                 "if the prompt has begun them",
+                place="thinking_tokens",
                 fix=f'end the prompt with {begin!r}, and pass thinking="open"',
             )
-        return after(first, answer, max_tokens=wanted.thinking_tokens)
+        return after(first, _guarded(form, answer, regions, wanted), max_tokens=wanted.thinking_tokens)
+    head = [] if wanted.thinking == "open" else _edges(form, begin)
     names = [name for name, is_token in form.split(close) if is_token]
-    thought = seq(*head, free_text(names[:1]), first, answer)
-    return alt(thought, turn) if wanted.thinking == "optional" else thought
+    thoughtful = seq(*head, free_text(names[:1]), first, answer)
+    return _guarded(form, alt(thoughtful, turn) if wanted.thinking == "optional" else thoughtful, regions, wanted)
 
 
-def _turn(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
+def _turn(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
     """A turn without thoughts."""
     begin, end = form.answer
-    excludes = _excluded(form)
-    text = _instead(form) if form.instead else free_text(excludes)
+    text = _instead(form) if form.instead else free_text(_excluded(form))
     answer = seq(*_edges(form, begin), text, *_edges(form, end)) if form.delimited else text
     if wanted.choice == "none":
         return answer
-    calls, tags = _calls(form, functions, wanted.parallel)
+    calls = _calls(form, arguments, wanted)
+    before = optional(_preamble(form)) if form.delimited and form.preamble is not None else seq()
     if wanted.choice == "required":
-        made = calls if form.thinking is None or form.delimited or wanted.thinking == "none" else seq(GAP, calls)
-        if form.delimited and form.preamble is not None:
-            made = seq(optional(_preamble(form)), calls)
-        return _with_tags(made, tags)
-    if form.instead:
-        return alt(answer, calls)  # content may have the text of a call in its middle
-    if not form.delimited:
-        return _with_tags(alt(text, seq(text, calls)), tags)
-    before = [] if form.preamble is None else [optional(_preamble(form))]
-    return alt(answer, seq(*before, calls))
+        gap = form.thinking is not None and not form.delimited and wanted.thinking != "none"
+        return seq(GAP if gap else before, calls)
+    if form.instead or form.delimited:
+        return alt(answer, seq(before, calls))
+    return alt(text, seq(text, calls))
 
 
 def _preamble(form: Format) -> Constraint:
@@ -130,37 +124,69 @@ def _instead(form: Format) -> Constraint:
     return Regular(intersect(ANY_TEXT, complement(concat(literal(form.trigger), ANY_TEXT))))
 
 
-def _with_tags(constraint: Constraint, tags: tuple[Tag, ...]) -> Constraint:
-    """The constraint, whose tags are found in the text."""
-    if not tags:
+def _calls(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
+    """One or several calls."""
+    each = [seq(*_fields(form, form.call, {NAME: name, ARGUMENTS: one})) for name, one in arguments.items()]
+    one = alt(*each)
+    between = _edges(form, form.between or "")
+    most = None if _is_parallel(form, wanted) else 1
+    calls = many(one, separator=seq(*between) if between else None, low=1, high=most)
+    return seq(*_fields(form, form.begin, {}), calls, *_edges(form, form.end))
+
+
+def _is_parallel(form: Format, wanted: Wanted) -> bool:
+    return wanted.parallel and form.between is not None
+
+
+# -- where arguments stand ---------------------------------------------------------------------------------------------
+
+
+def _guarded(form: Format, constraint: Constraint, regions: list[Region], wanted: Wanted) -> Constraint:
+    """The constraint, with the guards of arguments if they stand in known places."""
+    if not regions:
         return constraint
     assert isinstance(constraint, Combined)
-    return Tagged(constraint.expression, partial(shown_call, "calls", tags), tags=tags)
+    names = [region.content for region in regions]
+    return GuardedCalls(
+        constraint.expression,
+        partial(shown_call, "calls", names),
+        regions=tuple(regions),
+        trigger=tuple(form.split(form.trigger)) if form.begin else (),
+        alone=form.instead,
+    )
 
 
-def _calls(form: Format, functions: Sequence[Function], parallel: bool) -> tuple[Constraint, tuple[Tag, ...]]:
-    """(one or several calls, their tags if the text tells where they stand)."""
-    each = [_call(form, function) for function in functions]
-    one = alt(*each)
-    most = None if parallel and form.between is not None else 1
-    between = _edges(form, form.between or "")
-    separator = seq(*between) if between else None
-    calls = seq(*_fields(form, form.begin, {}), many(one, separator=separator, low=1, high=most),
-                *_edges(form, form.end))  # fmt: skip
-    tags = tuple(call for call in each if isinstance(call, Tag))
-    in_text = len(tags) == len(each) and not form.begin and not form.instead
-    return calls, tags if in_text else ()
+def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[Region]:
+    """Where the arguments stand; none if the text does not tell."""
+    if form.parameters is not None:
+        return []
+    regions = []
+    for name, content in arguments.items():
+        pieces = [(name, False) if one == (NAME, True) else one for one in form.pieces(form.call)]
+        at = pieces.index((ARGUMENTS, True))
+        before = max((i + 1 for i, (_, is_field) in enumerate(pieces[:at]) if is_field), default=0)
+        begin = form.split("".join(one for one, _ in pieces[before:at]))
+        ends = [form.split(end) for end in _ends(form, pieces[at + 1 :])]
+        if not all(ends) and _is_parallel(form, wanted):  # the next call follows at once: its first token is the end
+            if len(ends) > 1 or form.between or before or not begin[0][1]:
+                return []
+            ends = [[begin.pop(0)]]
+        regions.append(Region(tuple(begin), content, tuple(map(tuple, ends))))
+    texts = ["".join(piece for piece, _ in region.begin) for region in regions]
+    apart = not any(one in two for i, one in enumerate(texts) for j, two in enumerate(texts) if i != j)
+    return regions if apart and all(texts) else []
 
 
-def _call(form: Format, function: Function) -> Constraint:
-    """A call of a function: a tag, if its delimiters are text."""
-    arguments = _arguments(form, function)
-    pieces = _fields(form, form.call, {NAME: function.name, ARGUMENTS: arguments})
-    at = next(i for i, piece in enumerate(pieces) if piece is arguments)
-    before, after_it = pieces[:at], pieces[at + 1 :]
-    if all(isinstance(piece, str) for piece in (*before, *after_it)):
-        return tag("".join(map(str, before)), arguments, "".join(map(str, after_it)))
-    return seq(*pieces)
+def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:
+    """The texts of which one follows arguments; "" if that is not known."""
+    ends = []
+    while pieces and pieces[0][1]:  # fields that may be empty
+        found = _OPTIONAL.match(form.fields[pieces.pop(0)[0]])
+        ends.append(found[1] if found else "")
+    text = ""
+    while pieces and not pieces[0][1]:
+        text += pieces.pop(0)[0]
+    return [text, *ends]
 
 
 def _arguments(form: Format, function: Function) -> Constraint:

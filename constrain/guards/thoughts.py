@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,7 @@ class Thoughts:
     ) -> None:
         self.begin, self.close, self.most, self.inner = begin, close, most, inner
         self.always = inner is not None and inner.always
+        self.by_token = hasattr(inner, "step_token")
         self.tokens = vocabulary.tokens
         self.spellings = Spellings.of(vocabulary)
         self.masks: dict[tuple[bytes, ...], Row] = {}
@@ -90,28 +91,33 @@ class Thoughts:
 
     def _step(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
         if here.mode == AFTER:
-            return self._answered(here, text)
+            return self._answered(here, text, token)
         if here.mode == BEFORE:
             return self._beginning(here, text, token)
         if here.mode == CLOSING:
             return self._closing(here, text, token)
         return self._inside(here, text, token)
 
-    def _answered(self, here: ThoughtState, text: bytes) -> ThoughtState | None:
-        """The state after text behind the thoughts."""
+    def _answered(self, here: ThoughtState, text: bytes, token: int = -1) -> ThoughtState | None:
+        """The state after text behind the thoughts. token: whose text it is; -1: not that of a whole token."""
         if self.inner is None:
             return here
-        inner = self.inner.step(here.inner, text)
+        guard: Any = self.inner
+        by_token = token >= 0 and self.by_token
+        inner = guard.step_token(here.inner, token) if by_token else guard.step(here.inner, text)
         return None if inner is None else here._replace(inner=inner)
 
-    def _after(self, text: bytes) -> ThoughtState | None:
+    def _after(self, text: bytes, token: int = -1) -> ThoughtState | None:
         """The state after the close and some text."""
-        return self._answered(ThoughtState(AFTER, inner=self.inner.start() if self.inner else None), text)
+        return self._answered(ThoughtState(AFTER, inner=self.inner.start() if self.inner else None), text, token)
 
     def _beginning(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
         """The state after text at the beginning; a text that begins otherwise has no thoughts."""
         if isinstance(self.begin, frozenset):
-            return self._begun(b"") if token in self.begin else self._after(text)
+            return self._begun(b"") if token in self.begin else self._after(text, token)
+        if token >= 0 and not text:  # a special token: the text begins otherwise
+            after = self._after(here.tail)
+            return None if after is None else self._answered(after, text, token)
         text = here.tail + text
         if text.startswith(self.begin):
             begun = self._begun(b"")

@@ -150,3 +150,38 @@ def test_a_text_that_is_cut_off_is_no_member_unless_it_is_read_without_a_fault(n
                 assert message.fault is None, (tokens[:i], message)
                 assert len(message.tool_calls) <= len(turn.calls)
             assert matcher.advance(token)
+
+
+UNIQUE = {"type": "object", "properties": {"t": {"type": "array", "uniqueItems": True}}, "required": ["t"]}
+GUARDED = set(WRITERS) - {"qwen3-coder", "minimax-m2", "glm-4.5", "kimi-k2"}
+TWO_TOOLS = [{"name": "f", "parameters": UNIQUE}, {"name": "g", "parameters": {**UNIQUE, "additionalProperties": True}}]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("thinking", [None, "of [1, 1]"])
+def test_repeated_items_and_keys_are_vetoed_where_they_repeat(name: str, thinking: str | None) -> None:
+    """Outside of `GUARDED` the finished turn is checked."""
+    if name in NO_THOUGHTS and thinking is not None:
+        return
+    turn = constrain.tools(TWO_TOOLS, format=name)
+    compiled = constrain.compile(turn, vocabulary_of(name))
+    calls = [
+        {"name": tool, "arguments": {"t": [1, "</tool_call>", 12]}, "id": IDS.get(name, "").format(name=tool, index=i)}
+        for i, tool in enumerate("gf" if name not in ONE_CALL else "f")
+    ]
+    text = write(name, "" if name in CONTENT_OR_CALLS else "so", thinking, calls)
+    tokens = ids_of(name, text)
+    matcher = compiled.matcher()
+    assert matcher.advance_tokens(tokens) == len(tokens) and matcher.is_accepting()
+    before, _, after = text.rpartition("12")
+    cases = [(f"{before}1", after)]
+    if name not in ONE_CALL:
+        before, _, after = text.partition("12]")
+        cases.append((f'{before}12], "x": 1, "x', f'": 2{after}'))
+    for before, after in cases:
+        matcher, tokens = compiled.matcher(), ids_of(name, before + after)
+        count = matcher.advance_tokens(tokens)
+        assert not (count == len(tokens) and matcher.is_accepting())
+        if name in GUARDED:
+            assert count == len(ids_of(name, before)), (before, bytes(matcher.text))
+            assert not matcher.allows(tokens[count])
