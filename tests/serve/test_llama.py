@@ -44,10 +44,10 @@ def gguf(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def load(path: Path, **options: Any) -> Any:
+def load(path: Path, n_ctx: int = 512, **options: Any) -> Any:
     """The model. Its keys and values are of 32 bits, as those of transformers, and not of 16."""
     exact = {"type_k": llama_cpp.GGML_TYPE_F32, "type_v": llama_cpp.GGML_TYPE_F32}
-    return llama_cpp.Llama(str(path), n_ctx=512, verbose=False, **exact, **options)
+    return llama_cpp.Llama(str(path), n_ctx=n_ctx, verbose=False, **exact, **options)
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +153,16 @@ def test_logits_are_those_of_transformers(options: dict[str, Any], gguf: Path, r
     for one, other in zip(*sessions, strict=True):
         assert one.shape == other.shape
         np.testing.assert_allclose(one.numpy(), other.numpy(), atol=2e-3)
+
+
+def test_a_text_ends_where_the_context_ends(gguf: Path) -> None:
+    """Also where llama.cpp rounds the number of positions up, which llama-cpp-python has no room for."""
+    small = load(gguf, n_ctx=100)
+    output = constrain.generate(small, "A number: ", regex="[0-9]{300}", max_tokens=200, seed=1)
+    assert output.finish_reason == "length"
+    assert len(output.tokens) + len(small.tokenize(b"A number: ", add_bos=False)) == 100
+    with pytest.raises(ConstrainError, match="no room for an output"):
+        constrain.generate(small, "word " * 80, regex="[0-9]{3}")
 
 
 def test_drafts_are_refused(llama: Any) -> None:
