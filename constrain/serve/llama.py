@@ -45,7 +45,7 @@ class LlamaModel(OneTextModel):
     def __init__(self, llama: Any) -> None:
         self.llama = llama
         self.width: int = llama.n_vocab()
-        self.context: int = llama.n_ctx()
+        self.context = len(llama.input_ids)  # as asked for; n_ctx() is rounded up, and it has no room for so many
         self.tokenizer = LlamaTokenizer(llama)
 
     @property

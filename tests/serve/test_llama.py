@@ -15,6 +15,7 @@ import pytest
 from local_models import PROMPT, SCHEMA, SETTINGS, texts
 
 import constrain
+import vocabularies
 from constrain import ConstrainError
 
 llama_cpp = pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed: make local-test installs it")
@@ -43,10 +44,10 @@ def gguf(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def load(path: Path, **options: Any) -> Any:
+def load(path: Path, n_ctx: int = 512, **options: Any) -> Any:
     """The model. Its keys and values are of 32 bits, as those of transformers, and not of 16."""
     exact = {"type_k": llama_cpp.GGML_TYPE_F32, "type_v": llama_cpp.GGML_TYPE_F32}
-    return llama_cpp.Llama(str(path), n_ctx=512, verbose=False, **exact, **options)
+    return llama_cpp.Llama(str(path), n_ctx=n_ctx, verbose=False, **exact, **options)
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,55 @@ def test_bytes_of_tokens_are_those_of_transformers(llama: Any, reference: Any) -
     assert read.tokens == expected.tokens
     assert (read.eos_ids, read.names) == (expected.eos_ids, expected.names)
     assert vocabulary_of(llama) is read
+
+
+def test_bytes_of_sentencepiece_tokens(tmp_path: Path) -> None:
+    """Byte tokens, spaces that are written as ▁, control tokens: as the SentencePiece model has them."""
+    from constrain.serve.llama import vocabulary_of
+
+    sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
+    model = vocabularies.mistral_data("tokenizer.model.v1")
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    write_sentencepiece(pieces, tmp_path / "vocabulary.gguf")
+    read = vocabulary_of(llama_cpp.Llama(str(tmp_path / "vocabulary.gguf"), vocab_only=True, verbose=False))
+    expected = constrain.Vocabulary.from_sentencepiece(pieces)
+    assert read.size == expected.size == 32_000
+    assert read.tokens == expected.tokens
+    assert read.eos_ids == expected.eos_ids
+    assert read.tokens[pieces.piece_to_id("<0x0A>")] == b"\n"
+
+
+def write_sentencepiece(pieces: Any, path: Path) -> None:
+    """A GGUF file with a vocabulary, and without a model."""
+    import gguf
+
+    def kind(token: int) -> gguf.TokenType:
+        if pieces.is_unknown(token):
+            return gguf.TokenType.UNKNOWN
+        if pieces.is_control(token):
+            return gguf.TokenType.CONTROL
+        return gguf.TokenType.BYTE if pieces.is_byte(token) else gguf.TokenType.NORMAL
+
+    ids = range(pieces.vocab_size())
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_context_length(64)
+    writer.add_embedding_length(64)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(64)
+    writer.add_head_count(1)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_rope_dimension_count(64)
+    writer.add_vocab_size(len(ids))
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list([pieces.id_to_piece(token) for token in ids])
+    writer.add_token_scores([pieces.get_score(token) for token in ids])
+    writer.add_token_types([kind(token) for token in ids])
+    writer.add_bos_token_id(pieces.bos_id())
+    writer.add_eos_token_id(pieces.eos_id())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -103,6 +153,16 @@ def test_logits_are_those_of_transformers(options: dict[str, Any], gguf: Path, r
     for one, other in zip(*sessions, strict=True):
         assert one.shape == other.shape
         np.testing.assert_allclose(one.numpy(), other.numpy(), atol=2e-3)
+
+
+def test_a_text_ends_where_the_context_ends(gguf: Path) -> None:
+    """Also where llama.cpp rounds the number of positions up, which llama-cpp-python has no room for."""
+    small = load(gguf, n_ctx=100)
+    output = constrain.generate(small, "A number: ", regex="[0-9]{300}", max_tokens=200, seed=1)
+    assert output.finish_reason == "length"
+    assert len(output.tokens) + len(small.tokenize(b"A number: ", add_bos=False)) == 100
+    with pytest.raises(ConstrainError, match="no room for an output"):
+        constrain.generate(small, "word " * 80, regex="[0-9]{3}")
 
 
 def test_drafts_are_refused(llama: Any) -> None:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
+import runpy
 from collections.abc import Iterator
 from itertools import product
 from types import SimpleNamespace
@@ -20,6 +22,7 @@ from finite_language import EOS, MEMBERS, TOKENS, VOCABULARY, Failing, oracle
 from sglang_parts import END_OF_THOUGHT
 
 import constrain
+from conftest import REPOSITORY
 from constrain.errors import ConstrainError, LimitError
 from constrain.serve.requests.options import Options
 from constrain.serve.sglang.options import VARIABLE, options_in
@@ -463,3 +466,43 @@ def test_thoughts_are_free_and_the_answer_is_not(sglang: Any, manager: Any) -> N
     grammar.accept_token(digit)
     with pytest.raises(ValueError, match="is not allowed after b'7'"):
         grammar.accept_token(tokens.index(b"x"))
+
+
+# --- the example ------------------------------------------------------------------------------------------------------
+
+EXAMPLE = REPOSITORY / "examples" / "sglang_offline.py"
+
+
+def test_the_example_asks_what_the_backend_answers(backend: Any) -> None:
+    """SGLang itself is not run: what the example asks for goes through the backend, its texts through other checks."""
+    assert EXAMPLE.read_text(encoding="utf-8").count("\n") <= 60
+    example = runpy.run_path(str(EXAMPLE))
+    members = {"json_schema": b'{"name": "Ada", "age": 36, "tags": ["red"]}', "regex": b"2026-11-22", "ebnf": b"1+23"}
+    others = {"json_schema": b'{"name": "ada"', "regex": b"1999", "ebnf": b"1+0"}
+    for asked in example["ASKED"].values():
+        [(field, text)] = asked.items()
+        matcher = value_of(backend, field.removesuffix("_schema"), text).request.matcher
+        assert not matcher.fork().advance_bytes(others[field])
+        assert matcher.advance_bytes(members[field]) and matcher.is_accepting()
+
+
+def test_the_example_names_what_sglang_has() -> None:
+    """By SGLang's own files, which are read and not run."""
+    folder = sglang_parts.folder_of_sglang()
+    if folder is None:
+        pytest.skip("SGLang's files are not here: `make serve-test` downloads them")
+
+    def members(file: str, name: str) -> dict[str, ast.AST]:
+        tree = ast.parse((folder / "srt" / file).read_text(encoding="utf-8"))
+        [kind] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+        return {
+            getattr(each, "name", None) or getattr(getattr(each, "target", None), "id", ""): each for each in kind.body
+        }
+
+    generate = members("entrypoints/engine.py", "Engine")["generate"]
+    assert isinstance(generate, ast.FunctionDef)
+    assert [each.arg for each in generate.args.args][:3] == ["self", "prompt", "sampling_params"]
+    assert "shutdown" in members("entrypoints/engine.py", "Engine")
+    fields = members("sampling/sampling_params.py", "SamplingParams")
+    assert {"max_new_tokens", "temperature", "json_schema", "regex", "ebnf"} <= set(fields)
+    assert '"grammar_backend"' in (folder / "srt" / "arg_groups" / "field_order.py").read_text(encoding="utf-8")

@@ -1,0 +1,192 @@
+"""Weighted texts from an engine, beside genlm-control: tokens a second and the error, at equal numbers of particles.
+
+    python benchmarks/serving_genlm.py --out benchmarks/record/<date>-genlm [--cases month,version] [--calls 20]
+
+Question: a call asks for P weighted particles of a language. How many tokens does a second of processor time give, and
+how far is what all calls say together from the model's exact conditional law?
+
+| way | |
+|---|---|
+| genlm, transformers | genlm-control: AWRS inside SMC, ESS threshold 0.5, its HF backend (faithful_genlm.py) |
+| smc, transformers | `constrain.generate` with SMC on the same model object |
+| smc, vLLM | the same on an engine, token by token |
+| sir, vLLM | whole outputs of the engine, with weights recorded where the mask is applied |
+
+genlm-control's own backend for vLLM takes part where it starts. It runs vLLM's model runner V2, which needs Triton and
+so a GPU; where it does not start, the reason is written down instead.
+
+Needs vLLM, genlm-control and psutil in one environment; `--genlm FOLDER` adds a folder of packages behind all others.
+Ways take turns, and the first call of each is not counted. Tokens are those of all particles, ends included. CPU time
+is that of this process and of the engine's. Checked: every text is in the language, by `re`; the law is exact, from
+forwards over the trie of all prefixes; `null` is the TV of as many perfect draws. Bias: one small model, on which what
+surrounds it weighs more than on a large one; genlm-control waits for its batches, which CPU time does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from faithful_cases import CASES, Case
+from serving_weights import cpu_seconds
+
+Atoms = list[tuple[bytes, float]]
+Way = Callable[[int], tuple[Atoms, int]]  # seed -> weighted texts, tokens
+
+
+def main() -> int:
+    """Measure, check, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default="month,version,colours")
+    parser.add_argument("--particles", type=int, default=8)
+    parser.add_argument("--calls", type=int, default=20)
+    parser.add_argument("--genlm", type=Path, help="a folder of packages that has genlm-control")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    if options.genlm is not None:
+        sys.path.append(str(options.genlm))
+    options.out.mkdir(parents=True, exist_ok=True)
+    import torch
+
+    torch.set_num_threads(1)
+    llm = engine()
+    rows = [row for name in options.cases.split(",") for row in measured(CASES[name], llm, options)]
+    with (options.out / "genlm.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    words = ["FOLDER" if word == str(options.genlm) else word for word in sys.argv]
+    said = f"python {' '.join(words)}\n\n{table(rows)}\n\ngenlm-control's backend for vLLM: {their_engine()}\n"
+    (options.out / "genlm.md").write_text(said, encoding="utf-8")
+    print(said)
+    return 0
+
+
+def engine() -> Any:
+    """An engine with the reference model."""
+    from vllm import LLM
+
+    from constrain import reference
+
+    return LLM(
+        str(reference.path()), dtype="float32", enforce_eager=True, max_model_len=256, max_num_seqs=64, block_size=32,
+        max_logprobs=-1, additional_config={"constrain": {}}, seed=0, disable_log_stats=True,
+    )  # fmt: skip
+
+
+def ways(case: Case, llm: Any, particles: int) -> dict[str, Way]:
+    """What is compared."""
+    import constrain
+    from constrain.sampling import SIR, SMC
+    from faithful_genlm import Genlm
+
+    reference = constrain.reference.load()
+
+    def ours(model: Any, method: Any) -> Way:
+        def run(seed: int) -> tuple[Atoms, int]:
+            output = constrain.generate(
+                model, case.prompt, constraint=case.constraint, method=method, seed=seed, max_tokens=case.max_tokens
+            )
+            members = output.population
+            atoms = [(case.text(one.tokens), one.log_weight) for one in members if one.log_weight > -math.inf]
+            return atoms, sum(len(one.tokens) for one in members)
+
+        return run
+
+    theirs = Genlm(case, 0, particles)
+    return {
+        "genlm, transformers": lambda seed: theirs()[0],
+        "smc, transformers": ours(reference, SMC(particles=particles)),
+        "smc, vLLM": ours(llm, SMC(particles=particles)),
+        "sir, vLLM": ours(llm, SIR(samples=particles)),
+    }
+
+
+def measured(case: Case, llm: Any, options: Any) -> list[dict[str, Any]]:
+    """A row for each way."""
+    law, log_z, _ = case.truth
+    table = ways(case, llm, options.particles)
+    cpu, wall, tokens = Counter[str](), Counter[str](), Counter[str]()
+    said: dict[str, Counter[bytes]] = {name: Counter() for name in table}
+    draws: dict[str, int] = dict.fromkeys(table, 0)
+    for call in range(-1, options.calls):
+        order = list(table)
+        random.Random(call).shuffle(order)
+        for name in order:
+            begin, begin_cpu = time.perf_counter(), cpu_seconds()
+            atoms, written = table[name](call + 1)
+            spent, spent_cpu = time.perf_counter() - begin, cpu_seconds() - begin_cpu
+            for text, log_weight in atoms:
+                if not re.fullmatch(case.pattern or "", text.decode()):
+                    raise SystemExit(f"{name}: {text!r} is not in the language {case.pattern!r}")
+                if call >= 0:
+                    said[name][text] += math.exp(log_weight - log_z)
+            if call >= 0:
+                cpu[name] += spent_cpu
+                wall[name] += spent
+                tokens[name] += written
+                draws[name] += len(atoms)
+    return [
+        {
+            "case": case.name, "way": name, "particles": options.particles, "calls": options.calls,
+            "tokens": tokens[name], "cpu_s": cpu[name], "wall_s": wall[name], "texts": draws[name],
+            "tv": distance(said[name], law), "null": null_distance(law, draws[name]),
+            "evidence": sum(said[name].values()) / (options.particles * options.calls),
+        }
+        for name in table
+    ]  # fmt: skip
+
+
+def distance(weights: Counter[bytes], law: dict[bytes, float]) -> float:
+    """Total variation of normalized weights and a law."""
+    total = sum(weights.values())
+    return sum(abs(weights[text] / total - chance) for text, chance in law.items()) / 2 if total else 1.0
+
+
+def null_distance(law: dict[bytes, float], draws: int, repeats: int = 50) -> float:
+    """The mean total variation of so many perfect draws."""
+    chance, texts = random.Random(0), list(law)
+    found = [Counter(chance.choices(texts, list(law.values()), k=max(1, draws))) for _ in range(repeats)]
+    return sum(distance(each, law) for each in found) / repeats
+
+
+def their_engine() -> str:
+    """Whether genlm-control's own backend for vLLM starts here, or why not."""
+    from constrain import reference
+
+    try:
+        from genlm.backend.llm.vllm import AsyncVirtualLM
+
+        AsyncVirtualLM.from_name(str(reference.path()), engine_opts={"max_model_len": 256, "enforce_eager": True})
+    except Exception as error:
+        return f"does not start here: {' '.join(str(error).split())[:200]}"
+    return "starts here, and is not measured"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Lines of Markdown."""
+    lines = [
+        "| language | way | tokens / CPU s | tokens / s | TV | null | evidence |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {row['case']} | {row['way']} | {row['tokens'] / row['cpu_s']:.0f} | {row['tokens'] / row['wall_s']:.0f} | "
+        f"{row['tv']:.3f} | {row['null']:.3f} | {row['evidence']:.2f} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
