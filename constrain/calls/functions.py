@@ -41,6 +41,12 @@ class Function:
     parse: Callable[[str], Any] | None = None
     target: Callable[..., Any] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By the callable or the model: what validates its arguments is made again."""
+        if self.target is None:
+            return Function, (self.name, self.parameters, self.description)
+        return _function, (self.target, "tools")
+
     def validated(self, arguments: dict[str, Any]) -> Any:
         """The arguments as Python objects: a model, or the arguments of the callable. Raises ValueError."""
         return arguments if self.parse is None else self.parse(json.dumps(arguments))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any
 
@@ -122,6 +123,16 @@ def test_tools_of_every_kind() -> None:
         assert member == (arguments is not None), text
         if member:
             assert [one.arguments for one in turn.read(text).tool_calls] == [arguments]
+
+
+def test_turns_are_pickled() -> None:
+    turn = constrain.tools([weather, Search, MCP], format="qwen3", thinking_tokens=3)
+    compiled = constrain.compile(turn, constrain.Vocabulary.of_bytes())
+    text = '<tool_call>\n{"name": "Search", "arguments": {"query": "x"}}\n</tool_call>'
+    again = pickle.loads(pickle.dumps(compiled))
+    assert again.matcher().advance_bytes(text.encode())
+    assert again.constraint.read(text) == turn.read(text)
+    assert again.constraint == turn and repr(again.constraint) == "tools([weather, Search, mcp], format='qwen3')"
 
 
 def test_choices() -> None:
