@@ -97,7 +97,9 @@ class LlamaTokenizer:
         """Token ids of a text. The names of special tokens in it are these tokens."""
         return {"input_ids": self.llama.tokenize(text.encode(), add_bos=add_special_tokens, special=True)}
 
-    def apply_chat_template(self, messages: list[Any], tokenize: bool, add_generation_prompt: bool) -> str:
+    def apply_chat_template(
+        self, messages: list[Any], *, tools: list[Any] | None = None, tokenize: bool, add_generation_prompt: bool
+    ) -> str:
         """The text of chat messages, by llama-cpp-python's own reading of the template."""
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
@@ -107,7 +109,7 @@ class LlamaTokenizer:
         )
         template = self.chat_template or ""
         formatter = Jinja2ChatFormatter(template, end, begin, add_generation_prompt=add_generation_prompt)
-        return str(formatter(messages=messages).prompt)
+        return str(formatter(messages=messages, tools=tools).prompt)
 
 
 def vocabulary_of(llama: Any) -> Vocabulary:

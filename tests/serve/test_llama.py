@@ -134,6 +134,21 @@ def test_a_chat(llama: Any, reference: Any) -> None:
     assert texts(constrain.generate(llama, **arguments)) == texts(constrain.generate(reference, **arguments))
 
 
+def test_a_chat_with_tools_reads_as_under_transformers(llama: Any, reference: Any) -> None:
+    from constrain.serve.llama import LlamaTokenizer
+
+    template = (
+        "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}"
+    )
+    tokenizer = LlamaTokenizer(llama)
+    tokenizer.chat_template = template
+    how: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True}
+    for tools in (None, [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]):
+        for messages in ([{"role": "user", "content": "Hi"}], [{"role": "user", "content": "é <|eos|>"}]):
+            expected = reference.tokenizer.apply_chat_template(messages, tools=tools, chat_template=template, **how)
+            assert tokenizer.apply_chat_template(messages, tools=tools, **how) == expected
+
+
 @pytest.mark.parametrize("options", [{}, {"logits_all": True}, {"n_batch": 4}], ids=["", "all logits", "small batches"])
 def test_logits_are_those_of_transformers(options: dict[str, Any], gguf: Path, reference: Any) -> None:
     """Rows that fork, go back and grow by different lengths."""
