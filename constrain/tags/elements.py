@@ -16,7 +16,6 @@ at most `MAX_RULES` rules.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any, NamedTuple
 
 from constrain.automata.syntax import EMPTY, Node, intersect, literal
@@ -36,7 +35,7 @@ MAX_ANY_ORDER = 12  # properties of an object in any order: a rule for each subs
 
 
 class NestedStyle(NamedTuple):
-    """How a model writes nested elements. `{name}` stands for a property's name, as `attribute` spells it.
+    """How a model writes nested elements. `{name}` stands for a property's name.
 
     Attributes:
         property: What begins the element of a property.
@@ -45,7 +44,6 @@ class NestedStyle(NamedTuple):
         close_property: What ends the element of a property.
         close_item: What ends the element of an item.
         stop: The text that raw strings do not contain.
-        is_attribute: Whether the name is the value of an XML attribute.
     """
 
     property: str
@@ -54,7 +52,6 @@ class NestedStyle(NamedTuple):
     close_property: str
     close_item: str
     stop: str
-    is_attribute: bool
 
 
 _M3 = "]<]minimax[>["
@@ -66,11 +63,8 @@ NESTED: dict[str, NestedStyle] = {
         "</cofl:value>",
         "</cofl:value>",
         "</cofl:value>",
-        True,
     ),
-    "minimax-m3": NestedStyle(
-        _M3 + "<{name}>", _M3 + "<item>", ("",) * 4, _M3 + "</{name}>", _M3 + "</item>", _M3, False
-    ),
+    "minimax-m3": NestedStyle(_M3 + "<{name}>", _M3 + "<item>", ("",) * 4, _M3 + "</{name}>", _M3 + "</item>", _M3),
 }
 
 
@@ -167,9 +161,8 @@ class _Maker:
             return
         for k in left:
             name, value = shape.members[k]
-            shown = escape(name) if self.form.is_attribute else name
-            begin = _text(self.form.property.replace("{name}", shown))
-            close = self.form.close_property.replace("{name}", shown)
+            begin = _text(self.form.property.replace("{name}", name))
+            close = self.form.close_property.replace("{name}", name)
             after = k + 1 if in_order else done | 1 << k
             rest = self.ref("members", conj, i, j, after, size + 1 if shape.counts else 0)
             yield Sequence((self.space, begin, self.ref("closed", value, close), rest))

@@ -4,8 +4,8 @@
 
 The idea: a property whose value is a string is written as it is, without quotes and escapes, up to the text that closes
 the element; any other value is JSON. Which texts of a property are raw strings follows from the schema's normal form,
-whose strings are a regular language (schema/normalize). Declared properties come in their order, the required ones
-always.
+whose strings are a regular language (schema/normalize). Declared properties come in their order, or in any
+(`property_order="any"`), the required ones always.
 
 The styles are data (`STYLES`): what opens an element, what closes it, and what stands between its name and its value.
 Limits: no undeclared properties; a schema of one object whose values are independent (no `dependentRequired`, no
@@ -21,11 +21,11 @@ from constrain.automata.syntax import EMPTY, EPSILON, Node, chars, intersect, re
 from constrain.automata.syntax import optional as optional_node
 from constrain.cfg.free_text import without
 from constrain.constraints.base import Constraint
-from constrain.constraints.combinators import alt, optional, seq
+from constrain.constraints.combinators import alt, optional, ref, rules, seq
 from constrain.constraints.regular import Regular
-from constrain.errors import ConstrainError, SchemaError, UnsatisfiableError
+from constrain.errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
 from constrain.schema import JsonLayout, JsonSchema, json_schema
-from constrain.tags.elements import NESTED, elements
+from constrain.tags.elements import MAX_ANY_ORDER, NESTED, elements
 
 Schema = Callable[..., JsonSchema]
 _KINDS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
@@ -34,7 +34,9 @@ _FOLDED = {"$schema", "$defs", "definitions", "type", "properties", "required", 
 
 
 class Style(NamedTuple):
-    """How a model writes an argument. `{name}` and `{kind}` in the texts stand for what they say.
+    """How a model writes an argument.
+
+    `{name}` and `{kind}` in the texts stand for what they say, `{quoted}` for the name with `&` and `"` as entities.
 
     Attributes:
         raw: What stands before a string.
@@ -64,8 +66,8 @@ STYLES: Mapping[str, Style] = {
         "<arg_key>{name}</arg_key>{space}<arg_value>", "<arg_key>{name}</arg_key>{space}<arg_value>", "</arg_value>"
     ),
     "kimi-k3": Style(
-        '<|open|>argument key="{name}" type="{kind}"<|sep|>',
-        '<|open|>argument key="{name}" type="{kind}"<|sep|>',
+        '<|open|>argument key="{quoted}" type="{kind}"<|sep|>',
+        '<|open|>argument key="{quoted}" type="{kind}"<|sep|>',
         "<|close|>argument<|sep|>",
     ),
 }
@@ -116,14 +118,30 @@ def parameters(
     if missing := [name for name in required if name not in properties]:
         raise SchemaError(f"the required property {missing[0]!r} is not declared", place="$.required", fix="declare it")
     form = style if isinstance(style, Style) else STYLES[style]
-    parts: list[Constraint] = []
+    parts: list[tuple[Constraint, bool]] = []
     for name, value in properties.items():
         element = _element(name, make(whole.beside_definitions(_schema(value)).schema), form, excludes)
         if element is None and name in required:
             raise UnsatisfiableError(f"no value fulfils the property {name!r}", place=f"$.properties.{name}")
         if element is not None:
-            parts.append(element if name in required else optional(element))
-    return seq(*parts, SPACE)
+            parts.append((element, name in required))
+    if whole.options.property_order == "any":
+        return seq(_in_any_order(parts), SPACE)
+    return seq(*(element if is_required else optional(element) for element, is_required in parts), SPACE)
+
+
+def _in_any_order(parts: list[tuple[Constraint, bool]]) -> Constraint:
+    """Each required element once and each other one at most once: a rule for each set of written elements."""
+    if len(parts) > MAX_ANY_ORDER:
+        message = f"{len(parts)} properties in any order, more than {MAX_ANY_ORDER}"
+        raise LimitError(message, fix='use property_order="schema"')
+
+    def rest(written: int) -> Constraint:
+        left = [i for i in range(len(parts)) if not written >> i & 1]
+        ways: list[Constraint | str] = [seq(parts[i][0], ref(str(written | 1 << i))) for i in left]
+        return alt(*ways, *([] if any(parts[i][1] for i in left) else [""]))
+
+    return rules({str(written): rest(written) for written in range(1 << len(parts))})
 
 
 def _space(whitespace: str | JsonLayout) -> Node:
@@ -194,5 +212,6 @@ def _others(value: JsonSchema) -> list[tuple[str, JsonSchema]]:
 def _open(template: str, name: str, kind: str) -> list[str | Constraint]:
     """The text that opens an element."""
     before, space, after = template.partition("{space}")
-    fill = lambda text: text.replace("{name}", name).replace("{kind}", kind)  # noqa: E731
+    quoted = name.replace("&", "&amp;").replace('"', "&quot;")
+    fill = lambda text: text.replace("{name}", name).replace("{quoted}", quoted).replace("{kind}", kind)  # noqa: E731
     return [fill(before), SPACE, fill(after)] if space else [fill(before)]

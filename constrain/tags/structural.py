@@ -70,6 +70,9 @@ def structural_tag(
             raise ConstrainError(f"the structural tag is not JSON: {error}", place="structural_tag") from None
     if not isinstance(given, dict):
         raise ConstrainError(f"a structural tag is an object, not {type(given).__name__}", place="structural_tag")
+    if given.get("type", "structural_tag") != "structural_tag":
+        message = f'the type of a structural tag is "structural_tag", not {given["type"]!r:.40}'
+        raise ConstrainError(message, place="structural_tag.type", fix="correct it, or leave it out")
     reader = _Reader(schema, check_length)
     if "structures" in given:
         tags = [
@@ -146,7 +149,7 @@ class _Reader:
 
     def maker(self, given: Any, place: str) -> Schema:
         """The function that makes constraints of schemas, with the options of the format."""
-        options: dict[str, Any] = {"property_order": "any"} if given.get("any_order") else {}
+        options: dict[str, Any] = {"property_order": "any"} if self.flag(given, "any_order", place) else {}
         most = given.get("max_whitespace_cnt")
         if most is not None:
             if isinstance(most, bool) or not isinstance(most, int) or most < 0:
@@ -262,16 +265,16 @@ class _Reader:
         return separated(
             self.tags(given, place),
             self.text(given, "separator", place),
-            at_least_one=bool(given.get("at_least_one")),
-            stop_after_first=bool(given.get("stop_after_first")),
+            at_least_one=self.flag(given, "at_least_one", place),
+            stop_after_first=self.flag(given, "stop_after_first", place),
         )
 
     def triggered_tags(self, given: Any, place: str, ends: Ends) -> Constraint:
         return triggered_tags(
             self.texts(given, "triggers", place),
             self.tags(given, place),
-            at_least_one=bool(given.get("at_least_one")),
-            stop_after_first=bool(given.get("stop_after_first")),
+            at_least_one=self.flag(given, "at_least_one", place),
+            stop_after_first=self.flag(given, "stop_after_first", place),
             excludes=[*self.texts(given, "excludes", place), *ends.texts],
         )
 
@@ -279,8 +282,8 @@ class _Reader:
         return token_triggered_tags(
             self.some_tokens(given, "trigger_tokens", place),
             self.tags(given, place),
-            at_least_one=bool(given.get("at_least_one")),
-            stop_after_first=bool(given.get("stop_after_first")),
+            at_least_one=self.flag(given, "at_least_one", place),
+            stop_after_first=self.flag(given, "stop_after_first", place),
             but=[*self.some_tokens(given, "exclude_tokens", place), *ends.tokens],
         )
 
@@ -289,12 +292,12 @@ class _Reader:
             (self.text({"pattern": one}, "pattern", where), inner) for one, inner, where in self.rules(given, place)
         ]
         excludes = [*self.texts(given, "excludes", place), *ends.texts]
-        return dispatch(rules, loop=given.get("loop", True), excludes=excludes)
+        return dispatch(rules, loop=self.flag(given, "loop", place, True), excludes=excludes)
 
     def token_dispatch(self, given: Any, place: str, ends: Ends) -> Constraint:
         rules = [(self.one_token(one, given, where), inner) for one, inner, where in self.rules(given, place)]
         but = [*self.some_tokens(given, "exclude_tokens", place), *ends.tokens]
-        return token_dispatch(rules, loop=given.get("loop", True), but=but)
+        return token_dispatch(rules, loop=self.flag(given, "loop", place, True), but=but)
 
     def rules(self, given: Any, place: str) -> list[tuple[Any, Constraint, str]]:
         """(pattern, contents, place) of each rule of a dispatch."""
@@ -330,6 +333,12 @@ class _Reader:
         if isinstance(value, dict) and value.get("type") == "token":
             return self.token(value, f"{place}.{name}", NO_ENDS)
         return self.text(given, name, place)
+
+    def flag(self, given: Any, name: str, place: str, default: bool = False) -> bool:
+        value = given.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self.fault(f"{name} is true or false, not {value!r:.40}", given, f"{place}.{name}")
+        return default if value is None else value
 
     def one_token(self, value: Any, given: Any, place: str) -> str | int:
         if (

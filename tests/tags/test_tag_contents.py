@@ -209,3 +209,8 @@ def test_a_token_that_ends_thoughts_and_contains_a_repetition_is_vetoed() -> Non
     assert [matcher.allows(token) for token in range(7)] == [True, True, True, False, True, True, False]
     assert int(matcher.mask()[0]) == 0b0110111
     assert matcher.advance_tokens([4, 5]) == 2 and matcher.is_accepting()
+
+
+def test_a_structural_tag_is_of_its_type() -> None:
+    with pytest.raises(constrain.ConstrainError, match="the type of a structural tag is"):
+        tags.structural_tag({"type": "tag", "format": {"type": "const_string", "value": "1"}})

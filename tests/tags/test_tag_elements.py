@@ -144,10 +144,23 @@ def test_whitespace_between_elements_is_as_little_as_is_asked_for():
     assert not verdict(constrain.compile(none, VOCABULARY), f"{a}\n{b}")
 
 
-def test_names_are_escaped_in_attributes():
-    schema = {"type": "object", "properties": {'a"<': {"type": "integer"}}}
-    compiled = constrain.compile(tags.parameters(schema, "cohere"), VOCABULARY)
-    assert verdict(compiled, '<cofl:value name="a&quot;&lt;" type="json">1</cofl:value>')
+def test_names_are_written_as_models_write_them():
+    schema = {"type": "object", "properties": {'a"&<': {"type": "integer"}}}
+    cohere = constrain.compile(tags.parameters(schema, "cohere"), VOCABULARY)
+    assert verdict(cohere, '<cofl:value name="a"&<" type="json">1</cofl:value>')
+    kimi = constrain.compile(tags.parameters(schema, "kimi-k3"), VOCABULARY)
+    begin = '<|open|>argument key="a&quot;&amp;<" type="number"<|sep|>'
+    assert verdict(kimi, f"{begin}1<|close|>argument<|sep|>")
+
+
+def test_elements_in_any_order():
+    schema = {"type": "object", "properties": {"a": INTEGER, "b": INTEGER, "c": INTEGER}, "required": ["a", "b"]}
+    make = lambda given: constrain.json_schema(given, property_order="any")  # noqa: E731
+    compiled = constrain.compile(tags.parameters(schema, "qwen", make=make), VOCABULARY)
+    for n in range(4):
+        for names in product("abc", repeat=n):
+            text = "".join(f"<parameter={name}>1</parameter>" for name in names)
+            assert verdict(compiled, text) == (len(set(names)) == n and {"a", "b"} <= set(names)), text
 
 
 @pytest.mark.parametrize(
