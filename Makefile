@@ -9,7 +9,7 @@
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
 #   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
-#   make local-test tests with mlx-lm, llama-cpp-python, onnxruntime-genai, likewise: .venv-local
+#   make local-test tests with local engines and frameworks (mlx-lm, LangChain, …), likewise: .venv-local
 #   make clean      remove what can be made again
 #
 #   PYTHON   the interpreter that makes the environment        make PYTHON=python3.12 test
@@ -58,7 +58,7 @@ serve-test: .venv-vllm/.installed
 local-test: .venv-local/.installed
 	.venv-local/bin/constrain warmup
 	.venv-local/bin/python -m pytest -rs tests/serve/test_follower.py tests/serve/test_mlx.py tests/serve/test_llama.py \
-	  tests/serve/test_onnx.py tests/serve/test_local_examples.py $(PYTEST)
+	  tests/serve/test_onnx.py tests/serve/test_local_examples.py tests/adapters $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
@@ -115,8 +115,8 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.
 	$(PYTHON) -m venv .venv-local
 	.venv-local/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
 	.venv-local/bin/python -m pip install --quiet --disable-pip-version-check --editable \
-	  '.[cli,jit,mlx,llama-cpp,onnx]' 'gguf>=0.19' 'onnx>=1.20' 'onnx_ir>=0.1' 'hypothesis>=6.100' 'jsonschema>=4.20' \
-	  'mistral-common>=1.5' 'pytest>=8' 'sentencepiece>=0.2' 'tiktoken>=0.7'
+	  '.[cli,jit,mlx,llama-cpp,onnx,langchain]' 'gguf>=0.19' 'onnx>=1.20' 'onnx_ir>=0.1' \
+	  'hypothesis>=6.100' 'jsonschema>=4.20' 'mistral-common>=1.5' 'pytest>=8' 'sentencepiece>=0.2' 'tiktoken>=0.7'
 	[ "$$(uname)" = Darwin ] || .venv-local/bin/python -m pip install --quiet --disable-pip-version-check 'mlx[cpu]'
 	touch $@
 

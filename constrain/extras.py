@@ -1,8 +1,8 @@
 """Optional dependencies: what each extra of the distribution installs, and an error that names the pip line.
 
 The core computes masks. `constrain-lm[hf]` adds models and samplers (torch, transformers), `[cli]` the command line,
-`[diagrams]` railroad diagrams, `[vllm]` and `[sglang]` the engines, `[bench]` what benchmarks compare with. Cost: one
-look-up of a module's file, no import.
+`[diagrams]` railroad diagrams, `[vllm]` and `[sglang]` the engines, `[langchain]` the framework,
+`[bench]` what benchmarks compare with. Cost: one look-up of a module's file, no import.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ EXTRAS = {
     "diagrams": ("railroad",),
     "vllm": ("vllm",),
     "sglang": ("sglang",),
+    "langchain": ("langchain_core",),
     "bench": ("jsonschema",),
 }
 
@@ -25,7 +26,7 @@ def require(extra: str, what: str) -> None:
     """Check that the modules of an extra are installed.
 
     Args:
-        extra: "hf", "cli", "diagrams", "vllm", "sglang" or "bench".
+        extra: A key of `EXTRAS`.
         what: What needs them, as the subject of the message.
 
     Raises:

@@ -1,0 +1,9 @@
+"""Frameworks for applications: `constrain.generate` behind the interface of LangChain.
+
+takes: a model as `constrain.generate` takes it; messages, tools and schemas of the framework
+gives: the framework's own chat model; its outputs are constrained
+used by: applications
+start reading at: langchain.py
+
+Importing this room imports no framework; each file imports its own.
+"""
