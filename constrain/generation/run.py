@@ -2,7 +2,8 @@
 
 What the grammar cannot say — a residual keyword of a schema, a validator of a pydantic model — is checked where a text
 could end: one that fails may not end there. So it is part of the language of which methods state evidence and bounds.
-An output that runs into a dead end for that reason is thrown away and sampled anew, up to `RETRIES` times (not at
+An output that runs into a dead end for that reason, or because every continuation repeats a key or an item that must
+differ (docs/notes/0004), is thrown away and sampled anew, up to `RETRIES` times (not at
 temperature 0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot be
 taken back); then its finish_reason is "dead_end", its fault is named, and it has no value. Every complete output is
 checked once more (verdict.py), so nothing invalid is ever returned as "stop".
@@ -266,11 +267,14 @@ class Run:
         return self.vocabulary.to_bytes(kept, names=True)
 
     def _fault(self, text: str) -> str | None:
-        """What the last check says of a text that could have ended otherwise."""
-        if not isinstance(self.compiled, CompiledConstraint) or not self.compiled.constraint.residual:
+        """What the last check, or the guard, says of a text that could have gone on otherwise."""
+        if not isinstance(self.compiled, CompiledConstraint):
             return None
         matcher = self.compiled.matcher()
-        return matcher.fault if matcher.advance_bytes(text.encode()) else None
+        if not matcher.advance_bytes(text.encode()):
+            return None
+        guarded = self.compiled.guard is not None
+        return matcher.fault or ("every continuation that is left repeats a key or an item" if guarded else None)
 
     def _stop(self) -> None:
         self.clock.seconds["total"] = time.perf_counter() - self.start
