@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import constrain
-from constrain.calls import FORMATS, Reader
+from constrain.calls import FORMATS, Reader, functions_of
 from tests.calls.naive_writers import CONTENT_OR_CALLS, IDS, NO_THOUGHTS, ONE_CALL, WRITERS, write
 from tests.calls.random_tools import tools, value
 
@@ -79,9 +79,10 @@ def test_texts_in_pieces_are_read_alike(name: str) -> None:
     source = random.Random(name)
     for _ in range(QUICK // 2):
         turn = Turn(name, source)
-        constraint = constrain.tools(turn.tools, format=name)
-        whole = constraint.read(turn.text)
-        reader = Reader(constraint.format, constraint.functions)
+        functions = functions_of(turn.tools)
+        reader = Reader(FORMATS[name], functions)
+        reader.feed(turn.text)
+        whole, reader = reader.close(), Reader(FORMATS[name], functions)
         events: list[Any] = []
         at = 0
         while at < len(turn.text):
