@@ -128,9 +128,8 @@ def _render(messages: Sequence[Any], tokenizer: Any, name: str, tools: list[dict
             f"{name} is a list of chat messages, and the tokenizer has no chat template",
             fix="pass the prompt as a str, or set tokenizer.chat_template",
         )
-    return tokenizer.apply_chat_template(
-        list(messages), tools=tools or None, tokenize=False, add_generation_prompt=True
-    )
+    given = {"tools": tools} if tools else {}  # a tokenizer of another make may not take the argument
+    return tokenizer.apply_chat_template(list(messages), **given, tokenize=False, add_generation_prompt=True)
 
 
 def _plain(value: Any) -> Any:
