@@ -1,7 +1,7 @@
 """Optional dependencies: what each extra of the distribution installs, and an error that names the pip line.
 
 The core computes masks. `constrain-lm[hf]` adds models and samplers (torch, transformers), `[cli]` the command line,
-`[diagrams]` railroad diagrams, `[vllm]` and `[sglang]` the engines, `[langchain]` the framework,
+`[diagrams]` railroad diagrams, `[vllm]` and `[sglang]` the engines, `[langchain]` and `[pydantic-ai]` frameworks,
 `[bench]` what benchmarks compare with. Cost: one look-up of a module's file, no import.
 """
 
@@ -18,6 +18,7 @@ EXTRAS = {
     "vllm": ("vllm",),
     "sglang": ("sglang",),
     "langchain": ("langchain_core",),
+    "pydantic-ai": ("pydantic_ai",),
     "bench": ("jsonschema",),
 }
 

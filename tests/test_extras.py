@@ -56,6 +56,7 @@ print(hashlib.sha256(repr((vocabulary.tokens, sorted(vocabulary.eos_ids))).encod
         ("import constrain.hf", "hf", "transformers"),
         ("import constrain.speculative", "hf", "safetensors"),
         ("import constrain.adapters.langchain", "langchain", "langchain_core"),
+        ("import constrain.adapters.pydantic_ai", "pydantic-ai", "pydantic_ai"),
         ("import constrain; constrain.Vocabulary.from_huggingface('some/model')", "hf", "transformers"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Frameworks for applications: `constrain.generate` behind the interface of LangChain.
+"""Frameworks for applications: `constrain.generate` behind the interfaces of LangChain and Pydantic AI.
 
 takes: a model as `constrain.generate` takes it; messages, tools and schemas of the framework
 gives: the framework's own chat model; its outputs are constrained

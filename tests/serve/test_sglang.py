@@ -35,7 +35,11 @@ BAD = [
     ("json", "{", ["the schema is not JSON", "line 1, column 2"]),
     ("regex", "a(b", ["a(b", "missing )"]),
     ("ebnf", "root ::= missing", ["missing"]),
-    ("structural_tag", '{"format": {"type": "any_text", "max_tokens": 7}}', ["max_tokens of any_text counts the tokens", "fix:"]),
+    (
+        "structural_tag",
+        '{"format": {"type": "any_text", "max_tokens": 7}}',
+        ["max_tokens of any_text counts the tokens", "fix:"],
+    ),
     ("novel", "x", ["'novel' is not a kind of constraint"]),
 ]
 
