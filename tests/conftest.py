@@ -7,11 +7,13 @@ Data of others are not part of the repository. `data_path` looks for them in thr
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -93,3 +95,13 @@ def model(tokenizer: Any) -> Any:
     from toy_model import tiny_llama
 
     return tiny_llama(tokenizer, seed=3)
+
+
+@pytest.fixture
+def chat(model: Any, tokenizer: Any) -> Any:
+    """That model and its tokenizer with a chat template that names a format of tool calls."""
+    from toy_model import CHAT_TEMPLATE
+
+    own = copy.deepcopy(tokenizer)
+    own.chat_template = CHAT_TEMPLATE
+    return SimpleNamespace(model=model, tokenizer=own)

@@ -71,6 +71,12 @@ class TableSession:
         return twin
 
 
+CHAT_TEMPLATE = (  # marks of Hermes' format; a call's arguments are read as an object
+    "{% if tools %}Tools: {% for t in tools %}{{ t['function']['name'] }} {% endfor %}{% endif %}"
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}: {{ m['content'] }}{% for c in m.get('tool_calls', []) %}"
+    "<tool_call>{% for k, v in c['function']['arguments'].items() %}'arguments': {{ k }} {{ v | tojson }}{% endfor %}"
+    "</tool_call>{% endfor %}<|im_end|>{% endfor %}"
+)
 WORDS = [
     "true",
     "false",

@@ -86,7 +86,6 @@ def converse(
         ...     '''Double a number.'''
         ...     return 2 * number
         >>> model = constrain.reference.load()
-        >>> model.tokenizer.chat_template = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\\n{% endfor %}"
         >>> turn = constrain.tools([double], format="qwen3", choice="required", parallel=False)
         >>> ask = [{"role": "user", "content": "Twice 2?"}]
         >>> chat = constrain.converse(model, ask, turn, rounds=1, seed=1, complete=True)

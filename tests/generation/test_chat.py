@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +13,6 @@ import pytest
 import constrain
 from constrain.calls import ArgumentsText, CallBegun, CallEnded, Content, Thought
 
-TEMPLATE = (  # marks of Hermes' format, as Qwen's template has them
-    "{% if tools %}Tools: {% for t in tools %}{{ t['function']['name'] }} {% endfor %}{% endif %}"
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}: {{ m['content'] }}{% for c in m.get('tool_calls', []) %}"
-    "<tool_call>{'arguments': {{ c['function']['arguments'] | tojson }}}</tool_call>{% endfor %}<|im_end|>{% endfor %}"
-)
 ASK: list[dict[str, Any]] = [{"role": "user", "content": "2?"}]
 
 
@@ -29,14 +23,6 @@ def double(number: bool) -> str:
 
 class Search(pydantic.BaseModel):
     wide: bool
-
-
-@pytest.fixture(name="chat")
-def chat_fixture(model: Any, tokenizer: Any) -> Any:
-    """The tiny model with a chat template that names a format."""
-    own = copy.deepcopy(tokenizer)
-    own.chat_template = TEMPLATE
-    return SimpleNamespace(model=model, tokenizer=own)
 
 
 def options(**more: Any) -> dict[str, Any]:
