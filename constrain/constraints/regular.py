@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, get_args
 
@@ -53,14 +53,18 @@ class Choices(Constraint):
 
 @dataclass(frozen=True)
 class Regular(Constraint):
-    """A regular language given as a syntax tree."""
+    """A regular language given as a syntax tree. shown: what it was made from, for messages."""
 
     language: Node
+    shown: str = field(default="", compare=False)
 
     @property
     def node(self) -> Node:
         """The language."""
         return self.language
+
+    def __repr__(self) -> str:
+        return self.shown or f"Regular({self.language!r})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,7 +25,7 @@ from constrain.serve.follower import Follower
 from constrain.serve.one_text import OneTextModel
 from constrain.vocab.vocabulary import Vocabulary
 
-logger = logging.getLogger("constrain")
+_log = logging.getLogger(__name__)
 _vocabularies: WeakKeyDictionary[Any, Vocabulary] = WeakKeyDictionary()
 
 
@@ -174,7 +174,7 @@ class LlamaProcessor:
                 return self._follower.allowed(tokens, width)
             except ConstrainError as error:
                 self.fault = error
-                logger.error("a sequence of llama.cpp ends: %s", error)
+                _log.warning("a sequence of llama.cpp ends: %s", error)
         self._failed = tokens
         bits = np.zeros(width, np.bool_)
         bits[list(self._follower.compiled.vocabulary.eos_ids)] = True

@@ -167,7 +167,11 @@ class _Reader:
 
     def regex(self, given: Any, place: str, ends: Ends) -> Constraint:
         """ECMA-262's syntax, with a dot that is any character, as XGrammar reads it."""
-        return self.inner(lambda text: Regular(parse_ecma(text, whole=True, flags="s")), given, "pattern", place)
+
+        def read(text: str) -> Constraint:
+            return Regular(parse_ecma(text, whole=True, flags="s"), shown=f"regex({text!r})")
+
+        return self.inner(read, given, "pattern", place)
 
     def any_text(self, given: Any, place: str, ends: Ends) -> Constraint:
         """Any text; at the end of a tag, without what ends the tag."""

@@ -47,7 +47,7 @@ class JsonLayout:
         >>> import constrain
         >>> pretty = constrain.json_schema({"type": "array"}, whitespace=constrain.schema.JsonLayout(indent=2))
         >>> matcher = constrain.compile(pretty, constrain.Vocabulary.of_bytes()).matcher()
-        >>> matcher.advance_bytes(b"[1"), matcher.advance_bytes(b",2"), matcher.advance_bytes(b",\n  2\n]")
+        >>> matcher.advance_bytes(b"[\n  1"), matcher.advance_bytes(b",2"), matcher.advance_bytes(b",\n  2\n]")
         (True, False, True)
     """
 
