@@ -15,7 +15,7 @@ from tests.calls.naive_writers import CONTENT_OR_CALLS, IDS, NO_THOUGHTS, ONE_CA
 from tests.calls.random_tools import tools, value
 
 ROUNDS = 200
-QUICK = 6
+QUICK = 25
 CONTENTS = ["", "Let me see.", "Grüße: 3 < 4, [1], {x}", "two\n\nlines"]
 THOUGHTS = [None, "", "The user wants\nthe weather.", 'maybe {"name": "f"}?']
 
