@@ -26,6 +26,7 @@ from constrain.completion.tokens_to_end import NEVER, Counts, TokensToEnd
 from constrain.engine.compiled import CompiledConstraint
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError
+from constrain.vocab.bits import set_bits
 
 
 class LengthBudget:
@@ -46,8 +47,7 @@ class LengthBudget:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             self.to_end = automaton.attempt(make)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
-        for token in compiled.vocabulary.eos_ids:
-            self.eos[token >> 5] |= np.uint32(1 << (token & 31))
+        set_bits(self.eos, compiled.vocabulary.eos_ids)
 
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
         """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.

@@ -58,7 +58,6 @@ def start_of(constraint: Constraint) -> Nonterminal:
     Raises GrammarError if the constraint is lexed greedily, UnsatisfiableError if it has no text.
     """
     refuse_counts(constraint)
-    refuse_counts(constraint)
     grammar = constraint.to_grammar()
     if grammar.lexer != "dynamic":
         raise GrammarError(

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
-from constrain.engine.rows import Row, checked_row, clear_bits, set_bits
+from constrain.engine.rows import Row, checked_row
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
+from constrain.vocab.bits import clear_bits, set_bits
 
 if TYPE_CHECKING:
     from constrain.cfg.transform.captures import Capture

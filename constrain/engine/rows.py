@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,6 @@ from constrain.errors import ConstrainError
 
 Row = NDArray[np.uint32]
 Rows = Any  # an array or a tensor
-
-
-def set_bits(row: Row, tokens: Iterable[int]) -> None:
-    """Allow tokens."""
-    for token in tokens:
-        row[token >> 5] |= np.uint32(1 << (token & 31))
-
-
-def clear_bits(row: Row, tokens: Iterable[int]) -> None:
-    """Refuse tokens."""
-    for token in tokens:
-        row[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
 def shared_array(rows: Any) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.guards import Guard
+from constrain.vocab.bits import clear_bits, has_bit, set_bits
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -187,17 +188,15 @@ class Thoughts:
 
     def _veto_open(self, here: ThoughtState, left: int, row: Row) -> None:
         """Clear the tokens that leave a character open which the tokens that are left cannot complete."""
-        for token in self.spellings.open_within(here.need, left, row):
-            if self.step_token(here, token) is None:
-                row[token >> 5] &= ~np.uint32(1 << (token & 31))
+        tokens = self.spellings.open_within(here.need, left, row)
+        clear_bits(row, (token for token in tokens if self.step_token(here, token) is None))
 
     def _closing_mask(self, rests: tuple[bytes, ...]) -> Row:
         """uint32[ceil(V / 32)]: the tokens of the close, or that spell one of the texts or its beginning."""
         if rests not in self.masks:
             ids: Iterable[int] = self.close if isinstance(self.close, frozenset) else self.spellings.of_texts(rests)
             words = np.zeros((len(self.tokens) + 31) // 32, np.uint32)
-            for token in ids:
-                words[token >> 5] |= np.uint32(1 << (token & 31))
+            set_bits(words, ids)
             self.masks[rests] = words
         return self.masks[rests]
 
@@ -230,7 +229,7 @@ class Spellings(PerVocabulary):
         if need not in self._open:
             needs = ((token, _need(need, text)) for text, token in zip(self.texts, self.ids, strict=True))
             self._open[need] = [(token, after) for token, after in needs if after]
-        return [token for token, after in self._open[need] if after > left and row[token >> 5] >> (token & 31) & 1]
+        return [token for token, after in self._open[need] if after > left and has_bit(row, token)]
 
 
 def _need(need: int, text: bytes) -> int:
