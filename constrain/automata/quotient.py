@@ -1,6 +1,7 @@
 r"""Quotients and the reversal of regular languages, as rewritings of syntax trees.
 
     left_quotient(L, v)  = {w : v w in L}          right_quotient(L, v) = {w : w v in L}
+    right_quotient_by(L, M) = {w : w v in L for some v in M}
 
 The idea: Brzozowski's derivative ("Derivatives of regular expressions", JACM 1964) rewrites a syntax tree, and so does
 reversal; a right quotient is the reversal of a left one. No automaton is built. `JsonString(n)` is first written out
@@ -45,6 +46,7 @@ from constrain.automata.unicode import intervals
 from constrain.errors import LimitError
 
 REMEMBERED = 1 << 16
+MAX_PAIRS = 1000  # of derivatives in `right_quotient_by`
 
 
 def left_quotient(node: Node, text: str) -> Node:
@@ -59,6 +61,44 @@ def left_quotient(node: Node, text: str) -> Node:
 def right_quotient(node: Node, text: str) -> Node:
     """The texts that may precede the text: {w : w text in node}. Raises LimitError."""
     return reverse(left_quotient(reverse(node), text[::-1])) if text else node
+
+
+def right_quotient_by(node: Node, ends: Node) -> Node:
+    """The texts that some end may follow: {w : w v in node for some v in ends}. Raises LimitError.
+
+    The idea: read both languages from their ends at once; wherever an end is complete, what is left of the node counts.
+    """
+    start = reverse(node), reverse(ends)
+    seen, queue = {start}, [start]
+    found: dict[Node, None] = {}
+    for left, right in queue:  # it grows
+        if nullable(right):
+            found[left] = None
+        for c in _representatives(left, right):
+            after = _after(left, c), _after(right, c)
+            if syntax.EMPTY in after or after in seen:
+                continue
+            if len(seen) == MAX_PAIRS:
+                message = f"what stands before these ends needs more than {MAX_PAIRS} states to find out"
+                raise LimitError(message, fix="use a simpler end, such as a few fixed texts")
+            seen.add(after)
+            queue.append(after)
+    return reverse(syntax.alternate(*found)) if found else syntax.EMPTY
+
+
+def _representatives(*nodes: Node) -> list[int]:
+    """One character of each class that the trees do not tell apart."""
+    edges = {0}
+    stack = list(nodes)
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Chars):
+            edges |= {edge for low, high in top.ranges for edge in (low, high + 1)}
+        elif isinstance(top, Literals):
+            edges |= {edge for text in top.texts for c in text for edge in (ord(c), ord(c) + 1)}
+        else:
+            stack += [part for part in top.args if isinstance(part, Node)]
+    return sorted(edge for edge in edges if edge <= syntax.MAX_CODE_POINT and not 0xD800 <= edge < 0xE000)
 
 
 @lru_cache(maxsize=REMEMBERED)

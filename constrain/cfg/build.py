@@ -8,10 +8,11 @@ unreachable rules; find right-recursive rules; find terminals that cannot meet u
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from constrain.automata.syntax import Node
 from constrain.cfg.ebnf import Expression, Table, to_nonterminals, to_table
+from constrain.cfg.followed import FollowedRule, bracketed, checked
 from constrain.cfg.layout import Layout
 from constrain.cfg.rules import Grammar, Lexer, Terminal
 from constrain.cfg.transform import analysis
@@ -49,6 +50,8 @@ class Reading:
         start: The name of the start rule.
         findings: Sentences about what was dropped or is doubtful.
         captures: What is captured of rules (transform/captures.py), by their names.
+        followed: The rules whose tokens matter, by their names.
+        bracketed: The grammar with marks around the texts of these rules; None if there are none.
     """
 
     grammar: Grammar
@@ -56,6 +59,25 @@ class Reading:
     start: str
     findings: tuple[str, ...]
     captures: Mapping[str, CaptureRule] = field(default_factory=dict)
+    followed: Mapping[str, FollowedRule] = field(default_factory=dict)
+    bracketed: Grammar | None = None
+
+
+def with_followed(
+    reading: Reading, followed: Mapping[str, FollowedRule], make: Callable[[Mapping[str, Expression]], Reading]
+) -> Reading:
+    """The reading of a grammar some of whose rules are followed. make: reads the rules with marks.
+
+    Raises GrammarError: `checked`.
+    """
+    reached = reachable(reading.rules, reading.start)
+    followed = {name: rule for name, rule in followed.items() if name in reached}
+    if not followed:
+        return reading
+    followed = checked(reading.rules, followed)
+    grammar = replace(reading.grammar, watched=True)
+    marked = make(bracketed(reading.rules, followed)).grammar
+    return replace(reading, grammar=grammar, followed=followed, bracketed=marked)
 
 
 def build(

@@ -22,6 +22,7 @@ from constrain.lazily import lazily
 from constrain.limits import Limits
 
 if TYPE_CHECKING:
+    from constrain.cfg.followed import FollowedRule
     from constrain.cfg.transform.captures import Capture
     from constrain.constraints.intersection import Intersection
     from constrain.constraints.union import Union
@@ -165,6 +166,16 @@ class Constraint:
         return False
 
     @property
+    def followed(self) -> tuple[FollowedRule, ...]:
+        """The rules whose tokens matter: those with a budget of tokens or with a temperature."""
+        return ()
+
+    @property
+    def bracketed(self) -> Grammar | None:
+        """The grammar with marks around the texts of `followed` rules; None if there are none."""
+        return None
+
+    @property
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
         return False
@@ -223,6 +234,13 @@ class Constraint:
 
 def refuse_counts(constraint: Constraint) -> None:
     """Raise GrammarError if a constraint counts tokens, since then it stands alone."""
+    if constraint.followed:
+        raise GrammarError(
+            f"{constraint._shown()} has a rule with max_tokens or a temperature and stands alone: "
+            "it cannot be a part of another constraint",
+            place=constraint.followed[0].place,
+            fix="write the other parts into the grammar, or leave the options out",
+        )
     if constraint.counts_tokens:
         raise GrammarError(
             f"{constraint._shown()} has a budget of tokens and stands alone: it cannot be a part of another constraint",

@@ -8,6 +8,7 @@ from typing import Any
 from constrain.automata.syntax import Node, Ranges, Tokens, token_sets
 from constrain.cfg.build import Reading
 from constrain.cfg.ebnf import Part, Sequence, parts_of, terminals_of
+from constrain.cfg.followed import FollowedRule
 from constrain.cfg.rules import Grammar
 from constrain.cfg.transform.captures import capture_spans
 from constrain.cfg.transform.finished import check_finished
@@ -59,6 +60,21 @@ class Composite(Constraint):
         for terminal in terminals_of(self.reading.rules.values()):
             found |= dict.fromkeys(token_sets(terminal.node))
         return tuple(found)
+
+    @property
+    def followed(self) -> tuple[FollowedRule, ...]:
+        """The rules whose tokens matter."""
+        return tuple(self.reading.followed.values())
+
+    @property
+    def bracketed(self) -> Grammar | None:
+        """The grammar with marks around the texts of these rules."""
+        return self.reading.bracketed
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether there are such rules."""
+        return bool(self.reading.followed)
 
     @lazily
     def _branches(self) -> list[Branch] | None:

@@ -13,6 +13,7 @@ from constrain.automata.syntax import shown_tokens
 from constrain.constraints.base import Constraint
 from constrain.constraints.report import Entry
 from constrain.engine.automaton import Mentioned, TokenAutomaton
+from constrain.engine.followed import followed_by
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, VocabularyError
 from constrain.kernels.records import arena
@@ -42,8 +43,8 @@ class CompiledConstraint:
     """
 
     # For the engine's own rooms: `rules` (the grammar with its records), `guard` (or None), `always_guarded`,
-    # `by_token` (whether the guard is a `TokenGuard`), `known_start` ((epoch, configuration) of the start as last
-    # computed), `start`.
+    # `by_token` (whether the guard is a `TokenGuard`), `followed` (the guard, if rules are followed), `known_start`
+    # ((epoch, configuration) of the start as last computed), `start`.
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         self.constraint = constraint
@@ -53,6 +54,9 @@ class CompiledConstraint:
             automaton.mention({node: spans_of(node, vocabulary) for node in constraint.token_sets})
         self.rules = automaton.rules_of(constraint)
         self.guard = constraint.guard(vocabulary)
+        self.followed = followed_by(constraint, vocabulary, self.guard) if constraint.followed else None
+        if self.followed is not None:
+            self.guard = self.followed
         self.always_guarded = self.guard is not None and self.guard.always
         self.by_token = hasattr(self.guard, "step_token")
         self.known_start = (-1, 0)

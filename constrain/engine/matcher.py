@@ -378,6 +378,23 @@ class Matcher:
         return bytes(forced)
 
     @property
+    def temperature(self) -> float | None:
+        """The temperature that the grammar's rules ask for the next token, `rule[temperature=0.7]`; None: none does.
+
+        Where the text tells of several rules that the token may begin in, it is the highest of theirs; of rules inside
+        of each other, that of the innermost.
+
+        Example:
+            >>> import constrain
+            >>> text = constrain.grammar('start: "A" name\\nname[temperature=0.5]: /[a-z]+/')
+            >>> matcher = constrain.compile(text, constrain.Vocabulary.of_bytes()).matcher()
+            >>> matcher.temperature, matcher.advance(ord("A")), matcher.temperature
+            (None, True, 0.5)
+        """
+        followed = self.compiled.followed
+        return None if followed is None or self.ended else followed.temperature(self._guard_state())
+
+    @property
     def state(self) -> int:
         """A number for the state: equal numbers of one compiled constraint allow the same continuations.
 
@@ -440,8 +457,9 @@ class Matcher:
         return after is not None
 
     def _passes(self) -> bool:
-        """Whether the text so far, which the grammar accepts, passes the constraint's check."""
-        return self._fault() is None
+        """Whether the text so far, which the grammar accepts, passes the constraint's check and budgets."""
+        followed = self.compiled.followed
+        return self._fault() is None and (followed is None or followed.may_end(self._guard_state()))
 
     def _fault(self) -> str | None:
         """What the constraint's check says of the text so far, which the grammar accepts. Asked once for each text."""

@@ -14,6 +14,7 @@ import torch
 
 from constrain.calls.tools import ToolUse
 from constrain.constraints.regular import regex
+from constrain.engine.followed import is_tempered, refuse_tempered
 from constrain.errors import ConstrainError
 from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
 from constrain.generation.progress import Progress, check_progress, watching
@@ -102,11 +103,13 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     texts = token_ids(prompts, handle, constraint.functions if isinstance(constraint, ToolUse) else ())
     with clock.stage("compile"):
         compiled = None if constraint is None else compile_for(constraint, handle)
+    if healing:
+        refuse_tempered(compiled, "token healing")
     bare = getattr(constraint, "constraint", constraint)
     decoding: MaskedDecoding | None = None
     if draft is not None:
         decoding = speculation_of(draft, for_drafts(handle), bare)
-    elif not (stream or healing or limits):
+    elif not (stream or healing or limits or is_tempered(compiled)):
         decoding = decoding_of(handle, chosen, compiled, bare, settings)
     if decoding is not None and chosen is lcd:
         chosen = decoding

@@ -25,6 +25,7 @@ from constrain.calls.tools import ToolUse
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
+from constrain.engine.followed import is_tempered
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
@@ -33,6 +34,8 @@ from constrain.generation.result import Generation, Stats
 from constrain.generation.verdict import verdict
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
+from constrain.sampling.core.model import LanguageModel
+from constrain.sampling.core.tempered import TemperedModel
 from constrain.sampling.methods.table import Method
 
 RETRIES = 8
@@ -164,7 +167,7 @@ class Run:
         rows = range(len(self.prompts)) if rows is None else rows
         with_key |= getattr(self.method, "memory", None) is not None
         return Job(
-            model=self.handle,
+            model=self._model(),
             prompts=[self.prompts[row] for row in rows],
             matchers=None if self.compiled is None else [self._matcher(row) for row in rows],
             size=self.vocabulary.size,
@@ -182,6 +185,12 @@ class Run:
             grow=None if self.decoding is None else self.decoding.complete,
             watcher=self.watcher.of(rows),
         )
+
+    def _model(self) -> LanguageModel:
+        """The model, at the temperatures that rules of the constraint ask for."""
+        if not is_tempered(self.compiled):
+            return self.handle
+        return TemperedModel(self.handle, self.compiled, self.prompts, self.settings.temperature)
 
     def _matcher(self, row: int) -> Any:
         if self.length_budget is not None and self.limits is not None:

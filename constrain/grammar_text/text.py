@@ -74,8 +74,8 @@ class GrammarText(Composite):
 
     @lazily
     def node(self) -> Node | None:
-        """The language as one regular language, if no rule of it is recursive or captured and it is not too large."""
-        return None if self.reading.captures else regular_language(self.reading)
+        """The language as one regular language; None: too large, or a rule is recursive, captured or followed."""
+        return None if self.reading.captures or self.reading.followed else regular_language(self.reading)
 
     def __repr__(self) -> str:
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")

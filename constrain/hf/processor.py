@@ -28,6 +28,7 @@ import numpy as np
 import torch
 from transformers import LogitsProcessor
 
+from constrain.engine.followed import refuse_tempered
 from constrain.errors import ConstrainError
 from constrain.hf.endings import Endings, endings_of, ids_in, stops_of_caller
 from constrain.sampling.bitmask.apply import apply_bitmask_
@@ -75,6 +76,8 @@ class ConstraintProcessor(LogitsProcessor):
                 "ConstraintProcessor takes a compiled constraint, or a list with one for each prompt",
                 fix="compile the constraint first: constrain.compile(constraint, vocabulary)",
             )
+        for each in self.compiled:
+            refuse_tempered(each, "generate of transformers")
         sizes = {each.vocabulary.size for each in self.compiled}
         if len(sizes) > 1:
             raise ConstrainError(f"the constraints are compiled for vocabularies of different sizes: {sorted(sizes)}")

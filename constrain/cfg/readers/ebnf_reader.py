@@ -12,7 +12,7 @@ by which XGrammar classifies tokens before it sees what follows; they do not cha
 texts with and without). They are read, checked and reported in `findings`; masks are exact here without them.
 **Options** in brackets after a rule's name: `capture` and `capture="n"` (`Constraint.captures`); `lazy`: a regular rule
 ends as soon as it can; `max_chars=n`: a regular rule has at most n characters (XGrammar lets it run on to where it can
-end). `temperature` does not change the language and is reported. `max_tokens` would change it and is refused.
+end). `temperature` and `max_tokens`: cfg/followed.py.
 **Macros** (`Regex(...)`, `TagDispatch(...)`): ebnf_macros.py.
 """
 
@@ -26,9 +26,10 @@ from typing import Any, ClassVar
 from constrain.automata import syntax
 from constrain.cfg.build import CaptureRule, Reading
 from constrain.cfg.ebnf import Expression, Leaf, Sequence
+from constrain.cfg.followed import FollowedRule
 from constrain.cfg.readers.ebnf_macros import MACROS, Rule, Substring, expand
 from constrain.cfg.readers.gbnf import BLANK_LINES, GbnfParser, finish
-from constrain.cfg.readers.rule_options import shortest
+from constrain.cfg.readers.rule_options import shortest, temperature_of, tokens_of
 from constrain.cfg.rules import Terminal
 from constrain.cfg.transform.fold import reachable, to_node
 from constrain.errors import ConstrainError, GrammarError, span
@@ -116,19 +117,29 @@ class EbnfParser(GbnfParser):
     def _option(self, rule: str, option: str, value: str | None, at: int) -> None:
         """Keep an option of a rule, or refuse it."""
         number = int(value) if value and value.isdecimal() else -1
-        if option == "temperature" and value:
-            self.notes.append(f"rule {rule}: the option temperature changes no language; it has no effect here")
+        if option in ("temperature", "max_tokens"):
+            self._follow(rule, option, value, span(self.text, at, len(option)))
         elif option == "capture" and (value is None or (value[0] == '"' and len(value) > 2)):
             self.captures[rule] = CaptureRule(rule if value is None else ast.literal_eval(value))
         elif (option == "lazy" and value is None) or (option == "max_chars" and number >= 0):
             place = span(self.text, at, len(option))
             self.narrowed.setdefault(rule, []).append((option, number, place))
-        elif option in ("lazy", "max_chars", "capture", "temperature"):
-            fix = 'write lazy, max_chars=100, capture="name" or temperature=0.7'
+        elif option in ("lazy", "max_chars", "capture"):
+            fix = 'write lazy, max_chars=100 or capture="name"'
             raise self.fault(f"bad value of the option {option}", at, len(option), fix)
         else:
             message = f"the option {option} of rule {rule} is not supported: it would change the language"
             raise self.fault(message, at, len(option), "write what it means as rules")
+
+    def _follow(self, rule: str, option: str, value: str | None, place: str) -> None:
+        """Keep an option about the tokens of a rule."""
+        old = self.followed.get(rule, FollowedRule(place=place))
+        if option == "temperature":
+            self.followed[rule] = replace(old, temperature=temperature_of(value, place))
+        elif tokens_of(value, place):
+            self.followed[rule] = replace(old, max_tokens=tokens_of(value, place))
+        else:
+            raise GrammarError("max_tokens=0 leaves the rule no token", place=place, fix='write "" for the empty text')
 
     def read(self) -> dict[str, Expression]:
         """Read all rules, and narrow those with options."""

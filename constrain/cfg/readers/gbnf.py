@@ -20,8 +20,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from constrain.automata import syntax
-from constrain.cfg.build import CaptureRule, Reading, build
+from constrain.cfg.build import CaptureRule, Reading, build, with_followed
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.cfg.followed import FollowedRule
 from constrain.cfg.rules import Terminal
 from constrain.errors import GrammarError, LimitError, span
 from constrain.limits import tick
@@ -48,7 +49,8 @@ def finish(parser: GbnfParser, start: str) -> Reading:
         if start not in rules:
             message = f"there is no rule {start!r} to start from; the rules are: {', '.join(rules)}"
             raise GrammarError(message, fix=f"name one of your rules {start}, or pass start=...")
-        return replace(build(rules, start, folded=True, place=parser.definition), captures=parser.captures)
+        reading = replace(build(rules, start, folded=True, place=parser.definition), captures=parser.captures)
+        return with_followed(reading, parser.followed, lambda marked: build(marked, start, place=parser.definition))
     except RecursionError:
         raise LimitError("the grammar is nested too deeply", fix="name the inner parts as rules of their own") from None
 
@@ -76,6 +78,7 @@ class GbnfParser:
         self.used: dict[str, int] = {}  # rule name -> index of its first use
         self.groups: list[int] = []  # the indices of the open parentheses
         self.captures: dict[str, CaptureRule] = {}
+        self.followed: dict[str, FollowedRule] = {}  # rules whose tokens matter
 
     def definition(self, name: str) -> str | None:
         """Draws the place where a rule is defined."""

@@ -23,8 +23,9 @@ from lark.grammar import Symbol as LarkSymbol
 
 from constrain.automata.shape import not_empty
 from constrain.automata.syntax import EMPTY, EPSILON, complement, literal
-from constrain.cfg.build import CaptureRule, Reading, build
+from constrain.cfg.build import CaptureRule, Reading, build, with_followed
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence, parts_of
+from constrain.cfg.followed import FollowedRule
 from constrain.cfg.layout import Layout
 from constrain.cfg.readers.embedded import NO_READERS, Readers
 from constrain.cfg.readers.extensions import Extracted, If, Parameter, Settings, extract
@@ -66,6 +67,7 @@ class LarkRules:
         declaration: Draws the place where a name is first used.
         context_terminals: Terminals with lookaround contexts, and their places.
         captures: What is captured of rules, by their names.
+        followed: The rules whose tokens matter, by their names.
         settings: The settings of the text.
         findings: Sentences about options without an effect.
     """
@@ -79,6 +81,7 @@ class LarkRules:
     declaration: Callable[[str], str | None]
     context_terminals: Mapping[Terminal, str | None]
     captures: Mapping[str, CaptureRule] = field(default_factory=dict)
+    followed: Mapping[str, FollowedRule] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     findings: tuple[str, ...] = ()
 
@@ -104,6 +107,20 @@ class LarkRules:
 
     def reading(self, lexer: Lexer, layout: Layout | None = None) -> Reading:
         """Build the grammar. Raises GrammarError for an undefined declared symbol, and what `build` raises."""
+        reading = self._reading(lexer, layout)
+        if self.followed and (lexer == "greedy" or self.context_terminals):
+            what = "under lexer='greedy'" if lexer == "greedy" else "beside a terminal that looks at the text around it"
+            place = next(iter(self.followed.values())).place
+            fix = "use lexer='dynamic'" if lexer == "greedy" else "remove the look-around"
+            raise GrammarError(f"max_tokens and temperature are not read {what}", place=place, fix=fix)
+
+        def marked(rules: Mapping[str, Expression]) -> Reading:
+            return replace(self, rules=rules, captures={})._reading(lexer, None)
+
+        return with_followed(replace(reading, rules=self.rules), self.followed, marked)
+
+    def _reading(self, lexer: Lexer, layout: Layout | None) -> Reading:
+        """`reading` without regard to rules whose tokens matter."""
         reached = reachable(self.rules, self.start)
         for name in self.declared:
             if name in reached:
@@ -232,7 +249,7 @@ class _Reader:
                 place = self.places.search("%ignore")
                 raise GrammarError("nothing is ignored", place=place, fix="write what: %ignore / +/")
         ignore = tuple(replace(terminal, node=not_empty(terminal.node)) for terminal in ignore)
-        rules, captures, findings = apply_options(
+        rules, captures, followed, findings = apply_options(
             self.done, self.extracted.options, self.terminal, self.extracted.written_name
         )
         terminals = {name: terminal for name, terminal in self.terminals.items() if name in self.definitions}
@@ -247,6 +264,7 @@ class _Reader:
             used,
             self.context_terminals,
             captures,
+            followed,
             settings,
             (*settings.findings, *findings),
         )

@@ -7,12 +7,13 @@ r"""Options of rules in llguidance's Lark: `name[capture="n", suffix="\n"]: /.*/
 | `suffix=S` | the rule's terminal, then S, ending as soon as it can; S is not captured |
 | `stop=S` | like `suffix`, but S is not part of the text: the rule's texts are what stands before S |
 | `stop_capture="n"` | with `suffix`: what S matched is captured |
-| `max_tokens=0` | the empty text |
+| `max_tokens=N` | at most N tokens have a byte of the text; 0: the empty text |
+| `temperature=T` | tokens that begin in the rule are drawn at temperature T |
 
 S is a string, a regex or the name of a terminal. The body of a rule with `lazy`, `suffix` or `stop` is regular:
-strings, regexes and terminals, without ignored text inside. `stop=""` ends the rule wherever the rest can go on, which
-is what the rule says without it; so does `suffix=""`. `max_tokens` (a number of tokens is no property of a text) and
-`temperature` are errors.
+strings, regexes and terminals, without ignored text inside; so is that of one with `max_tokens`. `stop=""` ends the
+rule wherever the rest can go on, which is what the rule says without it; so does `suffix=""`. What `max_tokens` and
+`temperature` need: cfg/followed.py.
 
 Source: https://github.com/guidance-ai/llguidance, docs/syntax.md, "Lexeme options".
 """
@@ -25,10 +26,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from constrain.automata import syntax
-from constrain.automata.quotient import right_quotient
+from constrain.automata.quotient import right_quotient, right_quotient_by
 from constrain.automata.syntax import Literals, Node
 from constrain.cfg.build import CaptureRule
 from constrain.cfg.ebnf import Expression, Leaf, Sequence, terminals_of
+from constrain.cfg.followed import FollowedRule
 from constrain.cfg.rules import Terminal
 from constrain.cfg.transform.fold import references, to_node
 from constrain.errors import ConstrainError, GrammarError, LimitError
@@ -37,7 +39,7 @@ Draw = Callable[[int, int], str]
 
 _VALUE = r'"(?:\\.|[^"\\\n])*"i?|/(?:\\.|[^/\\\n])+/[imslux]*|[-+]?[0-9][0-9.eE+-]*|[A-Za-z_]\w*'
 _OPTION = re.compile(rf"\s*(?P<key>[A-Za-z_]+)\s*(?:=\s*(?P<value>{_VALUE}))?\s*(?P<next>[,\]])")
-_KNOWN = "capture, lazy, suffix, stop, stop_capture"
+_KNOWN = "capture, lazy, suffix, stop, stop_capture, max_tokens, temperature"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class RuleOptions:
         suffix: The name of the terminal that ends the rule's texts.
         stop: The name of the terminal before which the rule's texts end; "" for `stop=""`.
         stop_capture: The name under which the suffix is captured.
-        is_empty: The rule derives the empty text only.
+        max_tokens: The greatest number of tokens of the rule's texts; None: no bound.
+        temperature: The temperature of its tokens; None: that of the whole text.
         place: Where the options are written.
     """
 
@@ -59,8 +62,14 @@ class RuleOptions:
     suffix: str | None = None
     stop: str | None = None
     stop_capture: str | None = None
-    is_empty: bool = False
+    max_tokens: int | None = None
+    temperature: float | None = None
     place: str | None = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether the rule's tokens matter, and not only its text."""
+        return bool(self.max_tokens) or self.temperature is not None
 
 
 def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -> tuple[int, RuleOptions, list[str]]:
@@ -102,7 +111,8 @@ def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -
         named.get("suffix") or None,
         named.get("stop", named.get("suffix") if not definitions else None),
         given.get("stop_capture"),
-        "max_tokens" in given,
+        int(given["max_tokens"]) if "max_tokens" in given else None,
+        float(given["temperature"]) if "temperature" in given else None,
         where,
     )
     return index, options, definitions
@@ -120,16 +130,32 @@ def _checked(key: str, value: str | None, rule: str, place: str) -> str:
         return ""
     if key in ("suffix", "stop") and value is not None and not value[0].isdigit():
         return value
-    if key == "max_tokens" and value == "0":
-        return ""
     if key == "max_tokens":
-        fix = "bound the characters, as in /.{0,100}/, or pass max_tokens= to generate"
-        raise GrammarError("max_tokens counts tokens, which a grammar of texts cannot", place=place, fix=fix)
+        return str(tokens_of(value, place))
     if key == "temperature":
-        fix = "pass temperature= to generate; it holds for the whole text"
-        raise GrammarError("a temperature for one rule is not supported", place=place, fix=fix)
+        return str(temperature_of(value, place))
     message = f"bad option {key}" if key in _KNOWN.split(", ") else f"unknown option {key}"
     raise GrammarError(message, place=place, fix=f"the options are {_KNOWN}")
+
+
+def tokens_of(value: str | None, place: str) -> int:
+    """The value of `max_tokens`. Raises GrammarError."""
+    if value is None or not value.isdecimal():
+        raise GrammarError("max_tokens needs a number of tokens", place=place, fix="max_tokens=100")
+    return int(value)
+
+
+def temperature_of(value: str | None, place: str) -> float:
+    """The value of `temperature`. Raises GrammarError."""
+    try:
+        temperature = float(value or "")
+    except ValueError:
+        temperature = -1.0
+    if not 0 < temperature < 1000:
+        zero = temperature == 0
+        message = "a rule cannot have temperature 0: it draws tokens" if zero else "temperature needs a number above 0"
+        raise GrammarError(message, place=place, fix="temperature=0.01 takes the likeliest token nearly always")
+    return temperature
 
 
 def apply_options(
@@ -137,15 +163,15 @@ def apply_options(
     options: Mapping[str, RuleOptions],
     terminal: Callable[[str], Terminal],
     shown: Callable[[str], str],
-) -> tuple[dict[str, Expression], dict[str, CaptureRule], list[str]]:
+) -> tuple[dict[str, Expression], dict[str, CaptureRule], dict[str, FollowedRule], list[str]]:
     """Write options into the rules.
 
     terminal: the terminal of a name. shown: a rule's name for messages.
 
     Returns:
-        The rules, what is captured, and findings.
+        The rules, what is captured, whose tokens matter, and findings.
     """
-    changed, captures, findings = dict(rules), {}, []
+    changed, captures, followed, findings = dict(rules), {}, {}, []
     instances: dict[str, list[str]] = {}  # rules with a parameter have one for each value
     for rule in rules if options else ():
         instances.setdefault(rule.split("::")[0], []).append(rule)
@@ -155,7 +181,7 @@ def apply_options(
             raise GrammarError(message, place=given.place, fix="name rules in lower case")
         body: Node | None = None
         end = terminal(given.suffix or given.stop or "").node if given.suffix or given.stop else None
-        if given.is_empty:
+        if given.max_tokens == 0:
             changed[name] = Sequence(())
         elif given.lazy or end is not None:
             body = _regular(rules[name], given)
@@ -165,7 +191,9 @@ def apply_options(
         if given.capture is not None or given.stop_capture is not None:
             suffix = end if given.suffix else None
             captures[name] = CaptureRule(given.capture, body if suffix else None, suffix, given.stop_capture)
-    return changed, captures, findings
+        if given.follows and given.max_tokens != 0:
+            followed[name] = FollowedRule(given.max_tokens, given.temperature, given.place)
+    return changed, captures, followed, findings
 
 
 def _regular(expression: Expression, given: RuleOptions) -> Node:
@@ -189,11 +217,10 @@ def _until(body: Node, end: Node | None, given: RuleOptions) -> Node:
     whole = shortest(syntax.concat(body, end))
     if given.suffix:
         return whole
-    if not isinstance(end, Literals):
-        message = "stop= needs a fixed text: what stands before other ends cannot be told from the text alone"
-        raise GrammarError(message, place=given.place, fix="use suffix=, which keeps the end in the text")
     try:
-        return syntax.alternate(*(right_quotient(whole, text) for text in end.texts))
+        if isinstance(end, Literals):
+            return syntax.alternate(*(right_quotient(whole, text) for text in end.texts))
+        return right_quotient_by(whole, end)
     except (LimitError, AssertionError) as error:
         message = error.message if isinstance(error, ConstrainError) else "this body cannot be cut before a stop"
         raise GrammarError(message, place=given.place, fix="use suffix=, which keeps the end in the text") from None

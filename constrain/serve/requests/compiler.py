@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from constrain.engine.compiled import CompiledConstraint, compile
+from constrain.engine.followed import refuse_tempered
 from constrain.serve.requests.constraints import constraint_of
 from constrain.serve.requests.options import Options
 from constrain.serve.requests.recent import Recent
@@ -42,4 +43,6 @@ class RequestCompiler:
         warm_up(self.vocabulary, options)
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint:
-        return compile(constraint_of(kind, text, self.options), self.vocabulary)
+        compiled = compile(constraint_of(kind, text, self.options), self.vocabulary)
+        refuse_tempered(compiled, "the engine")
+        return compiled
