@@ -20,10 +20,10 @@ from constrain.automata.marks import MARK
 from constrain.cfg.followed import bracket
 from constrain.constraints.base import Constraint
 from constrain.engine.automaton import TokenAutomaton
-from constrain.engine.rows import set_bits
 from constrain.engine.situations import Open, Situations, Walk
 from constrain.errors import ConstrainError, GrammarError
 from constrain.guards import Guard
+from constrain.vocab.bits import set_bits
 from constrain.vocab.marked import reads_text, spans_of
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
