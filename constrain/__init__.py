@@ -181,7 +181,18 @@ _HOMES = {
     "tools": "constrain.calls.tools",
     "triggered": "constrain.derived.triggered",
 }
-_ROOMS = ("calls", "collection", "hf", "processors", "reference", "sampling", "schema", "speculative", "streaming", "tags")
+_ROOMS = (
+    "calls",
+    "collection",
+    "hf",
+    "processors",
+    "reference",
+    "sampling",
+    "schema",
+    "speculative",
+    "streaming",
+    "tags",
+)
 
 if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 

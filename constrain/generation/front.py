@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from constrain.constraints.base import Constraint
 from constrain.generation.call import prepare
 from constrain.generation.progress import Progress
-from constrain.generation.request.signature import Compiled, DraftLike, ModelLike, Options, ProcessorLike, Prompt, Prompts
+from constrain.generation.request.signature import (
+    Compiled,
+    DraftLike,
+    ModelLike,
+    Options,
+    ProcessorLike,
+    Prompt,
+    Prompts,
+)
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.sampling.methods.table import Method
 

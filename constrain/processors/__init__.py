@@ -15,7 +15,7 @@ from constrain.processors.core.foreign import Foreign, processors_of
 from constrain.processors.core.model import ProcessedModel
 from constrain.processors.core.processor import Processor
 from constrain.processors.core.run import processed, run_processed
-from constrain.processors.core.terminals import Terminals, terminals_of
+from constrain.processors.core.terminals import terminal_kinds
 from constrain.processors.penalties.counts import Counts
 from constrain.processors.penalties.grammar import GrammarRepetition
 from constrain.processors.penalties.repetition import Repetition
@@ -33,10 +33,9 @@ __all__ = [
     "Processor",
     "Repetition",
     "StepContext",
-    "Terminals",
     "Typical",
     "processed",
     "processors_of",
     "run_processed",
-    "terminals_of",
+    "terminal_kinds",
 ]

@@ -1,6 +1,6 @@
 """Where the next token of an output stands: what was written, what may come, and where the grammar is.
 
-Cost: the mask is there anyway; what else is asked is computed when it is asked for. Names of terminals take some
+Cost: the mask is there anyway; what else is asked is computed when it is asked for. Kinds of terminals take some
 milliseconds at a place of a grammar that was not met before, `open_rules` 0.1 ms.
 """
 
@@ -16,7 +16,7 @@ import torch
 
 from constrain.engine import Matcher
 from constrain.engine.inspect import open_rules
-from constrain.processors.core.terminals import Terminals, engine_of, terminals_of
+from constrain.processors.core.terminals import engine_of, terminal_kinds
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class StepContext:
     Example:
         >>> from constrain.processors import StepContext
         >>> context = StepContext(prompt=(5,), tokens=(7, 7), width=10)
-        >>> context.step, context.forced, context.terminals.kinds
+        >>> context.step, context.forced, context.terminal_kinds
         (2, False, frozenset({'text'}))
     """
 
@@ -78,9 +78,12 @@ class StepContext:
         return engine_of(self.matcher)
 
     @cached_property
-    def terminals(self) -> Terminals:
-        """What kinds of terminals are open or may begin here; "text" where nobody can say."""
-        return Terminals(frozenset(["text"])) if self.engine_matcher is None else terminals_of(self.engine_matcher)
+    def terminal_kinds(self) -> frozenset[str]:
+        """What is open or may begin here: some of "fixed", "choice", "text" (terminals.py); "text" where it is unknown.
+
+        Limit: constraints of another make, and none, are text.
+        """
+        return frozenset(["text"]) if self.engine_matcher is None else terminal_kinds(self.engine_matcher)
 
     @cached_property
     def open_rules(self) -> frozenset[str]:
@@ -96,7 +99,7 @@ class StepContext:
         """
         if self.matcher is None:
             return torch.zeros(self.width, dtype=torch.bool)
-        if self.terminals.kinds == {"fixed"}:
+        if self.terminal_kinds == {"fixed"}:
             return torch.ones(self.width, dtype=torch.bool)
         if "structural" not in self.shared:
             self.shared["structural"] = _without_letters(self.token_bytes, self.width)

@@ -3,8 +3,8 @@
 They are called with `input_ids` int64[1, T] (prompt and output) and `scores` float[1, W], as `model.generate` calls
 them; the scores have -inf where the mask forbids. One row a call: rows of a batch differ in length here.
 
-A processor must answer equal texts equally: methods fork and go back. One that keeps something between calls is refused:
-by its class where that is known, else it is asked twice at its first call.
+A processor must answer equal texts equally: methods fork and go back. One that keeps something between calls is
+refused: by its class where that is known, else it is asked twice at its first call.
 """
 
 from __future__ import annotations
@@ -95,6 +95,11 @@ def processors_of(given: Any) -> list[Processor]:
 
     Raises:
         ConstrainError: something else, with its place in the list.
+
+    Example:
+        >>> from constrain.processors import MinP, processors_of
+        >>> processors_of([MinP(0.1), lambda input_ids, scores: scores])
+        [min-p, <lambda>]
     """
     if given is None:
         return []

@@ -7,8 +7,8 @@ the mask. Then
 
 p'' is a law over all tokens and a function of the prefix, so it is a language model: every method stays what it says,
 about p'' instead of p. Masked decoding draws from softmax(f), and its weights are ΠZ of the model itself. Masking comes
-first: a rule that cuts never cuts all that the grammar can use. Where one token is allowed, p'' = p, and no processor is
-asked. Without a constraint p'' = softmax(f).
+first: a rule that cuts never cuts all that the grammar can use. Where one token is allowed, p'' = p, and no processor
+is asked. Without a constraint p'' = softmax(f).
 
 Cost: a mask and a softmax at every place whose logits are used, row by row. Rows of a batch are told by their prompts,
 so no prompt of a job may begin another one with another target (run.py splits such jobs).
@@ -123,7 +123,7 @@ class ProcessedModel:
                 processed = self._process(row, logits[given])
                 if wanted:
                     found.append(processed)
-        before = [row_logits for row_logits in logits[: max(0, keep - places)]]  # inside the prompt
+        before = list(logits[: max(0, keep - places)])  # inside the prompt
         return torch.stack(before + found)
 
     def _advance(self, row: _Row, token: int) -> None:

@@ -32,6 +32,15 @@ def run_processed(
 
     Raises:
         ConstrainError: a method with a memory, and a processor that has no name for its law.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.generation import make_job
+        >>> from constrain.processors import MinP, run_processed
+        >>> from constrain.sampling import lcd
+        >>> job = make_job(constrain.reference.load(), "Hi", regex="[a-z]{3}")
+        >>> len(list(run_processed(lcd, job, [MinP(0.2)]))) > 0  # what was streamed
+        True
     """
     if not processors:
         return (yield from method(job))
@@ -50,7 +59,7 @@ def run_processed(
 
 
 def processed(job: Job, processors: Sequence[Processor]) -> Job:
-    """A job about what processors make of its model. Raises ConstrainError: its rows cannot be told apart.
+    """A job about what processors make of its model.
 
     Args:
         job: its prompts must not begin one another.
@@ -58,6 +67,9 @@ def processed(job: Job, processors: Sequence[Processor]) -> Job:
 
     Returns:
         The job with a `ProcessedModel`.
+
+    Raises:
+        ConstrainError: its rows cannot be told apart.
 
     Example:
         >>> import constrain

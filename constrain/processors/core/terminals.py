@@ -10,7 +10,7 @@ Cost: the terminals of a grammar are looked through when one is met for the firs
 from __future__ import annotations
 
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 from constrain.automata.syntax import Alternate, Concat, JsonString, Literals, Node, Repeat
 from constrain.cfg.rules import Terminal
@@ -21,18 +21,6 @@ from constrain.kernels.records.grammars import terminal_expression
 _known: weakref.WeakKeyDictionary[Any, _Kinds] = weakref.WeakKeyDictionary()
 
 
-class Terminals(NamedTuple):
-    """The terminals of a place.
-
-    Attributes:
-        kinds: "fixed", "choice", "text": of those that are open or may begin.
-        names: their names in the grammar; none where nobody can say.
-    """
-
-    kinds: frozenset[str]
-    names: frozenset[str] = frozenset()
-
-
 def engine_of(matcher: Any) -> Matcher | None:
     """The matcher of the engine inside of what limits or heals it; None for constraints of another make, or none."""
     while matcher is not None and not isinstance(matcher, Matcher):
@@ -40,8 +28,26 @@ def engine_of(matcher: Any) -> Matcher | None:
     return matcher
 
 
-def terminals_of(matcher: Matcher) -> Terminals:
-    """The terminals that are open or may begin at a matcher's place."""
+def terminal_kinds(matcher: Matcher) -> frozenset[str]:
+    """The kinds of the terminals that are open or may begin at a matcher's place.
+
+    Args:
+        matcher: of the engine; it is not moved.
+
+    Returns:
+        Some of "fixed", "choice" and "text"; see the module `constrain.processors.core.terminals`.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.processors import terminal_kinds
+        >>> schema = constrain.json_schema({"type": "object", "required": ["a"], "additionalProperties": False,
+        ...                                 "properties": {"a": {"type": "string"}}})
+        >>> matcher = constrain.compile(schema, constrain.Vocabulary.of_bytes()).matcher()
+        >>> matcher.advance_bytes(b'{"a'), sorted(terminal_kinds(matcher))
+        (True, ['fixed'])
+        >>> matcher.advance_bytes(b'": "b'), sorted(terminal_kinds(matcher))
+        (True, ['text'])
+    """
     compiled = matcher.compiled
     kinds = _known.get(compiled)
     if kinds is None:
@@ -56,9 +62,9 @@ class _Kinds:
         self.automaton, self.rules = automaton, rules
         self.epoch = -1
         self.terminals: dict[int, Terminal] = {}
-        self.places: dict[int, Terminals] = {}
+        self.places: dict[int, frozenset[str]] = {}
 
-    def at(self, configuration: int) -> Terminals:
+    def at(self, configuration: int) -> frozenset[str]:
         if self.epoch != self.automaton.epoch:
             self.epoch, self.terminals, self.places = self.automaton.epoch, {}, {}
         if configuration not in self.places:
@@ -71,7 +77,7 @@ class _Kinds:
             kinds = frozenset(map(kind_of, found)) or frozenset(["fixed"])  # nothing but the end may come
             if live - self.terminals.keys():
                 kinds |= {"text"}
-            self.places[configuration] = Terminals(kinds, frozenset(each.name for each in found))
+            self.places[configuration] = kinds
         return self.places[configuration]
 
     def _look(self) -> None:

@@ -6,11 +6,12 @@ Paper: Dong et al. 2025, "Rethinking repetition problems of LLMs in code generat
     Rep     a pattern of places that is followed by itself (equation 5)
     s'(v) = s(v) · λ^Count                          (equations 6 and 7; s a probability)
 
-Count is the number of times that the places up to and including v end with a pattern that came just before it: in
-`[1, 2, 3,` the places of "number, comma" come for the third time, so a fourth loses λ³ against the bracket that ends
-the list, whatever the numbers are. The paper counts over all patterns of the text; those that do not end at v change
-all tokens alike and cancel, so only these are counted. A place is the set of Earley states in which the open lexemes
-began, which stands for the pair of state and top of stack of the paper's automaton.
+Count is the number of times that the places up to and including v end with a pattern that came just before it: after
+`[1,2,3,4` a comma would be the third of "number, comma" in a row and loses λ² against the bracket that ends the list,
+whatever the numbers are (the first item of a list is a place of its own, before anything was repeated). The paper
+counts over all patterns of the text; a pattern that does not end at v changes all tokens alike and cancels, so only
+patterns that end there are counted. A place is the set of Earley states in which the open lexemes began, which stands
+for the pair of state and top of stack of the paper's automaton.
 
 State: the places so far, carried with the text and computed from it. Law: shares times λ^Count, under the mask.
 Cost: a fork and an advance of a matcher, about 10 µs, for each of the `candidates` likeliest tokens; others lose
@@ -80,9 +81,7 @@ class GrammarRepetition(Processor):
         """No place yet."""
         return ()
 
-    def advance(
-        self, state: Any, token: int, scores: torch.Tensor | None, context: StepContext
-    ) -> tuple[Place, ...]:
+    def advance(self, state: Any, token: int, scores: torch.Tensor | None, context: StepContext) -> tuple[Place, ...]:
         """The places, with the one before the token."""
         return merged(state, place_of(context.engine_matcher))
 
@@ -107,7 +106,9 @@ def place_of(matcher: Matcher | None) -> Place:
     if matcher is None:
         return ()
     automaton = matcher.compiled.automaton
-    return matcher.locked(lambda configuration: tuple(sorted(set(view.pairs(automaton.A, configuration)[:, 0].tolist()))))
+    return matcher.locked(
+        lambda configuration: tuple(sorted(set(view.pairs(automaton.A, configuration)[:, 0].tolist())))
+    )
 
 
 def merged(places: Sequence[Place], place: Place) -> tuple[Place, ...]:
