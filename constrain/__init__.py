@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from constrain import calls as calls
     from constrain import collection as collection
     from constrain import hf as hf
+    from constrain import processors as processors
     from constrain import reference as reference
     from constrain import sampling as sampling
     from constrain import schema as schema
@@ -180,7 +181,18 @@ _HOMES = {
     "tools": "constrain.calls.tools",
     "triggered": "constrain.derived.triggered",
 }
-_ROOMS = ("calls", "collection", "hf", "reference", "sampling", "schema", "speculative", "streaming", "tags")
+_ROOMS = (
+    "calls",
+    "collection",
+    "hf",
+    "processors",
+    "reference",
+    "sampling",
+    "schema",
+    "speculative",
+    "streaming",
+    "tags",
+)
 
 if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 

@@ -32,6 +32,7 @@ MODULES = (
     "constrain.sampling",
     "constrain.speculative",
     "constrain.hf",
+    "constrain.processors",
     "constrain.schema",
     "constrain.collection",
     "constrain.reference",

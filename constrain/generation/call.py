@@ -34,6 +34,7 @@ from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.request.shaping import between_texts, check_limits, ending_at
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run
+from constrain.processors.core.foreign import processors_of
 from constrain.sampling.core.job import Clock
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.table import method_of
@@ -84,6 +85,7 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     chosen = method_of(given["method"])
     check_method(chosen, settings)
     check_draft(draft, chosen)
+    processors = processors_of(given["processors"])
     prompts = parse_prompts(prompt)
     if stream and not prompts.single:
         raise ConstrainError(
@@ -109,14 +111,16 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     decoding: MaskedDecoding | None = None
     if draft is not None:
         decoding = speculation_of(draft, for_drafts(handle), bare)
-    elif not (stream or healing or limits or is_tempered(compiled)):
+    elif not (stream or healing or limits or processors or is_tempered(compiled)):
         decoding = decoding_of(handle, chosen, compiled, bare, settings)
     if decoding is not None and chosen is lcd:
         chosen = decoding
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     rows = [ids for ids in texts for _ in range(n)]
-    run = Run(handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, decoding)
+    run = Run(
+        handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, decoding, processors
+    )
     return Call(run, prompts.single, n)
 
 

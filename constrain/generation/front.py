@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from constrain.constraints.base import Constraint
 from constrain.generation.call import prepare
 from constrain.generation.progress import Progress
-from constrain.generation.request.signature import Compiled, DraftLike, ModelLike, Options, Prompt, Prompts
+from constrain.generation.request.signature import (
+    Compiled,
+    DraftLike,
+    ModelLike,
+    Options,
+    ProcessorLike,
+    Prompt,
+    Prompts,
+)
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.sampling.methods.table import Method
 
@@ -303,6 +311,7 @@ def generate(
     top_p: float | None = None,
     seed: int | None = None,
     draft: DraftLike | Sequence[DraftLike] | None = None,
+    processors: ProcessorLike | Sequence[ProcessorLike] | None = None,
     stream: bool = False,
     healing: bool = False,
     stop: str | Sequence[str] | None = None,
@@ -354,6 +363,10 @@ def generate(
             a drafter, a drafter of `constrain.speculative`, a smaller model, a list of these, or a `Speculation`, which
             also says how drafts are verified. The output is that of the same seed without drafts, up to rounding of
             logits, unless the `Speculation` is lossy.
+        processors: rules that change the law of the next token, asked in order: those of `constrain.processors`, and
+            logits processors of transformers (or functions that are called likewise) as they are. They see what the
+            mask leaves, and are not asked where it leaves one token. Every method samples what it says, about the law
+            that they make (docs/howto/processors.md).
         stream: return a `Stream` of pieces of text, whose `result` is the generation; for one prompt and one output. An
             output that fails a residual check cannot be taken back: it ends as "dead_end".
         healing: take the last token of the prompt back and let the model write its bytes again, merged with what

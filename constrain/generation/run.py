@@ -32,6 +32,8 @@ from constrain.generation.identity import key_of
 from constrain.generation.request.shaping import LengthLimits
 from constrain.generation.result import Generation, Stats
 from constrain.generation.verdict import verdict
+from constrain.processors.core.processor import Processor
+from constrain.processors.core.run import run_processed
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.core.model import LanguageModel
@@ -50,6 +52,7 @@ class Run:
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
     decoding: how methods that are built on masked decoding get whole sequences: with drafts, or from an engine; None:
         token by token
+    processors: change the law of the next token (`constrain.processors`)
     healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
     limits: of tokens, kept by the masks; they need a constraint of the engine
     watcher: is told how far the rows are
@@ -67,6 +70,7 @@ class Run:
     healing: bool = False
     limits: LengthLimits | None = None
     decoding: MaskedDecoding | None = None
+    processors: Sequence[Processor] = ()
     watcher: Watcher = field(default_factory=Watcher)
     stats: list[Stats] = field(init=False)
 
@@ -122,7 +126,7 @@ class Run:
 
     def _followed(self, job: Job) -> Generator[None, None, list[Sample]]:
         """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
-        method = self.method(job)
+        method = run_processed(self.method, job, self.processors)
         written = [0] * len(job.prompts)
         while True:
             try:
@@ -138,7 +142,7 @@ class Run:
     def stream(self, named: bool = False) -> Generator[str, None, Generation]:
         """The text of the only row, as it is written. named: with special tokens by their names."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        method = self.method(self.job([0]))
+        method = run_processed(self.method, self.job([0]), self.processors)
         written = 0
         skipped = len(self.begins[0])
         held = ""  # what may turn out to be a stop sequence

@@ -37,6 +37,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
     assert with_examples == OWN_TESTS | {
         "grammars-in-python",
         "openai-strict",
+        "processors",
         "serving",
         "spelling",
         "streaming",
@@ -106,3 +107,8 @@ def test_openai_strict(repository: Path) -> None:
     shown = re.search(r"^    SchemaError: (.*?)\n\n", page, re.MULTILINE | re.DOTALL)
     assert shown is not None
     assert str(caught.value) == re.sub(r"^    ", "", shown[1], flags=re.MULTILINE)
+
+
+def test_processors(repository: Path) -> None:
+    names = run(repository, "processors", 3)
+    assert names["g"].finish_reason in ("stop", "length")

@@ -6,13 +6,14 @@ comes back, `Generations`, a list or a `Stream`, and what its `value` is. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypedDict
 
 import torch
 
 from constrain.generation.handles import Handle
 from constrain.generation.progress import Progress
+from constrain.processors.core.processor import Processor
 from constrain.sampling.methods.table import Method
 from constrain.speculative import Drafter, Speculation
 
@@ -45,6 +46,7 @@ Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]]  # text
 # A str is a sequence of str, so only lists and tuples of str are several prompts.
 Prompts: TypeAlias = list[str] | tuple[str, ...] | Sequence[Sequence[int]] | Sequence[Sequence[Mapping[str, object]]]
 DraftLike: TypeAlias = ModelLike | Drafter | Speculation
+ProcessorLike: TypeAlias = Processor | Callable[[Any, Any], Any]  # (input_ids, scores) -> scores
 
 
 class Options(TypedDict, total=False):
@@ -61,6 +63,7 @@ class Options(TypedDict, total=False):
     tool_choice: str | Mapping[str, Any]
     response_format: Mapping[str, Any] | None
     draft: DraftLike | Sequence[DraftLike] | None
+    processors: ProcessorLike | Sequence[ProcessorLike] | None
     healing: bool
     stop: str | Sequence[str] | None
     min_tokens: int

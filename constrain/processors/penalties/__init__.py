@@ -1,0 +1,1 @@
+"""Penalties of what was written before: of tokens, and of rules of the grammar."""
