@@ -14,7 +14,7 @@ told texts and not where an output begins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -58,7 +58,7 @@ class Composed:
     law = ""
 
     def __init__(
-        self, parts: Sequence[Any], prompts: dict[Prompt, Sequence[Prompt]] | None = None, tokenizer: Any = None
+        self, parts: Sequence[Any], prompts: Mapping[Prompt, Sequence[Prompt]] | None = None, tokenizer: Any = None
     ) -> None:
         self.parts: list[LanguageModel] = [_model(part, tokenizer) for part in parts]
         first = self.parts[0]
@@ -104,7 +104,7 @@ class Composed:
     @property
     def vocabulary(self) -> Vocabulary:
         """Of the first part."""
-        return self.parts[0].vocabulary  # type: ignore[attr-defined,no-any-return]
+        return self.parts[0].vocabulary  # type: ignore[attr-defined]
 
     def combine(self, log_probs: Sequence[torch.Tensor], state: Any) -> torch.Tensor:
         """Scores float[K, W] of the composed model from log p of each part, float[K, W]. state: None, or of the row."""

@@ -12,7 +12,7 @@ Law: p''. With weights that sum to 1, "product" is a geometric mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -55,7 +55,7 @@ class Ensemble(Composed):
         *,
         how: str = "average",
         tokenizer: Any = None,
-        prompts: dict[Prompt, Sequence[Prompt]] | None = None,
+        prompts: Mapping[Prompt, Sequence[Prompt]] | None = None,
     ) -> None:
         if how not in HOW:
             raise ConstrainError(f"there is no {how!r} of models", fix=f"choose one of: {', '.join(HOW)}")
