@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from constrain import calls as calls
     from constrain import collection as collection
+    from constrain import composed as composed
     from constrain import hf as hf
     from constrain import processors as processors
     from constrain import reference as reference
@@ -184,6 +185,7 @@ _HOMES = {
 _ROOMS = (
     "calls",
     "collection",
+    "composed",
     "hf",
     "processors",
     "reference",

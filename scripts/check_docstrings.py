@@ -33,6 +33,7 @@ MODULES = (
     "constrain.speculative",
     "constrain.hf",
     "constrain.processors",
+    "constrain.composed",
     "constrain.schema",
     "constrain.collection",
     "constrain.reference",

@@ -110,5 +110,5 @@ def test_openai_strict(repository: Path) -> None:
 
 
 def test_processors(repository: Path) -> None:
-    names = run(repository, "processors", 3)
+    names = run(repository, "processors", 4)
     assert names["g"].finish_reason in ("stop", "length")
