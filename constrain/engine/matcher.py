@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.automata.marks import MARK, ReadTokens
+from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.engine.rows import Row, checked_row
 from constrain.errors import ConstrainError
@@ -25,7 +25,7 @@ from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
 from constrain.vocab.bits import clear_bits, set_bits
-from constrain.vocab.marked import Sets
+from constrain.vocab.marked import with_places
 
 if TYPE_CHECKING:
     from constrain.automata.syntax import Ranges, Tokens
@@ -497,15 +497,7 @@ class Matcher:
         automaton = self._automaton
         if not automaton.offset:
             return automaton.spans
-        lowest = Sets.of(self.compiled.vocabulary).lowest
-        places: dict[int, tuple[int, int]] = {}
-        left = 0
-        for step in reversed(self._steps):
-            text = step if isinstance(step, bytes) else automaton.vocabulary.tokens[step] or b""
-            left += len(text)
-            if not isinstance(step, bytes) and text in lowest:
-                places[left] = lowest[text], len(text)
-        return ReadTokens(automaton.spans, places)
+        return with_places(automaton.spans, self._steps, automaton.vocabulary.tokens, self.compiled.vocabulary)
 
     def _narrows(self, flags: int) -> bool:
         """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
