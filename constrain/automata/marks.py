@@ -7,7 +7,7 @@ A mark is the byte 0xFF, which no UTF-8 text has (RFC 3629, section 3), and the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from constrain.automata.digits import Sequence, digit_sequences
@@ -35,6 +35,18 @@ def token_of(marked: bytes) -> int:
 def mark_ranges(ids: Iterable[Any]) -> tuple[Sequence, ...]:
     """The marks of inclusive ranges of ids, as sequences of byte ranges."""
     return tuple(((MARK, MARK), *digits) for low, high in ids for digits in digit_sequences(low, high, DIGITS, BASE))
+
+
+class ReadTokens(dict[Any, Any]):
+    """The ids of sets of tokens, for a text whose tokens are known: those with bytes may be read as tokens too.
+
+    Attributes:
+        places: Bytes from the beginning of such a token to the end of the text -> (its id, the number of its bytes).
+    """
+
+    def __init__(self, spans: Mapping[Any, Any], places: Mapping[int, tuple[int, int]]) -> None:
+        super().__init__(spans)
+        self.places = places
 
 
 def without_marks(text: bytes) -> bytes:

@@ -49,7 +49,8 @@ class Composite(Constraint):
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
         """(name, begin, end) of the captures in a text, in bytes."""
-        return capture_spans(self.reading, text, spans, lambda part, inner: part.capture_spans(inner, spans))
+        plain = dict(spans)  # the places of tokens are those in the whole text
+        return capture_spans(self.reading, text, spans, lambda part, inner: part.capture_spans(inner, plain))
 
     @lazily
     def token_sets(self) -> tuple[Tokens, ...]:

@@ -10,7 +10,7 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
@@ -25,8 +25,10 @@ from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
 from constrain.vocab.bits import clear_bits, set_bits
+from constrain.vocab.marked import with_places
 
 if TYPE_CHECKING:
+    from constrain.automata.syntax import Ranges, Tokens
     from constrain.cfg.transform.captures import Capture
     from constrain.engine.automaton import TokenAutomaton
     from constrain.engine.compiled import CompiledConstraint
@@ -469,7 +471,7 @@ class Matcher:
         if self._checked[0] != len(self._steps):
             try:
                 if self._automaton.spans:
-                    fault = constraint.check_marked(self._marked_text(), self._automaton.spans)
+                    fault = constraint.check_marked(self._marked_text(), self._read_spans())
                 else:
                     fault = constraint.check(self.text.decode())
             except UnicodeDecodeError:
@@ -483,12 +485,19 @@ class Matcher:
         Returns:
             The captures in the order in which they end; none if the text so far is not a member.
         """
-        return self.compiled.constraint.captures_marked(self._marked_text(), self._automaton.spans)
+        return self.compiled.constraint.captures_marked(self._marked_text(), self._read_spans())
 
     def _marked_text(self) -> bytes:
         """The bytes that were read so far, with the marks of special tokens."""
         tokens = self._automaton.vocabulary.tokens
         return b"".join(step if isinstance(step, bytes) else tokens[step] or b"" for step in self._steps)
+
+    def _read_spans(self) -> Mapping[Tokens, Ranges]:
+        """The ids of the mentioned sets of tokens; with the places of tokens that may be read as text or as tokens."""
+        automaton = self._automaton
+        if not automaton.offset:
+            return automaton.spans
+        return with_places(automaton.spans, self._steps, automaton.vocabulary.tokens, self.compiled.vocabulary)
 
     def _narrows(self, flags: int) -> bool:
         """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""

@@ -199,8 +199,10 @@ class _Reader:
         content = first.get("content") if isinstance(first, dict) and first.get("type") == "tag" else None
         if not isinstance(content, dict) or content.get("type") != "any_text" or content.get("max_tokens") is None:
             return None
-        self.refuse(content, f"{place}.content", "excludes", "max_chars")
         ends = first.get("end")
+        if content.get("excludes") not in ([ends], ends):  # the first end ends the thoughts anyway
+            self.refuse(content, f"{place}.content", "excludes")
+        self.refuse(content, f"{place}.content", "max_chars")
         if isinstance(ends, list) and len(ends) != 1:
             raise self.fault("thoughts with max_tokens have one end", first, f"{place}.end")
         begin = self.edge(first, "begin", place)

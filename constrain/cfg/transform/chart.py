@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from constrain.automata.decide import ends
-from constrain.automata.marks import without_marks
+from constrain.automata.marks import ReadTokens, without_marks
 from constrain.automata.syntax import Ranges, Tokens, with_ids
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
 
@@ -104,4 +104,9 @@ class Chart:
         """The ends of the lexemes of a terminal that begin at a position."""
         excluded = {end for other in terminal.excluding for end in ends(other.node, self.text, begin)}
         node = with_ids(terminal.node, self.spans) if self.spans else terminal.node
-        return [end for end in ends(node, self.text, begin) if end not in excluded]
+        found = [end for end in ends(node, self.text, begin) if end not in excluded]
+        if isinstance(terminal.node, Tokens) and isinstance(self.spans, ReadTokens):
+            token, length = self.spans.places.get(len(self.text) - begin, (-1, 0))
+            if any(low <= token <= high for low, high in self.spans[terminal.node]):
+                found.append(begin + length)
+        return found
