@@ -21,7 +21,7 @@ from functools import partial
 
 import torch
 
-from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
@@ -95,6 +95,7 @@ class Best:
         self.found: list[Sample] = []
         self.lost = -math.inf
         self.forwards = self.masks = 0
+        self.drafts: dict[str, DraftCount] = {}
 
     @property
     def threshold(self) -> float:
@@ -115,8 +116,9 @@ class Best:
 
     def account(self, block: Particles) -> None:
         """Add what the sequences of a block have cost since it was branched off."""
-        self.forwards += len(block.all)
+        self.forwards += sum(block.reads.values())
         self.masks += len(block.live)
+        self.drafts = next((each.sample.drafts for each in block.all), self.drafts)  # of all blocks: forks share it
 
     def samples(self) -> list[Sample]:
         """One for each row: the members found, in order, then failures."""
@@ -128,7 +130,7 @@ class Best:
             else:
                 sample = Sample(log_weight=-math.inf, finish_reason="dead_end" if proven else "budget")
             sample.tv_bound = 0.0 if proven else None
-            sample.forwards, sample.masks = self.forwards, self.masks
+            sample.forwards, sample.masks, sample.drafts = self.forwards, self.masks, self.drafts
             outputs.append(sample)
         return outputs
 
