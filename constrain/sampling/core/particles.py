@@ -374,7 +374,7 @@ class Particles:
     def _force(self, particle: Particle) -> list[int]:
         """Append the tokens that the constraint leaves no choice about; EOS among them, if there is only one.
 
-        returns: those that are final already, since the logits that score them are known
+        returns: forced tokens that are final already, since the logits that score them are known
         """
         if particle.matcher is None or not self._reads_runs():
             return []

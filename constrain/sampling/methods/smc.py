@@ -18,7 +18,7 @@ replacement if `resampling="optimal"`; this costs no forward. `SMC(ess_threshold
 particles; `awrs` is the case of one particle and a check.
 
 Resampling comes before the forward pass, so the model reads no doomed token. Cost: N sequences in one batch, prompts
-read once; those that say the same are one. Limit: no particle waits for others; between boundaries some are ahead.
+read once; particles that say the same are one. Limit: no particle waits for others; between boundaries some are ahead.
 Drafts are read ahead and never chosen by, so particles are those without drafts; a particle whose token was drafted
 needs no forward, and waits for those that do.
 """
