@@ -173,6 +173,7 @@ class Run:
         with_key |= getattr(self.method, "memory", None) is not None
         # Where drafts change no token, the model reads them ahead, whatever the method; "lcd" does so by itself.
         ahead = isinstance(self.decoding, Speculation) and self.decoding.matches and self.method is not self.decoding
+        ahead = ahead and not self.processors  # a processed model is drafted for by `Speculation.complete` alone
         job = Job(
             model=self._model(),
             prompts=[self.prompts[row] for row in rows],

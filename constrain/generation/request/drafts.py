@@ -28,10 +28,20 @@ CHOOSING = (SIR, MCMC, Faithful)  # methods that may leave the choice of tokens 
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
 
 
-def check_draft(draft: Any, method: Any) -> None:
-    """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value."""
+def check_draft(draft: Any, method: Any, processed: bool = False) -> None:
+    """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value.
+
+    processed: there are processors
+    """
     if draft is None:
         return
+    if processed and method is not lcd and not isinstance(method, CHOOSING):
+        names = ", ".join(["lcd", *(each.name for each in CHOOSING)])
+        raise ConstrainError(
+            "draft= and processors= together need a method that completes sequences by masked decoding",
+            place="draft",
+            fix=f"leave one of the two out, or choose one of the methods {names}",
+        )
     if isinstance(draft, Speculation):
         if method is not lcd:
             draft.check_lossless()
