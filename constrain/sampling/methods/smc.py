@@ -20,7 +20,7 @@ particles; `awrs` is the case of one particle and a check.
 Resampling comes before the forward pass, so the model reads no doomed token. Cost: N sequences in one batch, prompts
 read once; particles that say the same are one. Limit: no particle waits for others; between boundaries some are ahead.
 Drafts are read ahead and never chosen by, so particles are those without drafts; a particle whose token was drafted
-needs no forward, and waits for those that do.
+needs no forward, and waits for the others.
 """
 
 from __future__ import annotations
