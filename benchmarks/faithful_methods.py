@@ -18,7 +18,6 @@ import numpy as np
 import faithful_genlm
 from constrain.sampling import CARS, MCMC, SIR, SMC, ASAp, Memory, Rejection, Sample, automaton, lcd
 from constrain.sampling.core.sampler import drive
-from constrain.sampling.methods.sir import forwards_of
 from constrain.sampling.methods.table import Method
 from faithful_cases import Case
 
@@ -36,7 +35,8 @@ def masked(case: Case, seed: int, weighted: bool = True) -> Iterator[tuple[int, 
     """`lcd`, many outputs a call."""
     for call in count():
         samples = drive(lcd, case.job(seed, range(call * MANY, (call + 1) * MANY)))
-        yield forwards_of(samples), [(case.text(s.tokens), s.log_weight if weighted else 0.0) for s in done(samples)]
+        cost = sum(s.forwards for s in samples) - (MANY - 1)  # the prompt is read once
+        yield cost, [(case.text(s.tokens), s.log_weight if weighted else 0.0) for s in done(samples)]
 
 
 def single(case: Case, seed: int, method: Method) -> Iterator[tuple[int, Atoms]]:

@@ -84,7 +84,7 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     limits = check_limits(given["min_tokens"], settings.max_tokens, given["complete"], healing)
     chosen = method_of(given["method"])
     check_method(chosen, settings)
-    check_draft(draft, chosen)
+    check_draft(draft, chosen, bool(given["processors"]))
     processors = processors_of(given["processors"])
     prompts = parse_prompts(prompt)
     if stream and not prompts.single:

@@ -34,7 +34,8 @@ class Stats:
     Attributes:
         tokens: tokens of the output, EOS counted.
         forced: tokens that the constraint left no choice about.
-        forwards: model forwards that the output took part in; its batch shares them.
+        forwards: model forwards that the output took part in, one for each of its sequences (particles, attempts,
+            states), but sequences that were read as one count once; other outputs of the batch share them.
         masks: masks filled for it.
         retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
         attempts: sequences begun for the output.

@@ -39,6 +39,7 @@ from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.tempered import TemperedModel
 from constrain.sampling.methods.table import Method
+from constrain.speculative import Speculation
 
 RETRIES = 8
 _log = logging.getLogger(__name__)
@@ -170,7 +171,10 @@ class Run:
         """Some rows, all by default, as a job. with_key: name the constraint, whether or not the method remembers."""
         rows = range(len(self.prompts)) if rows is None else rows
         with_key |= getattr(self.method, "memory", None) is not None
-        return Job(
+        # Where drafts change no token, the model reads them ahead, whatever the method; "lcd" does so by itself.
+        ahead = isinstance(self.decoding, Speculation) and self.decoding.matches and self.method is not self.decoding
+        ahead = ahead and not self.processors  # a processed model is drafted for by `Speculation.complete` alone
+        job = Job(
             model=self._model(),
             prompts=[self.prompts[row] for row in rows],
             matchers=None if self.compiled is None else [self._matcher(row) for row in rows],
@@ -186,9 +190,10 @@ class Run:
             if any(self.begins) or self.limits
             else None,
             token_bytes=self.vocabulary.tokens,
-            grow=None if self.decoding is None else self.decoding.complete,
+            grow=None if self.decoding is None or ahead else self.decoding.complete,
             watcher=self.watcher.of(rows),
         )
+        return self.decoding.ahead(job) if ahead and isinstance(self.decoding, Speculation) else job
 
     def _model(self) -> LanguageModel:
         """The model, at the temperatures that rules of the constraint ask for."""

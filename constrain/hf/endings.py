@@ -92,6 +92,20 @@ def stops_of_caller() -> frozenset[int] | None:
     return None
 
 
+def call_of_caller() -> object | None:
+    """What tells one call of `model.generate` from the next: the configuration that it made for itself.
+
+    Of calls inside each other, as with an assistant model, the outermost. None where there is no such call.
+    """
+    found = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "generate" and str(frame.f_globals.get("__name__")).startswith("transformers."):
+            found = frame.f_locals.get("generation_config", found)
+        frame = frame.f_back
+    return found
+
+
 def ids_in(eos: int | Iterable[int] | None) -> frozenset[int]:
     """The ids of an `eos_token_id` as configurations say it: none, one or several."""
     if eos is None:

@@ -14,9 +14,13 @@ At the end of a text it offers the ids at which the loop stops, which need not b
 A row that has left the language — a draft that is about to be rejected, padding after the end — is passed on as it is.
 Cost: a call advances and rolls back only what changed; comparing prefixes is linear, at the speed of comparing lists.
 
-Limit: what a row may hide. In every loop of transformers a row is one token longer than some row seen before (or no
-longer). A row that is longer by several tokens *and* illegal is hence another text, not a draft: with prompt lengths
-learnt from the first call that is an error. Give `prompt_lengths` to have any row judged as it stands.
+Prompts are learnt from the first call of a generation. Another `model.generate` is another generation: it makes a
+configuration of its own, which is found on the stack, so a prompt that continues the last output is a prompt.
+
+Limit: what a row may hide in loops that are not of transformers. There a row is one token longer than some row seen
+before (or no longer). A row that is longer by several tokens *and* illegal is hence another text, not a draft: with
+prompt lengths learnt that is an error; if it is legal, it counts as the output so far. Call `reset()` between two
+generations of such a loop, or give `prompt_lengths` to have any row judged as it stands.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from transformers import LogitsProcessor
 
 from constrain.engine.followed import refuse_tempered
 from constrain.errors import ConstrainError
-from constrain.hf.endings import Endings, endings_of, ids_in, stops_of_caller
+from constrain.hf.endings import Endings, call_of_caller, endings_of, ids_in, stops_of_caller
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.bitmask.buffer import MaskBuffer
 
@@ -38,8 +42,8 @@ from constrain.sampling.bitmask.buffer import MaskBuffer
 class ConstraintProcessor(LogitsProcessor):
     """Masks the scores of every row to what a constraint allows.
 
-    One processor serves one `model.generate` call at a time; call `reset()` before the next when prompt lengths are
-    learnt and the next prompt continues the last output.
+    One processor serves one `model.generate` call at a time. Between two generations of a loop that is not of
+    transformers, call `reset()` when prompt lengths are learnt and the next prompt continues the last output.
 
     Args:
         compiled: A compiled constraint for all rows, or one for each prompt. With B rows for N prompts, row i belongs
@@ -92,6 +96,7 @@ class ConstraintProcessor(LogitsProcessor):
         self._prompts: torch.Tensor | None = None  # int64[B, P], learnt
         self._cursors: list[_Cursor] = []  # row i of the last call
         self._masks: MaskBuffer | None = None
+        self._call: object | None = None  # the `model.generate` that the rows are of
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The scores, float[B, W], with -inf for what is not allowed after rows input_ids, int64[B, T]; a new tensor.
@@ -106,6 +111,10 @@ class ConstraintProcessor(LogitsProcessor):
                 fix="compile the constraint for a Vocabulary of the model's own tokenizer",
             )
         if self._given is None:
+            call = call_of_caller()
+            if call is not self._call:
+                self.reset()
+                self._call = call
             self._learn(input_ids)
         rows = len(input_ids)
         known, self._cursors = self._cursors, []
@@ -144,7 +153,7 @@ class ConstraintProcessor(LogitsProcessor):
             same = input_ids.shape[0] == prompts.shape[0] and input_ids.shape[1] >= length
             if same and torch.equal(input_ids[:, :length], prompts.to(input_ids.device)):
                 return
-            self.reset()
+            self._cursors = []
         self._prompts = input_ids.clone()
 
     def _outputs(self, input_ids: torch.Tensor) -> list[list[int]]:

@@ -80,7 +80,15 @@ class HFTreeSession(HFSession):
     @property
     def forwards(self) -> Sequence[int]:
         """See `TreeSession`."""
-        return [1] * len(self.attention)
+        return [int(chunk > 0) for chunk in self._chunks]
+
+    def fork(self, rows: Sequence[int]) -> HFTreeSession:
+        """See `TreeSession`."""
+        twin = super().fork(rows)
+        trees = HFTreeSession(self.handle, 0)
+        trees.cache, trees._held, trees._padded = twin.cache, twin._held, twin._padded
+        trees.attention, trees.lengths, trees.keep_hidden = twin.attention, twin.lengths, self.keep_hidden
+        return trees
 
     @torch.inference_mode()
     def forward(

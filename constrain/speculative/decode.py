@@ -17,16 +17,17 @@ import copy
 import math
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.draw import STREAM_BITS, substream
+from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.core.particles import Events, Particle, Particles
+from constrain.speculative.ahead import CONSTRAINT, DRAFTS, ReadingAhead
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
@@ -39,8 +40,7 @@ from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers import verifier_named
 
-DRAFTS = (1 << STREAM_BITS) - 1  # the substream that drafters draw from
-CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
+MATCHING = ("match", "fused-match")  # verifiers under which tokens are those of the method without drafts
 
 
 class Speculation:
@@ -127,6 +127,15 @@ class Speculation:
         self.check_lossless()
         for _ in self.grow(job, particles, members=True):
             pass
+
+    def ahead(self, job: Job) -> Job:
+        """The job with a model that reads drafts ahead, for methods that choose tokens themselves (ahead.py)."""
+        return replace(job, model=ReadingAhead(self, job))
+
+    @property
+    def matches(self) -> bool:
+        """Its verifier leaves every token as it is without drafts."""
+        return self.verifier.name in MATCHING
 
     def grow(
         self, job: Job, particles: Sequence[Particle], *, members: bool = False
@@ -271,8 +280,11 @@ class _Loop(Particles):
         hidden = getattr(self.trees, "hidden", None) if self.wants_hidden else None
         self.hidden = None if hidden is None else [hidden[place] for place in places]
         logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
-        for line, cost in zip(self.lines, costs, strict=True):
-            line.particle.sample.forwards += cost
+        seen: set[tuple[int, int]] = set()
+        for line, cost, place in zip(self.lines, costs, places, strict=True):
+            if (shared := (place, line.particle.row)) not in seen:  # what sequences of a row share is one forward
+                line.particle.sample.forwards += cost
+            seen.add(shared)
             line.particle.unread = []
         return logits
 

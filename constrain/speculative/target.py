@@ -45,7 +45,7 @@ class TreeSession(Protocol):
     ) -> list[torch.Tensor]:
         """Append a chunk to each row, and read a tree behind it; `commit` must follow before the next forward.
 
-        chunks: B lists of at least one token: kept whatever the verdict
+        chunks: B lists: kept whatever the verdict. A row with an empty one, keep 0 and no tree is not read; not all are
         keep: B numbers ≥ 1: how many of the chunk's last positions' logits are wanted; the last is the root's
         tokens, parents: int32[r] a row, r ≥ 0: the nodes of a tree whose root is the end of the chunk (parents: ROOT or
           an earlier node); a chain unless the target is `branching`
@@ -57,6 +57,9 @@ class TreeSession(Protocol):
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows, in this order; a row may be dropped, or repeated to fork it."""
+
+    def fork(self, rows: Sequence[int]) -> TreeSession:
+        """A session of its own that goes on from these rows, in this order; this one stays as it is."""
 
 
 class Target(Protocol):
@@ -86,6 +89,7 @@ def target_of(model: LanguageModel) -> Target:
     """The model itself if it reads trees, what stands on it if not; a shaped model (shape.py) stays shaped."""
     if isinstance(model, ShapedModel):
         return ShapedTarget(target_of(model.model), model.settings)
+    model = getattr(model, "undrafted", model)  # of one that drafts (ahead.py)
     return cast(Target, model) if hasattr(model, "open") else ForkTarget(model)
 
 
@@ -116,6 +120,10 @@ class ShapedTrees:
     def __init__(self, trees: TreeSession, settings: Settings) -> None:
         self.trees, self.settings = trees, settings
         self.commit, self.select = trees.commit, trees.select
+
+    def fork(self, rows: Sequence[int]) -> ShapedTrees:
+        """See `TreeSession`."""
+        return ShapedTrees(self.trees.fork(rows), self.settings)
 
     @property
     def forwards(self) -> Sequence[int]:
@@ -218,6 +226,10 @@ class ForkSession:
     def _read(self, row: _Row, chunk: list[int], keep: int, tree: list[int]) -> torch.Tensor:
         row.chunk, row.tree = chunk, tree
         parts: list[torch.Tensor] = []
+        if not chunk:  # not read
+            row.chunk = row.behind
+            self.forwards.append(0)
+            return torch.zeros((0, self.model.width))
         if row.kept is None or row.behind or not tree:  # what is certain to stay is read by the session itself
             if row.kept is None:
                 row.kept, (logits,) = self.model.start([chunk], [keep])
@@ -252,3 +264,10 @@ class ForkSession:
             used.add(row)
             chosen.append(twin)
         self.rows = chosen
+
+    def fork(self, rows: Sequence[int]) -> ForkSession:
+        """See `TreeSession`."""
+        twin = ForkSession(self.model, 0)
+        own = [self.rows[row] for row in rows]
+        twin.rows = [_Row(None if row.kept is None else row.kept.fork([0]), behind=list(row.behind)) for row in own]
+        return twin

@@ -111,7 +111,10 @@ def test_streams(ref: reference.Reference) -> None:
     assert stream.result.stats.drafts
 
 
-@pytest.mark.parametrize("method", ["sir", "mcmc", "faithful"])
+@pytest.mark.parametrize(
+    "method",
+    ["sir", "mcmc", "faithful", "smc", "awrs", "asap", "beam", pytest.param("cars", marks=pytest.mark.slow)],
+)
 def test_methods_that_draft(ref: reference.Reference, method: str) -> None:
     given = {"regex": '(red|green|blue)(, (red|green|blue)){1,2}"', "seed": 5, "max_tokens": 40, "method": method}
     expected = constrain.generate(ref, '["red, blue, green", "', **given)
@@ -120,9 +123,22 @@ def test_methods_that_draft(ref: reference.Reference, method: str) -> None:
     assert [each.tokens for each in found.population] == [each.tokens for each in expected.population]
     assert found.log_evidence == pytest.approx(expected.log_evidence, abs=1e-3)
     assert found.stats.method == expected.stats.method
-    if method != "faithful" or "sir" in found.stats.method:
+    if found.finish_reason == "stop" and (method != "faithful" or "sir" in found.stats.method):
         assert found.stats.forwards < expected.stats.forwards
         assert found.stats.drafts["lookup"].accepted > 0
+
+
+def test_a_rule_that_chooses_tokens_itself(ref: reference.Reference) -> None:
+    draft = Speculation([Lookup()], verifier="token")
+    with pytest.raises(ConstrainError) as caught:
+        constrain.generate(ref, PROMPT, regex="a+", method="cars", draft=draft)
+    assert str(caught.value) == (
+        "the verifier 'token' chooses tokens itself, and so does the method 'cars'\n"
+        "  at draft\n"
+        '  fix: leave the verifier out, which is "match", or choose one of the methods lcd, sir, mcmc, faithful'
+    )
+    found = constrain.generate(ref, PROMPT, regex="[a-c]{3}", method="sir", draft=draft, seed=1)
+    assert found.finish_reason == "stop"
 
 
 class Remembers(Drafter):

@@ -13,7 +13,7 @@ import torch
 import constrain
 from constrain.generation.healing import Healing
 from constrain.hf import HFModel
-from constrain.sampling import CARS, Memory
+from constrain.sampling import CARS, Argmax, Memory
 from toy_model import cuts
 
 
@@ -33,7 +33,7 @@ def test_the_law_is_that_of_the_longer_text(tokenizer: Any, model: Any) -> None:
             start = len(prompt) - 1
             truth[tuple(ids[start:])] = math.fsum(float(logits[i - 1, ids[i]]) for i in range(start, len(ids)))
     given = {"tokenizer": tokenizer, "choices": texts, "healing": True}
-    members = constrain.generate(model, "red tr", method="argmax", n=len(truth) + 1, **given)
+    members = constrain.generate(model, "red tr", method=Argmax(texts=False), n=len(truth) + 1, **given)
     assert members[-1].finish_reason == "dead_end"
     assert {tuple(g.tokens): g.logprob for g in members[:-1]} == pytest.approx(truth, abs=1e-9)
     assert {g.text for g in members[:-1]} == set(texts)

@@ -16,7 +16,7 @@ from constrain import reference
 from constrain.errors import ConstrainError
 from constrain.generation import Generations
 from constrain.generation.identity import key_of
-from constrain.sampling import CARS, METHODS, ASAp, Exact, Faithful, Memory, Rejection, diagnose
+from constrain.sampling import CARS, METHODS, Argmax, ASAp, Exact, Faithful, Memory, Rejection, diagnose
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
 PROMPT = '{"color": "'
@@ -32,7 +32,7 @@ def ref() -> reference.Reference:
 @pytest.fixture(scope="module")
 def truth(ref: reference.Reference) -> dict[tuple[int, ...], float]:
     """π of the reference model: p of every member, one forward each, no sampler involved."""
-    table = constrain.generate(ref, PROMPT, regex=COLORS, method="argmax", n=60)
+    table = constrain.generate(ref, PROMPT, regex=COLORS, method=Argmax(texts=False), n=60)
     members = {tuple(g.tokens): g.logprob for g in table if g.finish_reason == "stop"}
     total = math.fsum(map(math.exp, members.values()))
     return {tokens: math.exp(log_p) / total for tokens, log_p in members.items()}

@@ -308,6 +308,20 @@ def test_a_continued_conversation_is_noticed() -> None:
     assert torch.equal(processor(turn, torch.zeros(1, 5))[0], expected([], torch.zeros(5)))
 
 
+@pytest.mark.parametrize("pattern, first", [("[0-9]{3}", 3), ("(red|green| a)*", 2), ("(red ?){2,4}", 9), ("a*", 1)])
+@pytest.mark.parametrize("assisted", [False, True])
+def test_a_prompt_that_continues_the_last_output(tokenizer: Any, pattern: str, first: int, assisted: bool) -> None:
+    """The second call answers as a new processor does, whether the first text had ended, was cut, or could go on."""
+    model, assistant = tiny_llama(tokenizer), tiny_llama(tokenizer, seed=7)
+    compiled = constrain.compile(constrain.regex(pattern), Vocabulary.from_huggingface(tokenizer))
+    given = {"do_sample": False, "max_new_tokens": 9, **({"assistant_model": assistant} if assisted else {})}
+    kept = ConstraintProcessor(compiled)
+    output = model.generate(ids_of(tokenizer, "the "), logits_processor=[kept], **{**given, "max_new_tokens": first})
+    again = model.generate(output, logits_processor=[kept], **given)
+    fresh = model.generate(output, logits_processor=[ConstraintProcessor(compiled)], **given)
+    assert again.tolist() == fresh.tolist()
+
+
 def test_bad_input() -> None:
     small = ToyConstraint(ToyVocabulary([b"a", None], [1]), [b"a"])
     liar = ToyConstraint(LETTERS, is_prefix=lambda t: t == b"a", is_member=lambda t: False)

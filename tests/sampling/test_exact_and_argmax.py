@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sampling_cases import Case, cases, conditional, exact, law_of, mass, outcomes
@@ -41,6 +42,25 @@ def test_argmax_is_the_best_and_the_next_ones(case: Case) -> None:
     assert [sample.finish_reason for sample in samples[len(best) :]] == ["dead_end"] * (rows - len(best))
     assert all(sample.tv_bound == 0 for sample in samples)
     assert [sample.log_prob for sample in samples[: len(best)]] == pytest.approx([truth[x] for x in best[:rows]])
+
+
+@pytest.mark.parametrize("case", [case for case in MODELS if case.language in ("ambiguous", "twins", "dyck")], ids=str)
+@pytest.mark.parametrize("method", [Argmax, Beam])
+def test_each_text_comes_once(method: Any, case: Case) -> None:
+    """By the likeliest token sequence that spells it; all sequences, if that is asked for."""
+    truth, vocabulary = exact(case), case.constraint.vocabulary
+    best: dict[bytes, tuple[int, ...]] = {}
+    for x in sorted(truth, key=lambda x: (-truth[x], x)):
+        best.setdefault(vocabulary.to_bytes(x), x)
+    assert len(best) < len(truth)
+    job = case.job(no_draw, len(best) + 2, token_bytes=vocabulary.tokens)
+    options = {"width": 1000} if method is Beam else {}
+    samples = drive(method(**options), job)
+    assert [tuple(sample.tokens) for sample in samples[: len(best)]] == list(best.values())
+    assert [sample.finish_reason for sample in samples[len(best) :]] == ["dead_end"] * 2
+    assert {sample.tv_bound for sample in samples} == {0}
+    every = drive(method(texts=False, **options), case.job(no_draw, len(truth), token_bytes=vocabulary.tokens))
+    assert {tuple(sample.tokens) for sample in every} == truth.keys()
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)

@@ -33,10 +33,16 @@ class TreeTableSession:
         assert self.tried is None, "commit must come first"
         assert len(chunks) == len(keep) == len(tokens) == len(parents) == len(self.rows)
         self.model.forwards += 1
-        self.forwards, self.tried = [1] * len(self.rows), []
+        assert any(chunks)
+        self.forwards, self.tried = [int(len(chunk) > 0) for chunk in chunks], []
         found = []
         for row, chunk, kept, nodes, before in zip(self.rows, chunks, keep, tokens, parents, strict=True):
-            assert chunk and 0 < kept <= len(chunk)
+            if not chunk:
+                assert kept == len(nodes) == 0
+                self.tried.append(([], []))
+                found.append(torch.zeros(0, self.model.width, dtype=torch.float64))
+                continue
+            assert 0 < kept <= len(chunk)
             row += chunk
             prefixes = [row[: len(row) - i] for i in range(kept - 1, -1, -1)]
             for token, parent in zip(nodes.tolist(), before.tolist(), strict=True):
@@ -55,6 +61,12 @@ class TreeTableSession:
     def select(self, rows: Sequence[int]) -> None:
         assert self.tried is None
         self.rows = [list(self.rows[row]) for row in rows]
+
+    def fork(self, rows: Sequence[int]) -> TreeTableSession:
+        assert self.tried is None
+        twin = TreeTableSession(self.model, 0)
+        twin.rows = [list(self.rows[row]) for row in rows]
+        return twin
 
 
 def table_probs(seed: int, prefix: Sequence[int], size: int, spread: float) -> np.ndarray:

@@ -24,32 +24,35 @@ from constrain.sampling.methods.sir import SIR
 from constrain.speculative import AUTO, NAMED, Drafter, Model, Speculation, Translated, drafter_named
 from constrain.speculative.drafters.forced import longest_match
 
-DRAFTED = (SIR, MCMC, Faithful)  # methods that are built on masked decoding of whole sequences
-REASON = "it does not go on by masked decoding of whole sequences"
-REASONS = {
-    "smc": "it compares its particles after every token, and drafts let each run ahead by a different number",
-    **dict.fromkeys(
-        ("cars", "asap", "rejection"),
-        "it draws from the model and not under the mask, so most drafted tokens would be read for nothing",
-    ),
-}
+CHOOSING = (SIR, MCMC, Faithful)  # methods that may leave the choice of tokens to a verifier, beside lcd
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
 
 
-def check_draft(draft: Any, method: Any) -> None:
-    """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value."""
+def check_draft(draft: Any, method: Any, processed: bool = False) -> None:
+    """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value.
+
+    processed: there are processors
+    """
     if draft is None:
         return
-    if method is not lcd and not isinstance(method, DRAFTED):
-        name = getattr(method, "name", "") or getattr(method, "__name__", repr(method))
-        names = ", ".join(["lcd", *(each.name for each in DRAFTED)])
+    if processed and method is not lcd and not isinstance(method, CHOOSING):
+        names = ", ".join(["lcd", *(each.name for each in CHOOSING)])
         raise ConstrainError(
-            f"draft= works with the methods {names}, not with {name!r}: {REASONS.get(name, REASON)}",
-            fix="leave draft out, or choose one of these methods",
+            "draft= and processors= together need a method that completes sequences by masked decoding",
+            place="draft",
+            fix=f"leave one of the two out, or choose one of the methods {names}",
         )
     if isinstance(draft, Speculation):
         if method is not lcd:
             draft.check_lossless()
+            if not draft.matches and not isinstance(method, CHOOSING):
+                name = getattr(method, "name", "") or getattr(method, "__name__", repr(method))
+                names = ", ".join(["lcd", *(each.name for each in CHOOSING)])
+                raise ConstrainError(
+                    f"the verifier {draft.verifier.name!r} chooses tokens itself, and so does the method {name!r}",
+                    place="draft",
+                    fix=f'leave the verifier out, which is "match", or choose one of the methods {names}',
+                )
         return
     for each in draft if isinstance(draft, (list, tuple)) else [draft]:
         if isinstance(each, type):

@@ -131,7 +131,7 @@ class Sample:
         evidence_bounds: proven (lower, upper) bounds on that log; None where the method has none.
         population: weighted samples that this one was chosen from, or the states of the chain that it ends; else empty.
         tv_bound: a proven bound on the total variation distance between the law of this sample and the target, or None.
-        forwards: sequences × forwards that this row took part in.
+        forwards: sequences × forwards that this row took part in; sequences of the row that were read as one are one.
         masks: masks filled for it.
         attempts: sequences begun for this row.
         accepted: attempts that became members and were not thrown away.

@@ -13,20 +13,24 @@ Cost: one forward for every token that is not forced, plus none for a run of for
 token before it and read in the same forward, which also gives the logits that score it. Sequences that end leave the
 batch. Sequences that still say the same, as many do at first, and forks until they part, are one row of the session.
 A fork copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
+A token that was read ahead (ahead.py) needs no forward: its sequence has its next logits at once. Sequences that go
+`together` wait there for the others; else each goes its own pace, and a forward comes when none can go on without.
 Limit: forced runs are read in one go only where the model can grow ragged (`LanguageModel.ragged`), or for one row.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.sampling.core.ahead import Ahead, Answer, certain_chain, reads_ahead
 from constrain.sampling.core.draw import STREAM_BITS, substream
 from constrain.sampling.core.job import Job, Sample, TokenMatcher, TokenRecord
 from constrain.sampling.core.model import Session
@@ -48,9 +52,10 @@ class Particle:
     Attributes:
         budget: tokens that it may have, EOS counted.
         matcher: a fork of the row's; None without a constraint.
-        unread: tokens that the model has not read yet, at first the prompt.
+        unread: tokens that the session has not been told of yet, at first the prompt.
         unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens.
-        logits: float[1, W] for the next token.
+        logits: float[1, W] for the next token; None where a forward has to come first.
+        ahead: what was read of tokens that may come next; None where nothing was.
         place: its row of the session; others that have read the same may have the same.
 
     Example:
@@ -73,13 +78,19 @@ class Particle:
         self.unread = list(prompt)
         self.unscored: list[int] = []
         self.logits: torch.Tensor | None = None
+        self.ahead: Ahead | None = None
         self.place = 0
         self.note = note
 
     @property
     def keep(self) -> int:
-        """Positions whose logits the next forward must give: one for each unscored token, one for the next draw."""
+        """Positions whose logits it still needs: one for each unscored token, one for the next draw."""
         return len(self.unscored) + (not self.ended)
+
+    @property
+    def ready(self) -> bool:
+        """Its next token can be chosen without a forward."""
+        return not self.ended and not self.unscored and self.logits is not None
 
     @property
     def left(self) -> int:
@@ -99,11 +110,13 @@ class Particle:
     def append(self, token: int, eos: bool) -> None:
         """Add a token, which its matcher has read; EOS and the budget end the sequence."""
         self.sample.tokens.append(token)
+        self.ahead = None if self.ahead is None else self.ahead.after(token)
+        self.logits = None if self.ahead is None else self.ahead.here
         if eos:
             self.ended, self.sample.finish_reason = True, "stop"
         elif self.left <= 0:
             self.ended = True  # "length"
-        if not self.ended:
+        if not self.ended and not (self.ahead is not None and self.ahead.certain):
             self.unread.append(token)
 
     def dead_end(self) -> None:
@@ -117,18 +130,32 @@ class Particle:
         self.sample.log_weight += log_weight
 
 
+class _Wanted(NamedTuple):
+    """What one row of the session is told next. place: the row until now; keep: positions wanted; writer: whose it is,
+    or that of one of several sequences that say the same."""
+
+    place: int
+    unread: tuple[int, ...]
+    keep: int
+    writer: Particle
+
+
 class Particles:
-    """Sequences that grow together in one session of the model; the loop of every method.
+    """Sequences that grow in one session of the model; the loop of every method.
 
     Args:
         job: the batch.
         particles: its sequences.
-        forced: append forced tokens without a draw, and read them in one forward.
+        forced: append forced tokens without a draw, and read them in one forward. If not, they are drawn as others are,
+            after one forward for a run of them, where sequences need not go together.
+        together: sequences have one token more with each step; those whose logits are known wait for the others. If
+            not, `forward` does nothing as long as any is ready.
 
     Attributes:
         all: every sequence.
         live: the sequences that go on; the session holds what they have read.
         held: rows of the session.
+        reads: forwards by row of the job: a row of the session that several of its sequences share is one.
 
     Example:
         >>> import constrain
@@ -144,25 +171,32 @@ class Particles:
         'stop'
     """
 
-    def __init__(self, job: Job, particles: Sequence[Particle], *, forced: bool = True) -> None:
+    def __init__(self, job: Job, particles: Sequence[Particle], *, forced: bool = True, together: bool = True) -> None:
         self.job = job
+        self.together = together
         self.forced = forced and job.matchers is not None
         self.eos = frozenset(job.eos_ids)
         self.only_eos = next(iter(self.eos)) if len(self.eos) == 1 else None
         self.all = list(particles)
         self.live: list[Particle] = []
-        self.session: Session | None = None
+        self.session: Any = None  # a `Session`, or an `AheadSession`
         self.held = 0
+        self.reads: Counter[int] = Counter()
+
+    @property
+    def ready(self) -> list[Particle]:
+        """The live sequences whose next token can be chosen: all of them, if they go together."""
+        return self.live if self.together else [particle for particle in self.live if particle.ready]
 
     @property
     def logits(self) -> torch.Tensor:
-        """float[B, W]: of the next token of every live sequence."""
-        return torch.cat([particle.logits for particle in self.live if particle.logits is not None])
+        """float[B, W]: of the next token of every sequence that is ready."""
+        return torch.cat([particle.logits for particle in self.ready if particle.logits is not None])
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """(row of the job, position in the output) of every live sequence, for messages."""
-        return [(particle.row, len(particle.sample.tokens)) for particle in self.live]
+        """(row of the job, position in the output) of every sequence that is ready, for messages."""
+        return [(particle.row, len(particle.sample.tokens)) for particle in self.ready]
 
     def start(self) -> Events:
         """Read the prompts, with the tokens that are forced from the beginning; equal ones once."""
@@ -173,11 +207,16 @@ class Particles:
         self.live = [particle for particle in self.all if particle.keep]
         if not self.live:
             return []
-        distinct = self._join()
+        wanted = self._join()
         with self.job.clock.stage("model"):
-            prompts, keep = [list(unread) for _, unread, _ in distinct], [kept for *_, kept in distinct]
-            self.session, logits = self.job.model.start(prompts, keep)
-        return self._read(logits)
+            prompts, keep = [list(each.unread) for each in wanted], [each.keep for each in wanted]
+            if reads_ahead(self.job.model):
+                writers = [each.writer for each in wanted]
+                self.session, answers = self.job.model.start_ahead(prompts, keep, writers)  # type: ignore[attr-defined]
+            else:
+                self.session, logits = self.job.model.start(prompts, keep)
+                answers = list(map(Answer, logits))
+        return self._read(answers)
 
     def start_from(self, stems: Stems) -> None:
         """Begin at prompts that were read before. Nothing is forced until the first token is chosen."""
@@ -193,47 +232,48 @@ class Particles:
                 particle.unread, particle.logits = [], logits[particle.place]
 
     def masks(self) -> np.ndarray | None:
-        """uint32[B, words] of what every live sequence may go on with; None without a constraint."""
+        """uint32[B, words] of what every sequence that is ready may go on with; None without a constraint."""
         if self.job.matchers is None:
             return None
+        ready = self.ready
         with self.job.clock.stage("mask"):
-            bitmask = np.zeros((len(self.live), self.job.words), dtype=np.uint32)
-            self.job.fill_masks([particle.matcher for particle in self.live], bitmask)
-        for particle in self.live:
+            bitmask = np.zeros((len(ready), self.job.words), dtype=np.uint32)
+            self.job.fill_masks([particle.matcher for particle in ready], bitmask)
+        for particle in ready:
             particle.sample.masks += 1
         return bitmask
 
     def member_masks(self) -> np.ndarray:
         """`masks`, but at the last place of a budget only EOS: what may still lead to a member that fits."""
-        bitmask = self.masks()
+        bitmask, ready = self.masks(), self.ready
         if bitmask is None:
-            bitmask = np.full((len(self.live), self.job.words), np.uint32(0xFFFFFFFF), dtype=np.uint32)
-        last = [i for i, particle in enumerate(self.live) if particle.left == 1]
+            bitmask = np.full((len(ready), self.job.words), np.uint32(0xFFFFFFFF), dtype=np.uint32)
+        last = [i for i, particle in enumerate(ready) if particle.left == 1]
         if last:
             bitmask[last] &= self.job.eos_mask()
         return bitmask
 
     def step(self, bitmask: np.ndarray | None) -> Step:
-        """Draw a token for every live sequence, as the job's settings say."""
+        """Draw a token for every sequence that is ready, as the job's settings say."""
         with self.job.clock.stage("sample"):
             return step(
                 self.logits,
                 bitmask,
                 settings=self.job.settings,
                 draw=self.job.draw,
-                streams=[self._stream_of_next(particle) for particle in self.live],
+                streams=[self._stream_of_next(particle) for particle in self.ready],
                 size=self.job.size,
                 places=self.places,
             )
 
     def take(self, chosen: Step) -> Events:
-        """Append a chosen token to every live sequence, and what it forces; -1 is a dead end."""
+        """Append a chosen token to every sequence that is ready, and what it forces; -1 is a dead end."""
         events: Events = []
         greedy = self.job.settings.temperature == 0
         fields = (chosen.token, chosen.log_prob_raw, chosen.log_prob_sampled, chosen.log_z)
         columns = zip(*(field.tolist() for field in fields), strict=True)
         with self.job.clock.stage("mask"):
-            for particle, (token, raw, sampled, log_z) in zip(self.live, columns, strict=True):
+            for particle, (token, raw, sampled, log_z) in zip(self.ready, columns, strict=True):
                 if token < 0:
                     particle.dead_end()
                     continue
@@ -241,33 +281,49 @@ class Particles:
                 self._advance(particle, token)
                 particle.append(token, token in self.eos)
                 events.append((particle.row, [token]))
-                if not particle.ended:
-                    self._force(particle)
+                if not particle.ended and (known := self._force(particle)):
+                    events.append((particle.row, known))
         return events
 
     def forward(self) -> Events:
-        """Read what was appended, and score what was forced."""
+        """Read what was appended, and score what was forced; nothing where no forward is needed yet."""
         self._drop_ended()
-        if not self.live or self.session is None:
+        ready = [particle.ready for particle in self.live]
+        if self.session is None or all(ready) or (any(ready) and not self.together):
             return []
         held = self.held
-        distinct = self._join()
+        wanted = self._join()
+        rows, chunks = [each.place for each in wanted], [list(each.unread) for each in wanted]
+        keep = [each.keep for each in wanted]
         with self.job.clock.stage("model"):
-            if (rows := [place for place, _, _ in distinct]) != list(range(held)):
+            if reads_ahead(self.job.model):
+                return self._read(self.session.read(rows, chunks, keep, [each.writer for each in wanted]))
+            if rows != list(range(held)):
                 self.session.select(rows)
-            logits = self.session.feed([list(unread) for _, unread, _ in distinct], [kept for *_, kept in distinct])
-        return self._read(logits)
+            runs = [self._certain(each.writer) for each in wanted]
+            tokens = [[*chunk, *run] for chunk, run in zip(chunks, runs, strict=True)]
+            logits = self.session.feed(tokens, [kept + len(run) for kept, run in zip(keep, runs, strict=True)])
+        return self._read([_split(each, run) for each, run in zip(logits, runs, strict=True)])
 
-    def _join(self) -> list[tuple[int, tuple[int, ...], int]]:
-        """Make live sequences that say the same one row of the session: what it reads next for each of its rows.
+    def _certain(self, particle: Particle) -> list[int]:
+        """Tokens that alone are allowed now, where they are to be drawn: they are read ahead, as far as there is
+        room."""
+        if self.forced or self.together or particle.matcher is None or particle.ended:
+            return []
+        if len(self.live) > 1 and not self.job.model.ragged:
+            return []
+        return list(particle.matcher.forced_tokens())[: particle.left - 1]
 
-        returns: (row of the session until now, tokens to read, positions wanted)
-        """
-        rows: dict[tuple[int, tuple[int, ...], int], int] = {}
+    def _join(self) -> list[_Wanted]:
+        """Make live sequences that say the same one row of the session: what it is told next for each of its rows."""
+        rows: dict[tuple[int, tuple[int, ...], int], _Wanted] = {}
+        places: dict[tuple[int, tuple[int, ...], int], int] = {}
         for each in self.live:
-            each.place = rows.setdefault((each.place, tuple(each.unread), each.keep), len(rows))
+            key = each.place, tuple(each.unread), 0 if each.ready else each.keep
+            rows.setdefault(key, _Wanted(*key, each))
+            each.place = places.setdefault(key, len(places))
         self.held = len(rows)
-        return list(rows)
+        return list(rows.values())
 
     def select(self, ancestors: Sequence[Particle], streams: Sequence[int]) -> None:
         """Go on with these sequences, ended ones among them; what is named twice is forked.
@@ -292,7 +348,7 @@ class Particles:
         branches = [self.live[place].fork(self.live[place].stream) for place in parents]
         for branch in branches:
             branch.logits = None
-        twin = Particles(self.job, branches, forced=self.forced)
+        twin = Particles(self.job, branches, forced=self.forced, together=self.together)
         twin.live = list(twin.all)
         if self.session is not None:
             with self.job.clock.stage("model"):
@@ -315,21 +371,36 @@ class Particles:
         forced = bool(matcher.forced_tokens()) or (self.only_eos is not None and matcher.is_finished())
         return substream(particle.stream, FORCED) if forced else particle.stream
 
-    def _force(self, particle: Particle) -> None:
-        """Append the tokens that the constraint leaves no choice about; EOS among them, if there is only one."""
+    def _force(self, particle: Particle) -> list[int]:
+        """Append the tokens that the constraint leaves no choice about; EOS among them, if there is only one.
+
+        returns: forced tokens that are final already, since the logits that score them are known
+        """
         if particle.matcher is None or not self._reads_runs():
-            return
-        forced = list(particle.matcher.forced_tokens())
+            return []
         start = len(particle.sample.tokens)
-        for token in forced:
+        known: list[torch.Tensor] = []
+        for token in particle.matcher.forced_tokens():
             if particle.ended:
                 break
-            self._advance(particle, token)
-            particle.append(token, token in self.eos)
+            self._append_forced(particle, token, known)
         if not particle.ended and self.only_eos is not None and particle.matcher.is_finished():
-            self._advance(particle, self.only_eos)
-            particle.append(self.only_eos, True)
-        particle.unscored = particle.sample.tokens[start:]
+            self._append_forced(particle, self.only_eos, known)
+        particle.unscored = particle.sample.tokens[start + len(known) :]
+        return self._score_known(particle, start, known) if known else []
+
+    def _append_forced(self, particle: Particle, token: int, known: list[torch.Tensor]) -> None:
+        if particle.logits is not None:
+            known.append(particle.logits)
+        self._advance(particle, token)
+        particle.append(token, token in self.eos)
+
+    def _score_known(self, particle: Particle, start: int, known: list[torch.Tensor]) -> list[int]:
+        """Record forced tokens from `start` on whose logits, float[1, W] each, were read ahead."""
+        tokens = particle.sample.tokens[start : start + len(known)]
+        places = [(particle.row, start + i) for i in range(len(known))]
+        probs = score(torch.cat(known), tokens, self.job.settings.temperature, places)
+        return self._record_forced(particle, start, tokens, probs)
 
     def _advance(self, particle: Particle, token: int) -> None:
         if particle.matcher is not None and not particle.matcher.advance(token):
@@ -339,17 +410,25 @@ class Particles:
                 fix="this is a fault of the constraint engine: please report it with the constraint",
             )
 
-    def _read(self, logits: list[torch.Tensor]) -> Events:
-        """Hand out the logits of a forward, float[keep, W] for each row; forced tokens are final once scored."""
+    def _read(self, answers: Sequence[Answer]) -> Events:
+        """Hand out what a forward gave for each row of the session; forced tokens are final once scored."""
         events: Events = []
+        logits = [each.logits for each in answers]
         with self.job.clock.stage("sample"):
             forced = self._scores({each.place: each for each in self.live if each.unscored}, logits)
+        seen: set[tuple[int, int]] = set()
         for particle in self.live:
-            particle.sample.forwards += 1
             particle.unread = []
+            if particle.ready:
+                continue
+            answer, shared = answers[particle.place], (particle.place, particle.row)
+            if shared not in seen:
+                seen.add(shared)
+                particle.sample.forwards += answer.forwards
+                self.reads[particle.row] += answer.forwards
             if particle.unscored:
                 events.append((particle.row, self._settle(particle, forced[particle.place])))
-            particle.logits = logits[particle.place][-1:]
+            particle.logits, particle.ahead = answer.logits[-1:], answer.ahead
         self._drop_ended()
         return events
 
@@ -374,11 +453,15 @@ class Particles:
     def _settle(self, particle: Particle, probs: Sequence[float]) -> list[int]:
         """Record the forced tokens, up to one that the model gives no mass at all: that is a dead end."""
         tokens, particle.unscored = particle.unscored, []
-        start = len(particle.sample.tokens) - len(tokens)
+        return self._record_forced(particle, len(particle.sample.tokens) - len(tokens), tokens, probs)
+
+    def _record_forced(self, particle: Particle, start: int, tokens: list[int], probs: Sequence[float]) -> list[int]:
+        """Record forced tokens, of which the first is that of place `start`; see `_settle`."""
         for i, (token, raw) in enumerate(zip(tokens, probs, strict=True)):
             if raw == -math.inf:
                 particle.dead_end()
                 del particle.sample.tokens[start + i :]
+                particle.unscored = []
                 return tokens[:i]
             particle.record(TokenRecord(token, raw, 0.0, raw, forced=True), raw)
         return tokens
@@ -386,6 +469,14 @@ class Particles:
     def _drop_ended(self) -> None:
         """Take the sequences that need no further forward out of the batch."""
         self.live = [particle for particle in self.live if particle.keep]
+
+
+def _split(logits: torch.Tensor, run: Sequence[int]) -> Answer:
+    """The answer for a row that read a run ahead: float[keep + len(run), W]."""
+    if not run:
+        return Answer(logits)
+    kept = len(logits) - len(run)
+    return Answer(logits[:kept], certain_chain(run, logits[kept - 1 :]))
 
 
 class Stems:

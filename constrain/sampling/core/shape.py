@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.sampling.core.ahead import AheadSession, Answer, ReadsAhead, reads_ahead
 from constrain.sampling.core.job import Job, Settings
 from constrain.sampling.core.model import LanguageModel, Session
 from constrain.sampling.core.step import truncated
@@ -80,6 +82,19 @@ class ShapedModel:
         session, logits = self.model.start(prefixes, keep)
         return _ShapedSession(session, self.settings), [shape(rows, self.settings) for rows in logits]
 
+    @property
+    def reads_ahead(self) -> bool:
+        """See `constrain.sampling.core.ahead`."""
+        return reads_ahead(self.model)
+
+    def start_ahead(
+        self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
+    ) -> tuple[_ShapedSession, list[Answer]]:
+        """See `ReadsAhead`."""
+        session, answers = cast(ReadsAhead, self.model).start_ahead(prefixes, keep, writers)
+        shaped_session = _ShapedSession(session, self.settings)
+        return shaped_session, list(map(shaped_session.shaped, answers))
+
 
 class _ShapedSession:
     def __init__(self, session: Session, settings: Settings) -> None:
@@ -94,6 +109,15 @@ class _ShapedSession:
 
     def fork(self, rows: Sequence[int]) -> Session:
         return _ShapedSession(self.session.fork(rows), self.settings)
+
+    def read(
+        self, rows: Sequence[int], chunks: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
+    ) -> list[Answer]:
+        return [self.shaped(each) for each in cast(AheadSession, self.session).read(rows, chunks, keep, writers)]
+
+    def shaped(self, answer: Answer) -> Answer:
+        ahead = answer.ahead and answer.ahead.shaped(shape(answer.ahead.logits, self.settings))
+        return answer._replace(logits=shape(answer.logits, self.settings), ahead=ahead)
 
 
 def shape(logits: torch.Tensor, settings: Settings) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """`argmax`: the likeliest member of all, proven.
 
 Distribution: none is sampled; see beam.py, of which this is the exact form. The rows of a prompt get the best member,
-the second best, and so on; rows beyond the last member end as "dead_end".
+the second best, and so on, each text once; rows beyond the last member end as "dead_end".
 
 The idea: best-first search. A prefix is at least as likely as whatever follows, so once the best open prefix is no
 likelier than the members found, those are the best there are. Prefixes are opened a batch at a time, by likelihood.
@@ -34,6 +34,7 @@ class Argmax(Sampler):
     Args:
         limit: prefixes that are opened for a prompt, at most.
         batch: prefixes in one forward.
+        texts: outputs of a prompt are different texts; False: different token sequences, which may spell the same.
 
     Raises:
         ConstrainError: an option is out of range.
@@ -51,13 +52,14 @@ class Argmax(Sampler):
     random = False
     distribution = "no distribution: the likeliest members, proven"
 
-    def __init__(self, *, limit: int = 10_000, batch: int = 16) -> None:
+    def __init__(self, *, limit: int = 10_000, batch: int = 16, texts: bool = True) -> None:
         self.limit = check_count("limit", limit)
         self.batch = check_count("batch", batch)
+        self.texts = texts
 
     def run(self, job: Job) -> list[Sample]:
         """See `Sampler`."""
-        return best_of_each_prompt(job, self._search)
+        return best_of_each_prompt(job, self._search, self.texts)
 
     def _search(self, job: Job, row: int, best: Best) -> None:
         numbers = count()  # breaks ties by age

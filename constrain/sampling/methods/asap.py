@@ -18,7 +18,7 @@ Source: Park et al. 2024, "Grammar-aligned decoding". The certificate and the we
 from __future__ import annotations
 
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.job import Job, Sample, total_drafts
 from constrain.sampling.core.memory import Memory
 from constrain.sampling.core.particles import Stems
 from constrain.sampling.core.sampler import Sampler, check_count, check_share
@@ -87,25 +87,24 @@ class ASAp(Sampler):
                 sample.log_evidence = sample.log_weight
                 sample.forwards += 1  # the prompt
                 samples.append(sample)
-        for row, forwards, masks, draws in spent:
-            samples[row].forwards += forwards
-            samples[row].masks += masks
-            samples[row].attempts += draws
+        for row, drawn in spent:
+            samples[row].forwards += sum(each.forwards for each in drawn)
+            samples[row].masks += sum(each.masks for each in drawn)
+            samples[row].drafts = total_drafts([samples[row], *drawn])
+            samples[row].attempts += len(drawn)
         return samples
 
-    def _warm_up(self, job: Job, stems: Stems, tries: list[PrefixTrie]) -> list[tuple[int, int, int, int]]:
-        """Draws for each target, counted for its first row: (row, forwards, masks, draws)."""
+    def _warm_up(self, job: Job, stems: Stems, tries: list[PrefixTrie]) -> list[tuple[int, list[Sample]]]:
+        """Draws for each target, counted for its first row: (row, draws)."""
         first = {id(trie): row for row, trie in reversed(list(enumerate(tries)))}
         spent = []
         for row in first.values():
-            forwards = masks = made = 0
-            while made < self.warmup and tries[row].tv_bound > self.tolerance:
-                count = min(self.batch, self.warmup - made)
+            drawn: list[Sample] = []
+            while len(drawn) < self.warmup and tries[row].tv_bound > self.tolerance:
+                count = min(self.batch, self.warmup - len(drawn))
                 streams = [substream(job.streams[row], slot) for slot in range(count)]
                 attempts = [Attempt(job, row, stream, tries[row]) for stream in streams]
                 run_round(job, stems, attempts, masked=True)
-                made += count
-                forwards += sum(attempt.sample.forwards for attempt in attempts)
-                masks += sum(attempt.sample.masks for attempt in attempts)
-            spent.append((row, forwards, masks, made))
+                drawn += [attempt.sample for attempt in attempts]
+            spent.append((row, drawn))
         return spent

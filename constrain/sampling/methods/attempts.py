@@ -10,8 +10,10 @@ The root counts as known: its θ is found by looking. Attempts of a round do not
 independent given the past and run in one batch; an attempt that fails leaves it.
 
 At the last place of a budget only EOS is allowed, so that the members are those of at most `max_tokens` tokens.
-Cost: one forward of the batch for each place; the prompt is read once for all rounds. Forced tokens are not skipped: at
-a new prefix even they have to be drawn, and where they are forced the model's mass on them is what is being learnt.
+Cost: one forward of an attempt for each token that was not read ahead; the prompt is read once for all rounds. Forced
+tokens are not skipped: at a new prefix even they have to be drawn, and where they are forced the model's mass on them
+is what is being learnt. But a run of them is read by one forward, with the token before it, and drafts are read ahead
+likewise: attempts go their own pace, since none depends on another.
 """
 
 from __future__ import annotations
@@ -61,12 +63,12 @@ def run_round(job: Job, stems: Stems, attempts: Sequence[Attempt], *, masked: bo
 
     job: shaped (shape.py). masked: at new prefixes, draw from the allowed tokens only
     """
-    batch = Particles(job, attempts, forced=False)
+    batch = Particles(job, attempts, forced=False, together=False)
     batch.start_from(stems)
     while batch.live:
         bitmask = batch.member_masks()
         with job.clock.stage("sample"):
-            chosen = _choose(job, batch, [each for each in batch.live if isinstance(each, Attempt)], bitmask, masked)
+            chosen = _choose(job, batch, [each for each in batch.ready if isinstance(each, Attempt)], bitmask, masked)
         batch.take(chosen)
         batch.forward()
     for attempt in attempts:
@@ -135,7 +137,7 @@ def _known(attempt: Attempt) -> bool:
 def _learn(live: list[Attempt], allowed: list[torch.Tensor], chosen: Step, eos: Collection[int]) -> None:
     """Move every attempt to its next node, then sum anew what is left without nodes at the nodes that were visited.
 
-    Attempts at one node stand there at the same time, since equal prefixes have equal lengths.
+    An attempt that comes to a node later sums it anew, so that the last to come leaves it as it is.
     """
     before = [attempt.node for attempt in live]
     visited = {  # (trie, node) → a row of the batch that stands there

@@ -4,8 +4,9 @@ Distribution: none is sampled. The rows of a prompt get its best member, its sec
 found them; nothing is drawn, and weights are 0 in logs. Where nothing that could have won was dropped for lack of
 width, the result is proven, as that of `argmax`, and `tv_bound` is 0.
 
-"Likeliest" is by p(x) of a token sequence, at the job's temperature (at 1 for temperature 0). A prefix is at least as
-likely as whatever follows, so prefixes that fall behind the members found are dropped without loss.
+"Likeliest" is by p(x) of a token sequence, at the job's temperature (at 1 for temperature 0). A text that several token
+sequences spell counts once, as the likeliest of them, unless `texts=False` asks for all. A prefix is at least as likely
+as whatever follows, so prefixes that fall behind the members found are dropped without loss.
 
 Cost: `width` sequences, one forward a token.
 Limit: the likeliest text of a model is often a short or dull one; this is search, not sampling.
@@ -14,12 +15,13 @@ Limit: the likeliest text of a model is often a short or dull one; this is searc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 
-from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
@@ -34,6 +36,7 @@ class Beam(Sampler):
 
     Args:
         width: prefixes that are kept at each position.
+        texts: outputs of a prompt are different texts; False: different token sequences, which may spell the same.
 
     Raises:
         ConstrainError: the width is no int of at least 1.
@@ -51,12 +54,12 @@ class Beam(Sampler):
     random = False
     distribution = "no distribution: the likeliest members that a beam finds"
 
-    def __init__(self, *, width: int = 16) -> None:
-        self.width = check_count("width", width)
+    def __init__(self, *, width: int = 16, texts: bool = True) -> None:
+        self.width, self.texts = check_count("width", width), texts
 
     def run(self, job: Job) -> list[Sample]:
         """See `Sampler`."""
-        return best_of_each_prompt(job, self._search)
+        return best_of_each_prompt(job, self._search, self.texts)
 
     def _search(self, job: Job, row: int, best: Best) -> None:
         block = Particles(job, [Particle(job, row)])
@@ -82,13 +85,17 @@ class Beam(Sampler):
 
 class Best:
     """The k likeliest members so far. threshold: what a prefix must exceed to matter. lost: the most that was dropped
-    untried."""
+    untried.
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    key: of a token sequence; of those with equal keys only the likeliest counts
+    """
+
+    def __init__(self, count: int, key: Callable[[Sequence[int]], Hashable] = tuple) -> None:
+        self.count, self.key = count, key
         self.found: list[Sample] = []
         self.lost = -math.inf
         self.forwards = self.masks = 0
+        self.drafts: dict[str, DraftCount] = {}
 
     @property
     def threshold(self) -> float:
@@ -97,7 +104,10 @@ class Best:
     def offer(self, block: Particles) -> None:
         """Consider the members that a block has just completed."""
         done = [each.sample for each in block.all if each.sample.finish_reason == "stop"]
-        self.found = sorted([*self.found, *done], key=lambda sample: (-sample.log_prob, sample.tokens))[: self.count]
+        best: dict[Hashable, Sample] = {}
+        for sample in sorted([*self.found, *done], key=lambda sample: (-sample.log_prob, sample.tokens)):
+            best.setdefault(self.key(sample.tokens), sample)
+        self.found = list(best.values())[: self.count]
 
     def scores(self, block: Particles, places: torch.Tensor, raw: torch.Tensor) -> torch.Tensor:
         """float64[N]: log p of every child of the live sequences of a block."""
@@ -106,8 +116,9 @@ class Best:
 
     def account(self, block: Particles) -> None:
         """Add what the sequences of a block have cost since it was branched off."""
-        self.forwards += len(block.all)
+        self.forwards += sum(block.reads.values())
         self.masks += len(block.live)
+        self.drafts = next((each.sample.drafts for each in block.all), self.drafts)  # of all blocks: forks share it
 
     def samples(self) -> list[Sample]:
         """One for each row: the members found, in order, then failures."""
@@ -119,20 +130,40 @@ class Best:
             else:
                 sample = Sample(log_weight=-math.inf, finish_reason="dead_end" if proven else "budget")
             sample.tv_bound = 0.0 if proven else None
-            sample.forwards, sample.masks = self.forwards, self.masks
+            sample.forwards, sample.masks, sample.drafts = self.forwards, self.masks, self.drafts
             outputs.append(sample)
         return outputs
 
 
-def best_of_each_prompt(job: Job, search: Callable[[Job, int, Best], None]) -> list[Sample]:
+def best_of_each_prompt(job: Job, search: Callable[[Job, int, Best], None], texts: bool) -> list[Sample]:
     """Run search(job, first row, Best) for each distinct prompt, and hand its members to the rows in order."""
+    key = partial(spelled, job) if texts else tuple
     settings = job.settings
     job = shaped(replace(job, settings=replace(settings, temperature=settings.temperature or 1.0)))
     outputs: dict[int, Sample] = {}
     for rows in job.groups():
-        best = Best(len(rows))
+        best = Best(len(rows), key)
         search(job, rows[0], best)
         outputs.update(zip(rows, best.samples(), strict=True))
         for row in rows:
             job.watcher.ended(row)
     return [outputs[row] for row in range(len(job.prompts))]
+
+
+def spelled(job: Job, tokens: Sequence[int]) -> Hashable:
+    """What a token sequence says: its text, with tokens that are no text, as ids, between the parts of it.
+
+    Which of several tokens ends it does not matter. Where the bytes of tokens are unknown: the sequence itself.
+    """
+    if not job.token_bytes:
+        return tuple(tokens)
+    parts: list[bytes | int] = [b""]
+    for token in tokens:
+        text = job.token_bytes[token]
+        if token in job.eos_ids:
+            continue
+        if text is None:
+            parts += [token, b""]
+        else:
+            parts[-1] += text  # type: ignore[operator]  # bytes are last, always
+    return tuple(parts)

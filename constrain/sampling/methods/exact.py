@@ -22,7 +22,7 @@ import torch
 
 from constrain.errors import LimitError
 from constrain.sampling.bitmask.apply import apply_bitmask_
-from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
@@ -89,6 +89,7 @@ class MemberTable:
     def __init__(self, job: Job, row: int, *, limit: int, batch: int) -> None:
         """job: shaped. Raises LimitError."""
         self.forwards = self.masks = 0
+        self.drafts: dict[str, DraftCount] = {}
         self.members = [sample for sample in self._walk(job, row, limit, batch) if sample.log_prob > -math.inf]
         self.log_mass = min(0.0, log_add([sample.log_prob for sample in self.members]))
 
@@ -103,7 +104,7 @@ class MemberTable:
             )
         sample.log_evidence, sample.evidence_bounds = self.log_mass, (self.log_mass, self.log_mass)
         sample.tv_bound = 0.0
-        sample.forwards, sample.masks = self.forwards, self.masks
+        sample.forwards, sample.masks, sample.drafts = self.forwards, self.masks, self.drafts
         return sample
 
     def _walk(self, job: Job, row: int, limit: int, batch: int) -> Iterator[Sample]:
@@ -134,6 +135,7 @@ class MemberTable:
     def _account(self, block: Particles) -> None:
         self.forwards += sum(particle.sample.forwards for particle in block.all)
         self.masks += sum(particle.sample.masks for particle in block.all)
+        self.drafts = next((each.sample.drafts for each in block.all), self.drafts)  # of all blocks: forks share it
 
 
 def _ended(block: Particles) -> Iterator[Sample]:

@@ -90,7 +90,6 @@ class MCMC(Sampler):
             for place, chain in enumerate(chains):
                 first, *others = drawn[place * (self.steps + 1) : (place + 1) * (self.steps + 1)]
                 chain.enter(first)
-                chain.shared = sum(sample.forwards > 0 for sample in others)
                 for proposed in others:
                     self.move(job, chain, proposed)
         else:
@@ -172,7 +171,6 @@ class MarkovChain:
     def __post_init__(self) -> None:
         self.states: list[Sample] = []
         self.weights: list[float] = []  # of all draws
-        self.shared = 0  # forwards that were the same reading of the prompt
         self.drafts: dict[str, DraftCount] = {}
         self.forwards = self.masks = self.evaluations = self.attempts = self.accepted = 0
 
@@ -207,7 +205,7 @@ class MarkovChain:
                 replace(state, log_weight=0.0 if state.log_weight > -math.inf else -math.inf) for state in self.states
             ],
             log_evidence=evidence,
-            forwards=self.forwards - self.shared,
+            forwards=self.forwards,
             masks=self.masks,
             evaluations=self.evaluations,
             attempts=self.attempts,

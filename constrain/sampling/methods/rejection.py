@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.job import DraftCount, Job, Sample, total_drafts
 from constrain.sampling.core.particles import Stems
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
@@ -104,6 +104,7 @@ class _Row:
         self.number = number
         self.made = self.accepted = self.masks = 0
         self.forwards = 1  # the prompt
+        self.drafts: dict[str, DraftCount] = {}
         self.log_exposures: list[float] = []  # −log θ of every attempt, whose chance to succeed was Z / θ
         self.running: list[Attempt] = []
         self.chosen: Attempt | None = None
@@ -114,6 +115,7 @@ class _Row:
             self.made += 1
             self.forwards += attempt.sample.forwards
             self.masks += attempt.sample.masks
+            self.drafts = total_drafts([Sample(drafts=self.drafts), attempt.sample])
             self.log_exposures.append(-attempt.log_theta)
             if attempt.succeeded:
                 self.accepted += 1
@@ -132,7 +134,7 @@ class _Row:
         if not self.chosen:
             sample.finish_reason = "dead_end" if _empty(trie) else "budget"
         sample.attempts, sample.accepted = self.made, self.accepted
-        sample.forwards, sample.masks = self.forwards, self.masks
+        sample.forwards, sample.masks, sample.drafts = self.forwards, self.masks, self.drafts
         sample.log_evidence = math.log(self.accepted) - log_add(self.log_exposures) if self.accepted else -math.inf
         if trie is not None:
             low, high = sample.evidence_bounds = trie.bounds

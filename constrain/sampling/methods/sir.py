@@ -86,18 +86,13 @@ class SIR(Sampler):
             log_weight=evidence,
             log_evidence=evidence,
             population=population,
-            forwards=forwards_of(population),
+            forwards=sum(sample.forwards for sample in population),
             masks=sum(sample.masks for sample in population),
             attempts=self.samples,
             accepted=sum(weight > -math.inf for weight in weights),
             evaluations=evaluations,
             drafts=total_drafts(population),
         )
-
-
-def forwards_of(batch: Sequence[Sample]) -> int:
-    """Forwards of sequences that began together: the prompt they share is read once."""
-    return sum(max(0, sample.forwards - 1) for sample in batch) + any(sample.forwards for sample in batch)
 
 
 @dataclass
@@ -119,7 +114,7 @@ def masked_draws(job: Job, begun: Sequence[DrawStart]) -> list[Sample]:
     if job.grow is not None:
         job.grow(job, particles)
     else:
-        cloud = Particles(job, particles)
+        cloud = Particles(job, particles, together=False)
         cloud.start()
         while cloud.live:
             cloud.take(cloud.step(cloud.member_masks()))

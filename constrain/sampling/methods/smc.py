@@ -18,7 +18,9 @@ replacement if `resampling="optimal"`; this costs no forward. `SMC(ess_threshold
 particles; `awrs` is the case of one particle and a check.
 
 Resampling comes before the forward pass, so the model reads no doomed token. Cost: N sequences in one batch, prompts
-read once. Limit: no particle waits for others; between boundaries some are ahead.
+read once; particles that say the same are one. Limit: no particle waits for others; between boundaries some are ahead.
+Drafts are read ahead and never chosen by, so particles are those without drafts; a particle whose token was drafted
+needs no forward, and waits for the others.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.core.boundaries import boundary_of
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.potentials import Asked, Potential
 from constrain.sampling.core.resampling import check_scheme, effective_size, log_mean, resample
@@ -176,7 +178,6 @@ class _Run:
 
     options: SMC
     job: Job
-    forwards: Counter[int] = field(default_factory=Counter)
     masks: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -190,12 +191,15 @@ class _Run:
             row: [Particle(job, row, substream(stream, j), _Note()) for j in range(options.particles)]
             for row, stream in enumerate(job.streams)
         }
+        self.drafts: list[dict[str, DraftCount]] = [{} for _ in self.of_row]
+        for row, particles in self.of_row.items():
+            for particle in particles:  # and its forks: what was drafted for any of them is counted together
+                particle.sample.drafts = self.drafts[row]
         self.cloud = Particles(job, [particle for row in self.of_row.values() for particle in row])
 
     def begin(self) -> None:
         """Read the prompts."""
         self.cloud.start()
-        self.forwards.update({particle.row for particle in self.cloud.all if particle.sample.forwards})
         self._settle(self.cloud.all)
 
     def advance(self) -> None:
@@ -221,7 +225,6 @@ class _Run:
         for particle in self.cloud.all:
             self.of_row[particle.row].append(particle)
         self._take(chosen)
-        self.forwards.update(particle.row for particle in self.cloud.live if particle.keep)
         self.cloud.forward()
         self._settle(self.cloud.all)
 
@@ -319,9 +322,13 @@ class _Run:
         columns = list(zip(*(offer.numbers for offer in live), strict=True)) or [(), (), ()]
         numbers = [torch.tensor(column, dtype=torch.float64) for column in columns]
         particles = list(self.cloud.live)
+        lengths = {id(particle): len(particle.sample.trace) for particle in particles}
         self.cloud.take(Step(torch.tensor([offer.token for offer in live], dtype=torch.int64), *numbers))
         for particle, offer in zip(particles, live, strict=True):
-            particle.sample.log_weight, particle.note = offer.log_weight, offer.note
+            particle.note = offer.note
+            if particle.sample.finish_reason != "dead_end":  # of a forced token that was read ahead
+                forced = particle.sample.trace[lengths[id(particle)] + 1 :]
+                particle.sample.log_weight = offer.log_weight + math.fsum(each.log_prob_raw for each in forced)
         for particle, offer in zip(self.cloud.all, chosen, strict=True):
             if offer.token is None:
                 particle.sample.log_weight = offer.log_weight
@@ -389,7 +396,8 @@ class _Run:
             log_weight=evidence,
             log_evidence=evidence,
             population=population,
-            forwards=self.forwards[row],
+            forwards=self.cloud.reads[row],
+            drafts=self.drafts[row],
             masks=self.masks[row],
             attempts=self.options.particles,
             accepted=sum(weight > -math.inf for weight in weights),

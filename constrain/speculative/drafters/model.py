@@ -60,12 +60,14 @@ class Model(Drafter):
         """See `Drafter`."""
         trees = [EMPTY] * len(contexts)
         asked = [i for i, budget in enumerate(budgets) if min(budget.nodes, budget.depth, contexts[i].left - 1) > 0]
-        groups = [asked] if self.model.ragged else [[i] for i in asked]
-        for group in groups:
-            if group:
-                grown = self._grow([contexts[i] for i in group], [budgets[i] for i in group])
-                for i, tree in zip(group, grown, strict=True):
-                    trees[i] = tree
+        groups: dict[Any, list[int]] = {}  # sequences that the draft model remembers together, and new ones
+        for i in asked:
+            known = contexts[i].memo.get(self)
+            groups.setdefault((known and id(known.shared)) if self.model.ragged else i, []).append(i)
+        for group in groups.values():
+            grown = self._grow([contexts[i] for i in group], [budgets[i] for i in group])
+            for i, tree in zip(group, grown, strict=True):
+                trees[i] = tree
         return trees
 
     def _grow(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
@@ -99,8 +101,8 @@ class Model(Drafter):
         together = len(known) == len(contexts) and all(each.shared is known[0].shared for each in known)
         if together and all(news):
             shared, rows = known[0].shared, [each.row for each in known]
-            if rows != list(range(shared.rows)):
-                shared.session.select(rows)
+            if rows != list(range(shared.rows)):  # others may be asked about again: they keep what they have
+                shared = _Shared(shared.session.fork(rows))
             logits = shared.session.feed(news, [1] * len(contexts))
         else:
             session, logits = self.model.start([list(text) for text in texts], [1] * len(contexts))

@@ -1,0 +1,310 @@
+"""Drafts under every method: a model that reads ahead what drafters guess, whoever chooses the tokens.
+
+The idea: a method asks for logits and chooses. Drafts do not choose, they read: the forward for one token reads a tree
+of guesses behind it too, and where the method's next token is in the tree, its logits are known. So the law of a method
+is what it is without drafts, whatever its proposal, its weights and its resampling, and with the same seed its outputs
+are the same, up to rounding of the logits. It is the rule `match` (verifiers/match.py), with the method as the target.
+
+    job = replace(job, model=ReadingAhead(speculation, job))     # for any method that is built on `Particles`
+
+Sequences that fork and part go on from one tree: what they all took of it stays in the model's memory, the rest of a
+path is read again with the token after it.
+
+Cost: that of drafting and of longer forwards. Limit: rules that accept a drafted token by its probability choose tokens
+themselves, so they serve masked decoding only (decode.py).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from constrain.sampling.core.ahead import Ahead, Answer
+from constrain.sampling.core.draw import STREAM_BITS, substream
+from constrain.sampling.core.job import DraftCount, Job
+from constrain.sampling.core.particles import Particle
+from constrain.speculative.build import state_of
+from constrain.speculative.drafter import Context, Outcome, Setting
+from constrain.speculative.drafting import Drafting
+from constrain.speculative.target import TreeSession, target_of
+from constrain.speculative.tree import BuiltTree
+
+if TYPE_CHECKING:
+    from constrain.speculative.decode import Speculation
+
+DRAFTS = (1 << STREAM_BITS) - 1  # the substream that drafters draw from
+CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
+NOTHING = np.zeros(0, np.int32)
+
+
+class ReadingAhead:
+    """A `LanguageModel` that drafts for the sequences that it is told of (`constrain.sampling.core.ahead`).
+
+    Args:
+        options: drafters, controller and builder; its verifier is not asked.
+        job: its model is read; its settings are those of the target.
+
+    Example:
+        >>> import constrain
+        >>> from dataclasses import replace
+        >>> from constrain.generation import make_job
+        >>> from constrain.sampling import CARS
+        >>> from constrain.sampling.core.sampler import drive
+        >>> from constrain.speculative import Speculation
+        >>> job = make_job(constrain.reference.load(), '{"color": "', regex='(red|green)", "size": "(S|L)"', seed=1)
+        >>> (sample,) = drive(CARS(), replace(job, model=ReadingAhead(Speculation(["forced"]), job)))
+        >>> sample.drafts["forced"].accepted >= 0
+        True
+    """
+
+    reads_ahead = True
+    ragged = True
+
+    def __init__(self, options: Speculation, job: Job) -> None:
+        self.options, self.undrafted, self.clock = options, job.model, job.clock
+        self.target = target_of(job.model)
+        self.drafting = Drafting(options.drafters)
+        self.wants_hidden = any(drafter.wants_hidden for drafter in options.drafters)
+        self.setting = Setting(
+            size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, token_bytes=job.token_bytes,
+            fill_masks=job.fill_masks, **options.setting,
+        )  # fmt: skip
+
+    @property
+    def width(self) -> int:
+        """See `LanguageModel`."""
+        return self.undrafted.width
+
+    @property
+    def context(self) -> int | None:
+        """See `LanguageModel`."""
+        return self.undrafted.context
+
+    def start(
+        self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
+    ) -> tuple[DraftedSession, list[torch.Tensor]]:
+        """See `LanguageModel`: nothing is drafted."""
+        session = self._open(len(prefixes))
+        return session, session.feed(prefixes, keep)
+
+    def start_ahead(
+        self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Particle]
+    ) -> tuple[DraftedSession, list[Answer]]:
+        """See `ReadsAhead`."""
+        session = self._open(len(prefixes))
+        return session, session.read(range(len(prefixes)), prefixes, keep, writers)
+
+    def _open(self, rows: int) -> DraftedSession:
+        trees = self.target.open(rows)
+        if self.wants_hidden and hasattr(trees, "keep_hidden"):
+            trees.keep_hidden = True
+        return DraftedSession(self, trees, [_Row() for _ in range(rows)])
+
+
+@dataclass
+class _Draft:
+    """What was read ahead of a row. since: the tokens that it has got since then. hidden: as in `Outcome`."""
+
+    context: Context
+    tree: BuiltTree
+    ahead: Ahead
+    hidden: torch.Tensor | None
+    since: list[int] = field(default_factory=list)
+
+    def outcome(self) -> Outcome:
+        """What became of it, as far as the sequence has come."""
+        nodes = np.flatnonzero(self.tree.read)
+        path = [int(nodes[place - 1]) for place in _walk(self.ahead, self.since)]
+        return Outcome(
+            self.context, self.tree, path, self.since[: len(path) + 1], self.ahead.logits, hidden=self.hidden
+        )
+
+
+@dataclass
+class _Row:
+    """A sequence. text: all of it; behind: its end, which the model's memory lacks; memo: what drafters keep for it;
+    held: the nodes of its draft are in the model's memory."""
+
+    text: list[int] = field(default_factory=list)
+    behind: list[int] = field(default_factory=list)
+    memo: dict[Any, Any] = field(default_factory=dict)
+    draft: _Draft | None = None
+    held: bool = False
+
+    def places(self, chunk: Sequence[int]) -> list[int]:
+        """The places in memory that a chunk goes along."""
+        return _walk(self.draft.ahead, chunk) if self.held and self.draft is not None else []
+
+
+class DraftedSession:
+    """A batch of sequences behind which drafts are read; an `AheadSession`."""
+
+    def __init__(self, model: ReadingAhead, trees: TreeSession, rows: list[_Row]) -> None:
+        self.model, self.trees, self.rows = model, trees, rows
+        self.pending = False  # the last forward is not committed yet
+        self.seconds = 0.0  # that it took
+
+    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
+        """See `Session`: nothing is drafted."""
+        return [answer.logits for answer in self.read(range(len(self.rows)), chunks, keep, [None] * len(chunks))]
+
+    def select(self, rows: Sequence[int]) -> None:
+        """See `Session`."""
+        self._move(rows, [[] for _ in rows])
+
+    def fork(self, rows: Sequence[int]) -> DraftedSession:
+        """See `Session`."""
+        self._commit([[] for _ in self.rows])
+        twins = [_Row(list(self.rows[row].text), list(self.rows[row].behind)) for row in rows]
+        return DraftedSession(self.model, self.trees.fork(rows), twins)
+
+    def read(
+        self,
+        rows: Sequence[int],
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        writers: Sequence[Particle | None],
+    ) -> list[Answer]:
+        """See `AheadSession`."""
+        begins = not any(row.text for row in self.rows)  # a long prompt is read without a mask over trees
+        self._move(rows, chunks)
+        asked = [i for i, kept in enumerate(keep) if kept]
+        self._tell([self.rows[i] for i in asked])
+        drafted = {i: writer for i in asked if (writer := writers[i]) is not None and not writer.ended}
+        contexts = {i: self._context(self.rows[i], writer) for i, writer in drafted.items()}
+        trees = self._draft(contexts, chain=begins or not self.model.target.branching)
+        read = [
+            (trees[i].read_tokens, trees[i].read_parents) if i in trees else (NOTHING, NOTHING)
+            for i in range(len(rows))
+        ]
+        start = time.perf_counter()
+        found = self.trees.forward(
+            [self.rows[i].behind if kept else [] for i, kept in enumerate(keep)],
+            keep,
+            [tokens for tokens, _ in read],
+            [parents for _, parents in read],
+        )
+        self.seconds, self.pending = time.perf_counter() - start, True
+        hidden = getattr(self.trees, "hidden", None) if self.model.wants_hidden else None
+        answers = [Answer(found[i][:kept], forwards=self.trees.forwards[i]) for i, kept in enumerate(keep)]
+        for i in asked:
+            self.rows[i].behind = []
+        for i, context in contexts.items():
+            logits = found[i][keep[i] - 1 :]  # from the root on
+            ahead = Ahead(_kids(trees[i]), logits, counts=self._counts(drafted[i], trees[i]))
+            own = None if hidden is None else hidden[i][-len(logits) :]
+            self.rows[i].draft, self.rows[i].held = _Draft(context, trees[i], ahead, own), True
+            answers[i] = answers[i]._replace(ahead=ahead)
+        return answers
+
+    def _move(self, rows: Sequence[int], chunks: Sequence[Sequence[int]]) -> None:
+        """Go on with these rows, each with more tokens: what they have of a tree in common stays in memory."""
+        walks: list[list[list[int]]] = [[] for _ in self.rows]
+        for row, chunk in zip(rows, chunks, strict=True):
+            walks[row].append(self.rows[row].places(chunk))
+        paths = [_common(each) for each in walks]
+        self._commit(paths)
+        if list(rows) != list(range(len(self.rows))):
+            self.trees.select(rows)
+        sources = self.rows
+        first = [rows.index(row) for row in rows]  # what drafters keep is of the first to go on; a fork begins anew
+        self.rows = [
+            sources[row] if first[i] == i else _Row(list(sources[row].text), list(sources[row].behind))
+            for i, row in enumerate(rows)
+        ]
+        for each, row, chunk in zip(self.rows, rows, chunks, strict=True):
+            each.text += chunk
+            each.behind += chunk[len(paths[row]) :]
+            if each.draft is not None:
+                each.draft.since += chunk
+
+    def _commit(self, paths: Sequence[Sequence[int]]) -> None:
+        """Keep the nodes at these places of each row's tree."""
+        if self.pending:
+            self.trees.commit([[place - 1 for place in path] for path in paths])
+        self.pending = False
+        for row in self.rows:
+            row.held = False
+
+    def _context(self, row: _Row, writer: Particle) -> Context:
+        return Context(
+            setting=self.model.setting,
+            row=writer.row,
+            tokens=row.text,
+            prompt=len(row.text) - len(writer.sample.tokens),
+            matcher=writer.matcher,
+            state=state_of(writer.matcher),
+            left=writer.left,
+            stream=substream(writer.stream, DRAFTS),
+            memo=row.memo,
+        )
+
+    def _draft(self, contexts: dict[int, Context], chain: bool) -> dict[int, BuiltTree]:
+        """Trees for these rows. A run that alone is allowed is read whatever the budget says."""
+        asked = list(contexts.values())
+        if not asked:
+            return {}
+        model = self.model
+        with model.clock.stage("draft"):
+            budgets = model.options.controller.budget(asked)
+            drafts = model.drafting.propose(
+                asked, [b._replace(depth=min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
+            )
+            trees = {}
+            for (i, context), budget, draft in zip(contexts.items(), budgets, drafts, strict=True):
+                run = 0 if context.matcher is None else len(context.matcher.forced_tokens())
+                room = budget._replace(nodes=budget.nodes + run, depth=min(budget.depth + run, context.left))
+                trees[i] = model.options.builder.build(context, draft, room, chain=chain)
+        return trees
+
+    def _tell(self, rows: Sequence[_Row]) -> None:
+        """Tell drafters and controller what became of the drafts of some rows, once."""
+        outcomes = [row.draft.outcome() for row in rows if row.draft is not None]
+        for row in rows:
+            row.draft = None
+        if outcomes:
+            with self.model.clock.stage("draft"):
+                self.model.drafting.observe(outcomes)
+                self.model.options.controller.update(outcomes, self.seconds)
+
+    def _counts(self, writer: Particle, tree: BuiltTree) -> dict[int, DraftCount]:
+        """By place, the count of the drafter whose node it comes after; what was drafted is counted now."""
+        drafting, counts = self.model.drafting, writer.sample.drafts
+        for i, name in enumerate(drafting.names):
+            counts.setdefault(name, DraftCount()).fault = drafting.faults.get(i)
+        names = [*drafting.names, CONSTRAINT]  # NONE is the last
+        own: dict[int, DraftCount] = {}
+        for place, source in enumerate(tree.sources[tree.read].tolist(), 1):
+            own[place] = counts.setdefault(names[source], DraftCount())
+            own[place].drafted += 1
+        for source, refused in tree.refused.items():
+            counts.setdefault(names[source], DraftCount()).refused += refused
+        return own
+
+
+def _kids(tree: BuiltTree) -> dict[tuple[int, int], int]:
+    """(place, token) → place, by the rows of the logits."""
+    edges = zip(tree.read_parents.tolist(), tree.read_tokens.tolist(), strict=True)
+    return {(parent + 1, token): place for place, (parent, token) in enumerate(edges, 1)}
+
+
+def _walk(ahead: Ahead, tokens: Sequence[int]) -> list[int]:
+    """The places that tokens lead to from the root, as far as they were read."""
+    places: list[int] = []
+    for token in tokens:
+        place = ahead.kids.get((places[-1] if places else 0, token))
+        if place is None:
+            break
+        places.append(place)
+    return places
+
+
+def _common(paths: Sequence[Sequence[int]]) -> list[int]:
+    """The beginning that all have; nothing, if there are none."""
+    # Places are those of a tree: once apart, paths stay apart.
+    return [each[0] for each in zip(*paths, strict=False) if len(set(each)) == 1]
