@@ -49,8 +49,8 @@ class Limits:
         regex('[a-z]+') & regex('(?s:.{3})')
     """
 
-    seconds: float | None = 20.0
-    megabytes: float | None = 2048.0
+    seconds: float | None = 2.0
+    megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
 
     @contextmanager

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from constrain.automata.counts import within_counts
+
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
 Ranges = tuple[tuple[int, int], ...]  # inclusive, sorted, disjoint, not adjacent, without surrogates
@@ -259,14 +261,14 @@ def alternate(*parts: Node) -> Node:
 
 
 def repeat(node: Node, low: int = 0, high: int | None = None) -> Node:
-    """`low` to `high` copies of a node; `high=None` is unbounded."""
+    """`low` to `high` copies of a node; `high=None` is unbounded. Raises LimitError if `low` is beyond `MAX_COUNT`."""
     if high is not None and high < low:
         return EMPTY
     if high == 0 or node == EPSILON:
         return EPSILON
     if node == EMPTY:
         return EPSILON if low == 0 else EMPTY
-    return node if low == high == 1 else Repeat(node, low, high)
+    return node if low == high == 1 else Repeat(node, *within_counts(low, high))
 
 
 def optional(node: Node) -> Node:

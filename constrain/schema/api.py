@@ -89,9 +89,7 @@ class JsonSchema(Constraint):
                 if document.must_explore:
                     explore(normalizer)
         except RecursionError:
-            raise LimitError(
-                "the schema is nested too deeply to be read", fix="break it up with fewer levels"
-            ) from None
+            raise too_deep() from None
         return normalizer
 
     def _read(self, note_duplicates: bool = False) -> SchemaReader:
@@ -242,10 +240,18 @@ class JsonSchema(Constraint):
         try:
             return marshal.dumps(self.schema, 2)  # PERF: a third of the time; version 2 depends on the content alone
         except ValueError:  # exact decimals, deep nesting
-            return json.dumps(self.schema, default=str)
+            try:
+                return json.dumps(self.schema, default=str)
+            except RecursionError:
+                raise too_deep() from None
 
     def __repr__(self) -> str:
         return f"json_schema({excerpt(self.schema, 60)})"
+
+
+def too_deep() -> LimitError:
+    """The error for a schema that has more levels than Python's stack."""
+    return LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels")
 
 
 def _restored(schema: Any, options: Options, registry: Any, given: Any, limits: Limits) -> JsonSchema:
@@ -316,7 +322,7 @@ def json_schema(
         dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
             "draft2019-09", "draft2020-12" or "openapi-3.0" (with `nullable`); or "openai-strict", which refuses schemas
             outside the subset of OpenAI's strict mode. None: the draft that `$schema` names, by default 2020-12.
-        limits: Time and memory that reading may take, and a way to cancel it; by default 20 s and 2 GB.
+        limits: Time and memory that reading may take, and a way to cancel it; by default 2 s of CPU time and 1 GB.
 
     Returns:
         A constraint. Its `report` says how each keyword is enforced.
@@ -381,7 +387,7 @@ def _from_text(text: str | bytes) -> Any:
             f"the key {str(error)!r} occurs twice in one object of the schema", fix="leave one of them out"
         ) from None
     except RecursionError:
-        raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
+        raise too_deep() from None
     except UnicodeDecodeError as error:
         raise SchemaError(
             f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8"

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from constrain.automata import syntax
+from constrain.automata.counts import read_count
 from constrain.cfg.build import CaptureRule, Reading
 from constrain.cfg.ebnf import Expression, Leaf, Sequence
 from constrain.cfg.followed import FollowedRule
@@ -116,7 +117,7 @@ class EbnfParser(GbnfParser):
 
     def _option(self, rule: str, option: str, value: str | None, at: int) -> None:
         """Keep an option of a rule, or refuse it."""
-        number = int(value) if value and value.isdecimal() else -1
+        number = read_count(value) if value and value.isdecimal() else -1
         if option in ("temperature", "max_tokens"):
             self._follow(rule, option, value, span(self.text, at, len(option)))
         elif option == "capture" and (value is None or (value[0] == '"' and len(value) > 2)):
@@ -218,7 +219,7 @@ class EbnfParser(GbnfParser):
             raise self.fault("bad argument", min(self.index, len(self.text) - 1), fix=fix)
         self.index = word.end()
         if word[0].isdecimal():
-            return int(word[0])
+            return read_count(word[0])
         if word[0] in ("true", "false"):
             return word[0] == "true"
         self.used.setdefault(word[0], word.start())

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from constrain.automata.counts import read_count
 from constrain.automata.syntax import Node
 from constrain.cfg.ebnf import Expression, Leaf
 from constrain.cfg.readers.embedded import Readers, read_directive, read_nested, read_settings, read_token
@@ -258,8 +259,8 @@ class _Rewriter:
     def count(self, step: re.Match[str]) -> int:
         index, end = step.span()
         count = _COUNT.fullmatch(step[0])
-        low = int(count[1] or 0) if count else -1
-        high = None if count is None or (count[2] and not count[3]) else int(count[3] or count[1] or 0)
+        low = read_count(count[1] or "0") if count else -1
+        high = None if count is None or (count[2] and not count[3]) else read_count(count[3] or count[1] or "0")
         if count is None or low < 0 or (high is not None and high < low):
             fix = "write {n}, {m,}, {,n} or {m,n} with 0 <= m <= n"
             raise GrammarError(f"bad repetition {step[0]}", place=self.place(index, end - index), fix=fix)

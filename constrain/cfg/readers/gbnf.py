@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from constrain.automata import syntax
+from constrain.automata.counts import read_count
 from constrain.cfg.build import CaptureRule, Reading, build, with_followed
 from constrain.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
 from constrain.cfg.followed import FollowedRule
@@ -199,8 +200,8 @@ class GbnfParser:
         if not count:
             raise self.fault("bad repetition", index, fix="write {m}, {m,} or {m,n}")
         self.index = count.end()
-        low = int(count[1])
-        high = low if not count[2] else int(count[3]) if count[3] not in ("", "-1") else None
+        low = read_count(count[1])
+        high = low if not count[2] else read_count(count[3]) if count[3] not in ("", "-1") else None
         if high is not None and high < low:
             raise self.fault(f"{{m,n}} needs m <= n, not {low} and {high}", index, len(count[0]), "swap them")
         return Repetition(item, low, high)

@@ -27,6 +27,7 @@ from lark import Token, Tree
 from lark.load_grammar import PrepareLiterals
 
 from constrain.automata import syntax
+from constrain.automata.counts import read_count
 from constrain.automata.parse.python import parse_python
 from constrain.automata.syntax import Node
 from constrain.cfg.readers.extensions import UNBOUNDED
@@ -181,8 +182,8 @@ def bounds(children: Any, place: Place) -> tuple[int, int | None]:
     if operator != "~":
         return {"?": (0, 1), "*": (0, None), "+": (1, None)}[str(operator)]
     if str(children[-1]) == UNBOUNDED:
-        return int(children[2]), None
-    low, high = int(children[2]), int(children[-1])
+        return read_count(children[2]), None
+    low, high = read_count(children[2]), read_count(children[-1])
     if low < 0 or high < low:
         shown = f"~{children[2]}" + (f"..{children[3]}" if len(children) > 3 else "")
         raise GrammarError(f"bad repetition {shown}", place=place(operator), fix="write ~n or ~n..m with 0 <= n <= m")

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from constrain.automata.counts import read_count
 from constrain.errors import GrammarError
 
 Value = Callable[[int], int]
@@ -81,7 +82,7 @@ class _Reader:
         word = self.step()
         if not word[0].isdigit():
             raise self.fault(f"expected a number, not {word!r}", "write it in decimal, or as 0x...", self.last)
-        number = int(word, 0) if word[:2] in ("0x", "0X") else int(word)
+        number = int(word, 0) if word[:2] in ("0x", "0X") else read_count(word)
         if number > most:
             raise self.fault(f"{word} is too large", f"write a number up to {most}", self.last)
         return number

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from constrain.automata.counts import MANY
 from constrain.automata.syntax import Node
 from constrain.errors import ConstrainError, RegexError
 from constrain.schema.formats.bounds import format_language
@@ -142,7 +143,7 @@ def count_value(reading: SubschemaReading, keyword: str, value: Json) -> int:
     number = number_value(reading, keyword, value)
     if not isinstance(number, int) or number < 0:
         raise reading.site.error(f"{keyword} is a non-negative integer, not {value}", "write 0, 1, 2, ...", keyword)
-    return number
+    return min(number, MANY)
 
 
 def minLength(reading: SubschemaReading, value: Json) -> None:

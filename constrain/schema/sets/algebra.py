@@ -13,6 +13,7 @@ that are visibly empty; `normalize/normalizer.py` decides emptiness exactly.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,7 +21,7 @@ from constrain.automata.syntax import ANY_TEXT, EMPTY, Node, alternate
 from constrain.errors import LimitError
 from constrain.limits import tick
 from constrain.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
-from constrain.schema.sets.strings import is_void, matches, meet_strings
+from constrain.schema.sets.strings import begin_apart, is_void, matches, meet_strings
 
 Conj = tuple[int, ...]
 TRUE: Conj = ()
@@ -237,13 +238,24 @@ def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], .
     """The common refinement of two partitions of the keys."""
     if len(a) == len(b) == 1:
         return a if a[0][1] == b[0][1] else ((ANY_TEXT, both(a[0][1], b[0][1])),)
+    met = [(i, j) for i, (left, _) in enumerate(a) for j, (right, _) in enumerate(b) if not begin_apart(left, right)]
+    of_left, of_right = Counter(i for i, _ in met), Counter(j for _, j in met)
     merged: dict[Conj, list[Node]] = {}
-    for left, left_conj in a:
-        for right, right_conj in b:
-            tick(32)  # each may decide whether an intersection of patterns is empty
-            language = meet_strings(left, right)
-            if not is_void(language):
-                merged.setdefault(both(left_conj, right_conj), []).append(language)
+    for i, j in met:
+        tick()
+        # PERF: a class that lies in one of the other partition stays as it is: n disjoint patterns are n small trees.
+        if of_left[i] == 1:
+            language = a[i][0]
+        elif of_right[j] == 1:
+            language = b[j][0]
+        else:
+            tick(32)  # it may take long to decide whether an intersection of patterns is empty
+            language = meet_strings(a[i][0], b[j][0])
+            if is_void(language):
+                of_left[i] -= 1
+                of_right[j] -= 1
+                continue
+        merged.setdefault(both(a[i][1], b[j][1]), []).append(language)
     return tuple((alternate(*languages), conj) for conj, languages in merged.items())
 
 

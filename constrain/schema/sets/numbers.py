@@ -15,6 +15,8 @@ from typing import NamedTuple, TypeGuard
 from constrain.errors import LimitError
 
 Rational = int | Fraction
+MAX_DIGITS = 4000  # of an integer; Python writes 4300
+MAX_BITS = 13287  # of 10^MAX_DIGITS
 MAX_EXPONENT = 1000  # schemas with numbers beyond 10^±1000 are refused, since their digits would be written out
 
 
@@ -58,10 +60,12 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
     """The number as an integer or a fraction; a float stands for the decimal that Python prints for it.
 
     Raises:
-        LimitError: The number is beyond 10^±1000.
+        LimitError: The number is beyond 10^±1000, or an integer of more than 4000 digits.
         ValueError: It is not a number or infinite.
     """
     if isinstance(value, int):
+        if value.bit_length() > MAX_BITS:
+            raise LimitError(f"a number has more than {MAX_DIGITS} digits", fix="use a smaller bound, or leave it out")
         return value
     if not isinstance(value, Fraction):
         decimal = Decimal(repr(value)) if isinstance(value, float) else value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, combinations, product
+from math import prod
 
 from constrain.automata.syntax import ANY_TEXT, Node
 from constrain.errors import LimitError
@@ -22,6 +23,7 @@ Inhabited = Callable[[Conj], bool]
 Pending = frozenset[int]
 NONE: Pending = frozenset()
 MAX_NEEDS = 8
+MAX_WAYS = 10_000  # to meet the needs of an object by its names
 INFINITE = 1 << 60
 
 
@@ -201,13 +203,33 @@ def _with_names(box: ObjectBox, strings: Callable[[Conj], Node]) -> ObjectBox | 
 
 
 def split_needs(box: ObjectBox) -> Iterator[ObjectBox]:
-    """Yield one box for each way to meet the needs: each need by one of the names, or by some open key."""
+    """Yield one box for each way to meet the needs: each need by one of the names, or by some open key.
+
+    Raises LimitError if there are more than `MAX_WAYS`.
+    """
+    check_ways(box)
+    return _split_needs(box)
+
+
+def check_ways(box: ObjectBox) -> None:
+    """Raise LimitError if names can meet the needs of a box in too many ways."""
+    names = [name for name, conj in box.named if conj != FALSE]
+    ways = prod(1 + sum(matches(language, name) for name in names) for language, _ in box.needs)
+    if ways > MAX_WAYS:
+        raise LimitError(
+            f"{len(names)} properties can meet {len(box.needs)} existential conditions in {ways} ways, "
+            f"more than {MAX_WAYS}",
+            fix="write fewer not and oneOf about all properties of one object",
+        )
+
+
+def _split_needs(box: ObjectBox) -> Iterator[ObjectBox]:
     if not box.needs:
         yield box
         return
     language, conj = box.needs[0]
     others = box._replace(needs=box.needs[1:])
-    for part in split_needs(others):
+    for part in _split_needs(others):
         if any(class_conj != FALSE for _, class_conj in part.classes):
             yield part._replace(needs=((language, conj), *part.needs))
         for i, (name, name_conj) in enumerate(part.named):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
+from itertools import product, takewhile
+from os.path import commonprefix
 
 from constrain.automata import decide
 from constrain.automata.syntax import (
@@ -48,6 +49,38 @@ def matches(node: Node, text: str) -> bool:
 def is_void(node: Node) -> bool:
     """Is the language empty? Exact, unless a format is left open in it (`formats/bounds.py`): then no is a guess."""
     return decide.is_empty(at_most(node))
+
+
+def begin_apart(a: Node, b: Node) -> bool:
+    """Whether the trees show that no text is in both languages, since their texts begin differently."""
+    left, right = first_text(a), first_text(b)
+    return not (left.startswith(right) or right.startswith(left))
+
+
+@lru_cache(maxsize=4096)
+def first_text(node: Node) -> str:
+    """A text with which all texts of a language begin, as far as its tree shows."""
+    if isinstance(node, Literals):
+        return commonprefix(node.texts)
+    if isinstance(node, Chars):
+        return _only_text(node) or ""
+    if isinstance(node, Concat):
+        parts = [*takewhile(lambda part: _only_text(part) is not None, node.args)]
+        return "".join(map(first_text, node.args[: len(parts) + 1]))
+    if isinstance(node, Alternate):
+        return commonprefix([first_text(part) for part in node.args])
+    if isinstance(node, Intersect):
+        return max((first_text(part) for part in node.args), key=len)
+    return first_text(node.node) if isinstance(node, Repeat) and node.low else ""
+
+
+def _only_text(node: Node) -> str | None:
+    """The text of a language that has one, and shows it."""
+    if isinstance(node, Literals) and len(node.texts) == 1:
+        return node.texts[0]
+    if isinstance(node, Chars) and len(node.ranges) == 1 and node.ranges[0][0] == node.ranges[0][1]:
+        return chr(node.ranges[0][0])
+    return None
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,25 @@
+"""Counts of repetitions that are too large to be kept: what no text reaches is no limit, and no text reaches it."""
+
+from __future__ import annotations
+
+from constrain.errors import LimitError
+
+MAX_COUNT = 2**31 - 1  # the largest count of a repetition: words of the arena have 32 bits
+MANY = 10**18  # what stands for a count of more digits
+
+
+def read_count(digits: str) -> int:
+    """The number that decimal digits write; `MANY` if they are more than 18."""
+    return int(digits) if len(digits.lstrip("0")) <= 18 else MANY
+
+
+def within_counts(low: int, high: int | None) -> tuple[int, int | None]:
+    """The bounds of a repetition as the automaton keeps them. An upper bound that no text of memory reaches is none.
+
+    Raises LimitError if the lower bound is beyond `MAX_COUNT`.
+    """
+    if low > MAX_COUNT:
+        raise LimitError(
+            f"a repetition of at least {min(low, MANY)} is asked for, more than {MAX_COUNT}", fix="ask for fewer"
+        )
+    return low, None if high is not None and high > MAX_COUNT else high
