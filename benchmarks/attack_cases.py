@@ -1,8 +1,8 @@
-"""Constraints that cost more than they look: each with a text that is read token by token, and what is right at its end.
+"""Constraints that cost more than they look, each with a text that is read, and what is right at its end.
 
 takes: nothing
 gives: `CASES`, by group: compiling, nested counts, many properties, sizes, numbers
-used by: attacks.py, tests/test_attacks.py
+used by: attacks.py
 """
 
 from __future__ import annotations
@@ -84,7 +84,12 @@ def chain(count: int) -> str:
 
 def either(count: int, key: str = "anyOf") -> dict[str, Any]:
     """Objects told apart by a property of their own."""
-    return {key: [{"type": "object", "properties": {f"p{i}": {"type": "integer"}}, "required": [f"p{i}"]} for i in range(count)]}
+    return {
+        key: [
+            {"type": "object", "properties": {f"p{i}": {"type": "integer"}}, "required": [f"p{i}"]}
+            for i in range(count)
+        ]
+    }
 
 
 OBJECT = {"type": "object"}
@@ -94,46 +99,160 @@ MEGABYTE = 1_000_000
 CASES = (
     # Reading the constraint
     case("reading", "needs met by name, 40 properties", "json", lambda: excluded_names(40), '{"a0":"b"', None),
-    case("reading", "overlapping patternProperties, 6", "json", lambda: patterns(6, "^.*{letter}{number}.*$"), '{"xa0y":100,"b1":7}'),
-    case("reading", "overlapping patternProperties, 8", "json", lambda: patterns(8, "^.*{letter}{number}.*$"), '{"xa0y":100,"b1":7}'),
-    case("reading", "overlapping patternProperties, 10", "json", lambda: patterns(10, "^.*{letter}{number}.*$"), '{"xa0y":100,"b1":7}'),
-    case("reading", "overlapping patternProperties, 24", "json", lambda: patterns(24, "^.*{letter}{number}.*$"), '{"xa0y":100,"b1":7}'),
-    case("reading", "disjoint patternProperties, 100", "json", lambda: patterns(100, "^{letter}{number}_"), '{"a0_y":100,"b1_":7}'),
-    case("reading", "disjoint patternProperties, 200", "json", lambda: patterns(200, "^{letter}{number}_"), '{"a0_y":100,"b1_":7}'),
-    case("reading", "allOf of 30 patterns", "json", lambda: {"type": "string", "allOf": [{"pattern": f"a.*{i}"} for i in range(30)]}, '"a012', None),
+    case(
+        "reading",
+        "overlapping patternProperties, 6",
+        "json",
+        lambda: patterns(6, "^.*{letter}{number}.*$"),
+        '{"xa0y":100,"b1":7}',
+    ),
+    case(
+        "reading",
+        "overlapping patternProperties, 8",
+        "json",
+        lambda: patterns(8, "^.*{letter}{number}.*$"),
+        '{"xa0y":100,"b1":7}',
+    ),
+    case(
+        "reading",
+        "overlapping patternProperties, 10",
+        "json",
+        lambda: patterns(10, "^.*{letter}{number}.*$"),
+        '{"xa0y":100,"b1":7}',
+    ),
+    case(
+        "reading",
+        "overlapping patternProperties, 24",
+        "json",
+        lambda: patterns(24, "^.*{letter}{number}.*$"),
+        '{"xa0y":100,"b1":7}',
+    ),
+    case(
+        "reading",
+        "disjoint patternProperties, 100",
+        "json",
+        lambda: patterns(100, "^{letter}{number}_"),
+        '{"a0_y":100,"b1_":7}',
+    ),
+    case(
+        "reading",
+        "disjoint patternProperties, 200",
+        "json",
+        lambda: patterns(200, "^{letter}{number}_"),
+        '{"a0_y":100,"b1_":7}',
+    ),
+    case(
+        "reading",
+        "allOf of 30 patterns",
+        "json",
+        lambda: {"type": "string", "allOf": [{"pattern": f"a.*{i}"} for i in range(30)]},
+        '"a012',
+        None,
+    ),
     case("reading", "doubling terminals, 19", "lark", lambda: doubling(19), "aaaa", False),
     case("reading", "doubling terminals, 40", "lark", lambda: doubling(40), "aaaa", False),
     case("reading", "100,000 rules", "lark", lambda: chain(100_000), "aaaa", False),
     case("reading", "anyOf of 2,000", "json", lambda: either(2000), '{"p7":1}'),
     case("reading", "anyOf of 2,000, any order", "json", lambda: either(2000), '{"p7":1}', property_order="any"),
     case("reading", "oneOf of 200", "json", lambda: either(200, "oneOf"), '{"p7":1}'),
-    case("reading", "default nested 100,000 deep", "json", lambda: {"type": "integer", "default": json_nested(100_000)}, "1"),
+    case(
+        "reading",
+        "default nested 100,000 deep",
+        "json",
+        lambda: {"type": "integer", "default": json_nested(100_000)},
+        "1",
+    ),
     # Counts in counts
     case("counts", r"(.{1,63}\.){1,127}", "regex", r"(.{1,63}\.){1,127}", "ab.cd." * 100),
-    case("counts", "(.{1,100}){1,100}, schema", "json", {"type": "string", "pattern": "^(.{1,100}){1,100}$"}, lambda: '"' + "a" * 1000 + '"'),
-    case("counts", "(.{1,5000}){1,5000}, schema", "json", {"type": "string", "pattern": "^(.{1,5000}){1,5000}$"}, lambda: '"' + "a" * 3000 + '"'),
+    case(
+        "counts",
+        "(.{1,100}){1,100}, schema",
+        "json",
+        {"type": "string", "pattern": "^(.{1,100}){1,100}$"},
+        lambda: '"' + "a" * 1000 + '"',
+    ),
+    case(
+        "counts",
+        "(.{1,5000}){1,5000}, schema",
+        "json",
+        {"type": "string", "pattern": "^(.{1,5000}){1,5000}$"},
+        lambda: '"' + "a" * 3000 + '"',
+    ),
     case("counts", "(.{1,5000}){1,5000}, regex", "regex", "(.{1,5000}){1,5000}", lambda: "a" * 3000),
     case("counts", "(.{1,5000}){1,5000}, grammar", "lark", "start: A\nA: /(.{1,5000}){1,5000}/", lambda: "a" * 3000),
     case("counts", "a?{500}a{500}", "regex", "(a?){500}a{500}", lambda: "a" * 600),
-    case("counts", "ignored /a+/ beside /a+/ /a+/ /a+/", "lark", "start: A A A\nA: /a+/\n%ignore /a+/", lambda: "a" * 500),
+    case(
+        "counts", "ignored /a+/ beside /a+/ /a+/ /a+/", "lark", "start: A A A\nA: /a+/\n%ignore /a+/", lambda: "a" * 500
+    ),
     # Items and values
-    case("values", "unique of 40, all", "json", lambda: unique(40), lambda: json.dumps(list(range(40)), separators=(",", ":"))),
-    case("values", "unique of 100, all", "json", lambda: unique(100), lambda: json.dumps(list(range(100)), separators=(",", ":"))),
-    case("values", "multipleOf 997 and 991", "json", {"type": "integer", "allOf": [{"multipleOf": 997}, {"multipleOf": 991}]}, str(997 * 991 * 12)),
+    case(
+        "values",
+        "unique of 40, all",
+        "json",
+        lambda: unique(40),
+        lambda: json.dumps(list(range(40)), separators=(",", ":")),
+    ),
+    case(
+        "values",
+        "unique of 100, all",
+        "json",
+        lambda: unique(100),
+        lambda: json.dumps(list(range(100)), separators=(",", ":")),
+    ),
+    case(
+        "values",
+        "multipleOf 997 and 991",
+        "json",
+        {"type": "integer", "allOf": [{"multipleOf": 997}, {"multipleOf": 991}]},
+        str(997 * 991 * 12),
+    ),
     case("values", "multipleOf 1000003", "json", {"type": "integer", "multipleOf": 1_000_003}, str(1_000_003 * 77)),
-    case("values", "a number of 5,000 digits, unique items", "json", {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, lambda: "[" + "7" * 5000 + ",1]"),
+    case(
+        "values",
+        "a number of 5,000 digits, unique items",
+        "json",
+        {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+        lambda: "[" + "7" * 5000 + ",1]",
+    ),
     case("values", "counts of 2**64", "json", {"type": "array", "minItems": 0, "maxItems": 2**64}, "[1]"),
     case("values", "maximum of 300 digits", "json", {"type": "integer", "maximum": 10**300}, "123"),
     case("values", "maximum of 5,000 digits", "json", {"type": "integer", "maximum": 10**5000}, "123"),
     case("values", "minLength 2**63", "json", {"type": "string", "minLength": 2**63}, '"a', None),
     case("values", "multipleOf 1e-300", "json", {"type": "number", "multipleOf": 1e-300}, "1", None),
     # Properties
-    case("properties", "2,000, any order, reversed", "json", lambda: numbered(2000), lambda: keys(reversed(range(2000))), property_order="any"),
-    case("properties", "5,000, any order", "json", lambda: numbered(5000), lambda: keys(range(5000)), property_order="any"),
+    case(
+        "properties",
+        "2,000, any order, reversed",
+        "json",
+        lambda: numbered(2000),
+        lambda: keys(reversed(range(2000))),
+        property_order="any",
+    ),
+    case(
+        "properties",
+        "5,000, any order",
+        "json",
+        lambda: numbered(5000),
+        lambda: keys(range(5000)),
+        property_order="any",
+    ),
     case("properties", "5,000 in order", "json", lambda: numbered(5000), lambda: keys(range(5000))),
     case("properties", "20,000 in order", "json", lambda: numbered(20000), lambda: keys(range(20000))),
-    case("properties", "20,000, any order, reversed", "json", lambda: numbered(20000), lambda: keys(reversed(range(20000))), property_order="any"),
-    case("properties", "20,000 required", "json", lambda: numbered(20000, required=[f"key{i}" for i in range(20000)]), lambda: keys(range(20000))),
+    case(
+        "properties",
+        "20,000, any order, reversed",
+        "json",
+        lambda: numbered(20000),
+        lambda: keys(reversed(range(20000))),
+        property_order="any",
+    ),
+    case(
+        "properties",
+        "20,000 required",
+        "json",
+        lambda: numbered(20000, required=[f"key{i}" for i in range(20000)]),
+        lambda: keys(range(20000)),
+    ),
     # Sizes
     case("sizes", "free arrays 100,000 deep", "json", {"type": "array"}, lambda: nested_array(FREE_DEPTH)),
     case("sizes", "free objects 20,000 deep", "json", OBJECT, lambda: '{"a":' * 20000 + "1" + "}" * 20000),
@@ -141,8 +260,14 @@ CASES = (
     case("sizes", "const of 1 MB", "json", lambda: {"const": "ab" * (MEGABYTE // 2)}, lambda: '"' + "ab" * 5000, None),
     case("sizes", "a literal of 1 MB", "lark", lambda: f'start: "{"ab" * (MEGABYTE // 2)}"', lambda: "ab" * 5000, None),
     case("sizes", "a regex of 1 MB", "regex", lambda: "ab" * (MEGABYTE // 2), lambda: "ab" * 5000, None),
-    case("sizes", "enum of 20,000", "json", lambda: {"enum": [f"value number {i}" for i in range(20000)]}, '"value number 777"'),
-)  # fmt: skip
+    case(
+        "sizes",
+        "enum of 20,000",
+        "json",
+        lambda: {"enum": [f"value number {i}" for i in range(20000)]},
+        '"value number 777"',
+    ),
+)
 
 
 def json_nested(depth: int) -> Any:

@@ -25,7 +25,7 @@ from constrain import kernels
 from constrain.automata.marks import mark_ranges
 from constrain.automata.syntax import Ranges, Tokens
 from constrain.errors import LimitError
-from constrain.kernels.lexer import derivatives, expressions, spelling
+from constrain.kernels.lexer import derivatives, expressions, spelling, unions
 from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.parser import items, key_set_rules, object_rules  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.records import arena, stack, view
@@ -210,7 +210,7 @@ class Store:
 
     def union(self, parts: list[int]) -> int:
         """The union of expressions."""
-        return self._with_stack(self._flat(parts, ALT.KIND), expressions.alt, BOTTOM)
+        return self._with_stack(self._flat(parts, ALT.KIND), unions.alt, BOTTOM)
 
     def intersection(self, parts: list[int]) -> int:
         """The intersection of expressions."""
@@ -238,7 +238,7 @@ class Store:
         """The union of distinct, sorted literals; literal i concatenates `characters[starts[i] : starts[i + 1]]`."""
         table = BOTTOM + len(characters)
         words = characters + [BOTTOM + start for start in starts]
-        return self._with_stack(words, expressions.literal_trie, table, 0, len(starts) - 1, 0)
+        return self._with_stack(words, unions.literal_trie, table, 0, len(starts) - 1, 0)
 
     def strings(self, texts: Sequence[str], plain: bool) -> int:
         """The union of the JSON strings of ASCII texts: at least two, distinct and sorted. Needs HEADER.SPELLED."""

@@ -7,9 +7,10 @@ import json
 import pytest
 from naive_schema import recognises
 
+import constrain
 from constrain.cfg.rules import Nonterminal
 from constrain.errors import LimitError
-from constrain.schema import json_schema
+from constrain.schema import Limits, json_schema
 from work import counted
 
 
@@ -119,3 +120,65 @@ def test_a_product_that_explodes_is_a_limit_with_its_place() -> None:
     disjunctions = [{"anyOf": [{"required": [f"{i}.{j}"]} for j in range(8)]} for i in range(8)]
     with pytest.raises(LimitError, match=r"at \$\.properties\.deep"):
         json_schema({"properties": {"deep": {"type": "object", "allOf": disjunctions}}})
+
+
+def reads(schema: object, text: str) -> bool:
+    """Whether all bytes of a text may be written, and it may end."""
+    matcher = constrain.compile(json_schema(schema), constrain.Vocabulary.of_bytes()).matcher()
+    return all(matcher.advance(byte) for byte in text.encode()) and matcher.is_accepting()
+
+
+def test_disjoint_patterns_stay_small() -> None:
+    """200 patterns that begin differently are 200 classes; the limit of 2 s ended 100 of them."""
+    patterns = {f"^{chr(97 + i % 26)}{i}_": {"maximum": 100 + i} for i in range(200)}
+    with Limits(seconds=None, cancelled=Looks(200).over):
+        constraint = json_schema({"type": "object", "patternProperties": patterns})
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
+    assert all(matcher.advance(byte) for byte in b'{"a0_y":100,"b1_":101,"zz":1000,"b27_x":127')
+    assert not matcher.allows(ord("7")) and matcher.allows(ord("}"))  # 1277 > 127
+
+
+class Looks:
+    """Counts the looks at the clock."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.count = most, 0
+
+    def over(self) -> bool:
+        self.count += 1
+        return self.count > self.most
+
+
+def test_items_that_use_up_their_values() -> None:
+    schema = {"type": "array", "items": {"enum": list(range(60))}, "uniqueItems": True, "minItems": 60}
+    text = json.dumps(list(range(60)), separators=(",", ":"))
+    assert reads(schema, text)
+    assert not reads(schema, "[" + ",".join(["0", *map(str, range(59))]))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "maximum": 10**5000},
+        {"const": 10**5000},
+        {"type": "string", "minLength": 10**5000},
+        {"type": "string", "minLength": 2**63},
+        {"type": "array", "contains": {"type": "integer"}, "minContains": 10**3000},
+    ],
+)
+def test_numbers_without_end_are_limits(schema: dict) -> None:
+    with pytest.raises(LimitError):
+        reads(schema, '"a"')
+
+
+def test_counts_that_no_text_reaches() -> None:
+    assert reads({"type": "string", "maxLength": 4294967298}, '"aaaaa"')
+    assert reads({"type": "array", "maxItems": 2**64}, "[1,2]")
+
+
+def test_a_deep_schema_of_python_is_a_limit() -> None:
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(LimitError, match="nested too deeply"):
+        reads({"type": "integer", "default": deep}, "1")

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import alt, both, cat, push_flat, rep
+from constrain.kernels.lexer.expressions import both, cat, push_flat, rep
+from constrain.kernels.lexer.unions import alt
 from constrain.kernels.records.arena import intern1, key_end, key_start, key_word, kind, size
 from constrain.kernels.records.expressions import (
     ALT,

@@ -18,7 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import alt, alt2, both, cat, negate, push_flat, remainder, rep
+from constrain.kernels.lexer.expressions import both, cat, negate, push_flat, remainder, rep
+from constrain.kernels.lexer.unions import alt, alt2, product
 from constrain.kernels.records.arena import (
     EPS,
     HEADER,
@@ -238,7 +239,7 @@ def derive(A, H, S, e, b):
     elif k == CAT.KIND:
         head = cat_head(A, e)
         tail = cat_tail(A, e)
-        d = cat(A, H, derive_again(A, H, S, head, b), tail)
+        d = product(A, H, S, derive_again(A, H, S, head, b), tail)
         if is_nullable(A, head):
             d = alt2(A, H, S, d, derive_again(A, H, S, tail, b))
     elif k == REP.KIND:
@@ -246,7 +247,7 @@ def derive(A, H, S, e, b):
         low = max(0, rep_low(A, e) - 1)
         d = derive_again(A, H, S, rep_unit(A, e), b)
         if d != NONE:
-            d = cat(A, H, d, rep(A, H, rep_unit(A, e), low, high - 1 if high > 0 else -1))
+            d = product(A, H, S, d, rep(A, H, rep_unit(A, e), low, high - 1 if high > 0 else -1))
     elif k == NOT.KIND:
         prepare(A, H, S, not_operand(A, e), EXPRESSION.RAW_ROW)
         d = negate(A, H, derive_again(A, H, S, not_operand(A, e), b))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from constrain.kernels import kernel, recursion
+from constrain.kernels import kernel
 from constrain.kernels.records.arena import (
     ALL,
     EPS,
@@ -36,6 +36,7 @@ from constrain.kernels.records.expressions import (
     CAT,
     CHARACTER,
     CONTINUES,
+    COUNTED,
     EMPTY,
     EPSILON,
     EXPRESSION,
@@ -50,15 +51,13 @@ from constrain.kernels.records.expressions import (
     cat_head,
     cat_tail,
     flags_of,
-    is_negative,
     is_nullable,
     not_operand,
     rep_high,
     rep_low,
     rep_unit,
-    set_word,
 )
-from constrain.kernels.records.stack import push, room, set_top, sort_groups, top, unique_groups
+from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 
 @kernel("i(arena, i)")
@@ -66,7 +65,7 @@ def flags(A, e):
     """Set the flags of an expression whose parts have theirs. Returns them.
 
     NULLABLE: the empty text is in it. NEGATIVE: it contains AND or NOT. CONTINUES: it is more than the empty text and
-    tags, so that a byte may follow.
+    tags, so that a byte may follow. COUNTED: it contains a counter, outside of AND and NOT.
     """
     if flags_of(A, e) != 0:
         return flags_of(A, e)
@@ -79,7 +78,7 @@ def flags(A, e):
     elif k == CAT.KIND:
         head, tail = flags_of(A, cat_head(A, e)), flags_of(A, cat_tail(A, e))
         f |= head & tail & NULLABLE
-        f |= (head | tail) & NEGATIVE
+        f |= (head | tail) & (NEGATIVE | COUNTED)
         if head & NULLABLE:
             f |= tail & UNIVERSAL
         if tail & NULLABLE:
@@ -101,7 +100,9 @@ def flags(A, e):
         if A[e + REMAINDER.REST] == 0:
             f |= NULLABLE
     elif k == REP.KIND:
-        f |= is_negative(A, rep_unit(A, e))
+        f |= flags_of(A, rep_unit(A, e)) & (NEGATIVE | COUNTED)
+        if rep_high(A, e) > 1 or rep_low(A, e) > 1:
+            f |= COUNTED
         if rep_low(A, e) == 0:
             f |= NULLABLE
     A[e + EXPRESSION.FLAGS] = f
@@ -200,55 +201,6 @@ def push_flat(A, S, e, what):
         push(S, e)
 
 
-@kernel("i(arena, arena, arena, i)", entry=True)
-def alt(A, H, S, start):
-    """The union of the expressions S[start] and on (as `push_flat` pushed them); pops them."""
-    out = start
-    merged = False  # of the byte sets
-    nullable = False
-    for i in range(start, top(S)):
-        e = np.int64(S[i])
-        k = kind(A, e)
-        if k == EMPTY.KIND:
-            continue
-        if e == ALL:
-            set_top(S, start)
-            return ALL
-        if k == BYTES.KIND:
-            if merged:
-                for w in range(8):
-                    S[top(S) + w] |= set_word(A, e, w)
-                continue
-            merged = True
-            room(S, 16)
-            for w in range(8):
-                S[top(S) + w] = set_word(A, e, w)
-        elif k != EPSILON.KIND and is_nullable(A, e):
-            nullable = True
-        S[out] = e
-        out += 1
-    if merged:
-        for i in range(start, out):
-            if kind(A, S[i]) == BYTES.KIND:
-                stop = top(S)
-                set_top(S, stop + 8)
-                S[i] = byte_set(A, H, S)
-    n = 0
-    for i in range(start, out):
-        if not (S[i] == EPS and nullable):
-            S[start + n] = S[i]
-            n += 1
-    sort_groups(S, start, start + n, 1)
-    set_top(S, unique_groups(S, start, start + n, 1))
-    n = top(S) - start
-    if n <= 1:
-        set_top(S, start)
-        return NONE if n == 0 else np.int64(S[start])
-    e = intern_list(A, H, S, ALT.KIND, start)
-    flags(A, e)
-    return e
-
-
 @kernel("i(arena, arena, arena, i)")
 def meet_counts(A, H, S, start):
     """Make one of x{a,b} and x{c,d}, or of x{a,b} and .{c,d}, among the parts from S[start] on of an intersection.
@@ -333,19 +285,6 @@ def both(A, H, S, start):
 
 
 @kernel("i(arena, arena, arena, i, i)")
-def alt2(A, H, S, a, b):
-    """The union of two expressions."""
-    if a == NONE:
-        return b
-    if b == NONE or a == b:
-        return a
-    start = top(S)
-    push_flat(A, S, a, ALT.KIND)
-    push_flat(A, S, b, ALT.KIND)
-    return alt(A, H, S, start)
-
-
-@kernel("i(arena, arena, arena, i, i)")
 def cat_run(A, H, S, start, n):
     """CAT of the n expressions S[start : start + n]."""
     e = EPS
@@ -361,39 +300,3 @@ def concat(A, H, parts):
     for i in range(parts.size - 1, -1, -1):
         e = cat(A, H, parts[i], e)
     return e
-
-
-literal_trie_again = recursion(lambda: literal_trie, 7)
-
-
-@kernel("i(arena, arena, arena, i, i, i, i)", entry=True)
-def literal_trie(A, H, S, table, low, high, depth):
-    """The union of the distinct literals low..high-1, sorted, that agree on their first `depth` characters.
-
-    Literal i is the run S[S[table + i] : S[table + i + 1]] of one-character expressions. Recursion is as deep as
-    literals branch, not as they are long.
-    """
-    begin = S[table + low] + depth
-    length = min(S[table + low + 1] - begin, S[table + high] - S[table + high - 1] - depth)
-    last = S[table + high - 1] + depth
-    common = 0
-    while common < length and S[begin + common] == S[last + common]:
-        common += 1
-    depth += common
-    if high - low == 1:
-        return cat_run(A, H, S, begin, common)
-    start = top(S)
-    if begin + common == S[table + low + 1]:
-        push(S, EPS)
-        low += 1
-    while low < high:
-        first = np.int64(S[S[table + low] + depth])
-        stop = low + 1
-        while stop < high and S[S[table + stop] + depth] == first:
-            stop += 1
-        push_flat(A, S, cat(A, H, first, literal_trie_again(A, H, S, table, low, stop, depth + 1)), ALT.KIND)
-        low = stop
-    tail = alt(A, H, S, start)
-    for i in range(begin + common - 1, begin - 1, -1):
-        tail = cat(A, H, S[i], tail)
-    return tail

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import alt, cat, literal_trie, tag
+from constrain.kernels.lexer.expressions import cat, tag
+from constrain.kernels.lexer.unions import alt, literal_trie
 from constrain.kernels.records.arena import NONE, intern1, key_end, key_start, kind
 from constrain.kernels.records.expressions import ALT, CAT, ENDED, cat_head, cat_tail
 from constrain.kernels.records.stack import push, room, set_top, top

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.lexer.expressions import cat, literal_trie
+from constrain.kernels.lexer.expressions import cat
+from constrain.kernels.lexer.unions import literal_trie
 from constrain.kernels.records.expressions import spelled_character, spelled_quote
 from constrain.kernels.records.messages import TEXTS_MESSAGE
 from constrain.kernels.records.stack import push, set_top, top

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import alt, cat, push_flat, tag
+from constrain.kernels.lexer.expressions import cat, push_flat, tag
+from constrain.kernels.lexer.unions import alt
 from constrain.kernels.records.arena import EPS, NO_TAGS, intern1, intern_list, key_end, key_start, kind
 from constrain.kernels.records.expressions import (
     ALT,

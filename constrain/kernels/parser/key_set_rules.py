@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.lexer.expressions import alt2, cat
+from constrain.kernels.lexer.expressions import cat
 from constrain.kernels.lexer.key_tries import key_trie, note_tags, without_key
 from constrain.kernels.lexer.spelling import push_strings
+from constrain.kernels.lexer.unions import alt2
 from constrain.kernels.parser.key_sets import (
     may_go_on,
     member_of,

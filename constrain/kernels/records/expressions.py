@@ -34,8 +34,9 @@ class EXPRESSION(Record):
     RAW_ROW = memo("region: as ROW, not pruned")
 
 
-NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # flags; those of the next line are set by automata/lower.py
+NULLABLE, NEGATIVE, CONTINUES, KNOWN = 1, 2, 4, 8  # flags; the next three are set by automata/lower.py
 CHARACTER, ANY_CHARACTER, UNIVERSAL = 16, 32, 64  # one character of a set; of all; every text of characters and more
+COUNTED = 128  # set when the record is made, too
 FIRST_SLICE = 8  # bit FIRST_SLICE + j of the flags: every character of the vocabulary's slice j is in the expression
 ALIVE, DEAD, FIRST_SERIAL = 1, 2, 3  # values of LIFE; a larger one marks a visit of the search with that number
 

@@ -274,16 +274,20 @@ class DistinctArrays:
     def viable(self, i: int, state: ArrayState) -> bool:
         """Whether an array with i items can be completed.
 
-        The items up to the minimum need different values: a bipartite matching, found by augmenting paths (Kuhn 1955).
+        The items up to the minimum need different values. Items behind the prefix are alike, so counting decides; with
+        the prefix it is a bipartite matching, found by augmenting paths (Kuhn 1955).
         """
         if self.box.low > len(self.numbers):
             return False
+        if i >= len(self.box.prefix):
+            return self._unused(self._domain(i), state) >= self.box.low - i
         matched: dict[int, int] = {}  # value -> index
 
         def match(index: int, tried: set[int]) -> bool:
-            for n in self._domain(index):
-                tick()
-                if n in tried or state[0] >> n & 1:
+            values = [n for n in self._domain(index) if not state[0] >> n & 1]
+            tick(1 + len(values))
+            for n in sorted(values, key=matched.__contains__):  # those first that no item has
+                if n in tried:
                     continue
                 tried.add(n)
                 if n not in matched or match(matched[n], tried):
@@ -292,6 +296,11 @@ class DistinctArrays:
             return False
 
         return all(match(index, set()) for index in range(i, self.box.low))
+
+    @staticmethod
+    def _unused(domain: dict[int, Conj], state: ArrayState) -> int:
+        """How many values of a domain were not used."""
+        return sum(not state[0] >> n & 1 for n in domain)
 
     def parts(self) -> Iterator[Conj]:
         """Yield every conjunction that an item may have to fulfil."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product, takewhile
-from os.path import commonprefix
 
 from constrain.automata import decide
 from constrain.automata.syntax import (
@@ -61,17 +61,24 @@ def begin_apart(a: Node, b: Node) -> bool:
 def first_text(node: Node) -> str:
     """A text with which all texts of a language begin, as far as its tree shows."""
     if isinstance(node, Literals):
-        return commonprefix(node.texts)
+        return _common_start(node.texts)
     if isinstance(node, Chars):
         return _only_text(node) or ""
     if isinstance(node, Concat):
         parts = [*takewhile(lambda part: _only_text(part) is not None, node.args)]
         return "".join(map(first_text, node.args[: len(parts) + 1]))
     if isinstance(node, Alternate):
-        return commonprefix([first_text(part) for part in node.args])
+        return _common_start([first_text(part) for part in node.args])
     if isinstance(node, Intersect):
         return max((first_text(part) for part in node.args), key=len)
     return first_text(node.node) if isinstance(node, Repeat) and node.low else ""
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    """The longest text with which all texts begin; the first and the last in order decide."""
+    first, last = min(texts, default=""), max(texts, default="")
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(left for left, _ in same)
 
 
 def _only_text(node: Node) -> str | None:

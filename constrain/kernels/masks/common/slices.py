@@ -22,8 +22,9 @@ import numpy as np
 
 from constrain.kernels import kernel, recursion
 from constrain.kernels.lexer.derivatives import peek, prune, step
-from constrain.kernels.lexer.expressions import alt, alt2, both, cat, push_flat, rep
+from constrain.kernels.lexer.expressions import both, cat, push_flat, rep
 from constrain.kernels.lexer.states import tags
+from constrain.kernels.lexer.unions import alt, alt2
 from constrain.kernels.records.arena import (
     EPS,
     HEADER,

@@ -18,8 +18,8 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.lexer.counters import clamp
 from constrain.kernels.lexer.derivatives import push_fronts
-from constrain.kernels.lexer.expressions import alt
 from constrain.kernels.lexer.states import tags
+from constrain.kernels.lexer.unions import alt
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, closed, most_covered, text_part
 from constrain.kernels.masks.dynamic.differences import looping_reference, table_by_difference, table_by_exceptions
 from constrain.kernels.masks.dynamic.walks import table_by_walk, tag_of, untagged

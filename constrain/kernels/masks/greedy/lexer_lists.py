@@ -33,8 +33,8 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import peek, step
-from constrain.kernels.lexer.expressions import alt
 from constrain.kernels.lexer.states import tags
+from constrain.kernels.lexer.unions import alt
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike
 from constrain.kernels.masks.common.tokens import add_tokens, clear_tokens, set_tokens
 from constrain.kernels.masks.greedy.blocks import FEW_NODES, block_number, keep_rows, push_row, store_table
