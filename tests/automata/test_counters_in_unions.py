@@ -70,12 +70,12 @@ def test_random_counters(pattern: str) -> None:
 def test_states_stay_small(pattern: str, text: str) -> None:
     """Words of the arena a byte: where all pairs of counts were kept, they grow with the text, to thousands."""
     matcher = constrain.compile(constrain.regex(pattern), constrain.Vocabulary.of_bytes()).matcher()
-    arena = matcher._automaton.store.A
+    automaton = matcher._automaton
     half = len(text) // 2
     assert all(matcher.advance(byte) for byte in text[:half].encode())
-    begin = int(arena[HEADER.TOP])
+    begin = int(automaton.A[HEADER.TOP])
     assert all(matcher.advance(byte) for byte in text[half:].encode())
-    assert (int(arena[HEADER.TOP]) - begin) / half < 1500
+    assert (int(automaton.A[HEADER.TOP]) - begin) / half < 1500
 
 
 def test_counts_beyond_words() -> None:
@@ -83,7 +83,7 @@ def test_counts_beyond_words() -> None:
     assert repeat(EPSILON, 2**64, 2**64) == EPSILON
     kept = repeat(ANY_CHAR, 0, MAX_COUNT)
     assert isinstance(kept, Repeat) and kept.high == MAX_COUNT
-    with pytest.raises(constrain.LimitError, match="a repetition of at least 9223372036854775808"):
+    with pytest.raises(constrain.LimitError, match="a repetition of at least 1000000000000000000"):
         repeat(ANY_CHAR, 2**63, None)
     assert read_count("0" * 40 + "7") == 7 and read_count("9" * 18) == 10**18 - 1 and read_count("1" * 5000) == MANY
 

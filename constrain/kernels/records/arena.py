@@ -183,6 +183,18 @@ def near_slot(A, start, n, h):
     return (total >> WORDS_A_SLOT) + (h & (NEAR - 1))
 
 
+@kernel("i(i, i, i)")
+def next_slot(slot, left, h):
+    """Where to look next, when `left` more slots near the first one may be tried.
+
+    Beyond these, steps are as the hash says: a long literal fills all slots of its neighbourhood, and a record that is
+    sent into it by its hash would walk to the end of it.
+    """
+    if left > 0:
+        return slot + 1
+    return h if left == 0 else slot + ((h >> 5) | 1)
+
+
 @kernel("i(arena, arena, i, i)")
 def intern(A, H, what, n):
     """The record of a kind whose n key words were written above the top of A, after `reserve(A, KEY + n)`."""
@@ -206,7 +218,7 @@ def intern(A, H, what, n):
             if same:
                 return r
         left -= 1
-        slot = (slot + 1 if left != 0 else h) & mask
+        slot = next_slot(slot, left, h) & mask
     if A[HEADER.RECORDS] * 2 >= H.size:
         raise HashFull()
     for i in range(new + 1, start):
@@ -289,5 +301,5 @@ def move_hash(A, old, new):
             left = NEAR_PROBES
             while new[slot] != 0:
                 left -= 1
-                slot = (slot + 1 if left != 0 else h) & mask
+                slot = next_slot(slot, left, h) & mask
             new[slot] = r

@@ -11,6 +11,7 @@ Nothing in the table refers back to it, so a schema that nobody uses is freed wi
 from __future__ import annotations
 
 import json
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.errors import ConstrainError, SchemaError
@@ -19,6 +20,7 @@ from constrain.schema.read.dynamic import DynamicScope
 from constrain.schema.read.references import Resource
 from constrain.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
 from constrain.schema.sets.formula import Atoms, Formula, KnownSet, Not
+from constrain.schema.sets.numbers import MAX_BITS
 from constrain.schema.sets.values import Value, set_of_values, value_key
 
 if TYPE_CHECKING:
@@ -105,12 +107,19 @@ def draw_step(step: str | int) -> str:
     )
 
 
+class _Unwritten(Repr):
+    """`repr` of values that `json` does not write: nested deeply, or of more digits than Python writes."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() <= MAX_BITS else "(an integer of many digits)"
+
+
 def excerpt(value: object, width: int = 100) -> str:
     """A JSON value on one line, cut after `width` characters."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
-        text = repr(value)
+        text = _Unwritten().repr(value)
     text = text.encode("utf-8", "backslashreplace").decode()  # half surrogate pairs
     return text if len(text) <= width else text[: width - 1] + "…"
 
