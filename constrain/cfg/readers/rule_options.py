@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from constrain.automata import syntax
+from constrain.automata.counts import read_count
 from constrain.automata.quotient import right_quotient, right_quotient_by
 from constrain.automata.syntax import Literals, Node
 from constrain.cfg.build import CaptureRule
@@ -142,7 +143,7 @@ def tokens_of(value: str | None, place: str) -> int:
     """The value of `max_tokens`. Raises GrammarError."""
     if value is None or not value.isdecimal():
         raise GrammarError("max_tokens needs a number of tokens", place=place, fix="max_tokens=100")
-    return int(value)
+    return read_count(value)
 
 
 def temperature_of(value: str | None, place: str) -> float:
