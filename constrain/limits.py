@@ -49,7 +49,7 @@ class Limits:
         regex('[a-z]+') & regex('(?s:.{3})')
     """
 
-    seconds: float | None = 2.0
+    seconds: float | None = 5.0
     megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
 
@@ -135,6 +135,11 @@ def tick(steps: int = 1) -> None:
         if running.steps >= STEPS_PER_LOOK:
             running.steps = 0
             running.look()
+
+
+def default_limits() -> Limits:
+    """The limits of a reader that is given none: those of the thread if it has some, else the default ones."""
+    return Limits(seconds=None, megabytes=None) if limited() else Limits()
 
 
 def limited() -> bool:

@@ -26,7 +26,7 @@ from constrain.constraints.composite import Composite
 from constrain.errors import GrammarError
 from constrain.grammar_text.embedded import readers, spans_of
 from constrain.lazily import lazily
-from constrain.limits import Limits
+from constrain.limits import default_limits
 
 Format = Literal["lark", "gbnf", "ebnf"]
 _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
@@ -64,7 +64,7 @@ class GrammarText(Composite):
     def reading(self) -> Reading:
         """The rules as read. Raises GrammarError, UnsatisfiableError, LimitError, OSError."""
         read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # an imported file may have changed
-        with Limits().reading("the grammar"):
+        with default_limits().reading("the grammar"):
             return read(self.text, self.format, self.start, self.lexer, self.base, self.layout, self.grammars)
 
     @property
@@ -113,7 +113,7 @@ def grammar(
     Raises:
         GrammarError: The grammar cannot be read, with line, column and caret; or options do not go together.
         UnsatisfiableError: The start rule derives no text.
-        LimitError: Reading takes more than 2 s of CPU time or 1 GB (other limits inside `with constrain.Limits(...)`).
+        LimitError: Reading takes more than 5 s of CPU time or 1 GB (other limits inside `with constrain.Limits(...)`).
         OSError: The file cannot be read.
 
     Example:

@@ -5,6 +5,8 @@ Work is counted in calls; sizes are compared within one run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 import constrain
@@ -12,6 +14,7 @@ import vocabularies
 from constrain.engine import TokenAutomaton
 from constrain.grammar_text.text import grammar
 from constrain.kernels.records.arena import HEADER
+from constrain.limits import Limits
 from work import counted
 
 
@@ -20,6 +23,13 @@ def many_rules(count: int, kind: str) -> str:
     define, start = (":", "start") if kind == "lark" else (" ::=", "root")
     rules = [f'r{i}{define} "a{i}" r{(7 * i + 1) % count} | "b" r{(i + 1) % count}* | "c"' for i in range(count)]
     return "\n".join([f"{start}{define} r0", *rules, ""])
+
+
+@pytest.fixture(autouse=True)
+def without_limits() -> Iterator[None]:
+    """Counting calls takes time."""
+    with Limits(seconds=None, megabytes=None):
+        yield
 
 
 @pytest.mark.parametrize("kind", ["lark", "gbnf", "ebnf"])

@@ -108,7 +108,9 @@ class LarkRules:
     def reading(self, lexer: Lexer, layout: Layout | None = None) -> Reading:
         """Build the grammar. Raises GrammarError for an undefined declared symbol, and what `build` raises."""
         reading = self._reading(lexer, layout)
-        if self.followed and (lexer == "greedy" or self.context_terminals):
+        if not self.followed:
+            return reading
+        if lexer == "greedy" or self.context_terminals:
             what = "under lexer='greedy'" if lexer == "greedy" else "beside a terminal that looks at the text around it"
             place = next(iter(self.followed.values())).place
             fix = "use lexer='dynamic'" if lexer == "greedy" else "remove the look-around"
@@ -117,7 +119,9 @@ class LarkRules:
         def marked(rules: Mapping[str, Expression]) -> Reading:
             return replace(self, rules=rules, captures={})._reading(lexer, None)
 
-        return with_followed(replace(reading, rules=self.rules), self.followed, marked)
+        if reading.start in self.rules:  # as written, not folded; else ignored text has been written into the rules
+            reading = replace(reading, rules=self.rules)
+        return with_followed(reading, self.followed, marked)
 
     def _reading(self, lexer: Lexer, layout: Layout | None) -> Reading:
         """`reading` without regard to rules whose tokens matter."""
