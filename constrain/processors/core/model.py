@@ -29,10 +29,10 @@ from constrain.processors.core.context import StepContext
 from constrain.processors.core.processor import Processor
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import Job
-from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
 
 
-class ProcessedModel:
+class ProcessedModel(WrappedModel):
     """A `LanguageModel` whose law is p''; see the module `constrain.processors.core.model`.
 
     Args:
@@ -56,21 +56,6 @@ class ProcessedModel:
         self.processors = list(processors)
         self.shared: dict[Any, Any] = {}  # what contexts find out about the vocabulary
         self.first = {tuple(prompt): row for row, prompt in reversed(list(enumerate(job.prompts)))}
-
-    @property
-    def width(self) -> int:
-        """Logits per position."""
-        return self.model.width
-
-    @property
-    def context(self) -> int | None:
-        """Positions that the model has."""
-        return self.model.context
-
-    @property
-    def ragged(self) -> bool:
-        """See `LanguageModel`."""
-        return self.model.ragged
 
     @property
     def reads_scores(self) -> bool:

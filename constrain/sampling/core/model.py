@@ -62,3 +62,28 @@ class Session(Protocol):
 
     def fork(self, rows: Sequence[int]) -> Session:
         """A session of its own that goes on with these rows; this one stays as it is."""
+
+
+class WrappedModel:
+    """What models about another model share: its sizes.
+
+    Attributes:
+        model: The other model.
+    """
+
+    model: LanguageModel
+
+    @property
+    def width(self) -> int:
+        """Logits per position."""
+        return self.model.width
+
+    @property
+    def context(self) -> int | None:
+        """Positions that the model has."""
+        return self.model.context
+
+    @property
+    def ragged(self) -> bool:
+        """See `LanguageModel`."""
+        return self.model.ragged

@@ -19,7 +19,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.core.ahead import AheadSession, Answer, ReadsAhead, reads_ahead
 from constrain.sampling.core.job import Job, Settings
-from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
 from constrain.sampling.core.step import truncated
 
 
@@ -58,24 +58,12 @@ def refuse_greedy(settings: Settings) -> None:
         )
 
 
-class ShapedModel:
+class ShapedModel(WrappedModel):
     """A `LanguageModel` whose softmax is p."""
 
     def __init__(self, model: LanguageModel, settings: Settings) -> None:
         self.model = model
         self.settings = settings
-
-    @property
-    def width(self) -> int:
-        return self.model.width
-
-    @property
-    def context(self) -> int | None:
-        return self.model.context
-
-    @property
-    def ragged(self) -> bool:
-        return self.model.ragged
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
         """See `LanguageModel`."""

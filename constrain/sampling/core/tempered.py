@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
 
 
 @dataclass
@@ -34,7 +34,7 @@ class _Row:
         return _Row(list(self.read), None if self.matcher is None else self.matcher.fork(), self.in_prompt)
 
 
-class TemperedModel:
+class TemperedModel(WrappedModel):
     """A `LanguageModel`.
 
     Args:
@@ -61,21 +61,6 @@ class TemperedModel:
             if two[: len(one)] == one:
                 message = "a prompt begins another one, and a rule of the grammar asks for a temperature"
                 raise ConstrainError(message, fix="call generate once for each prompt")
-
-    @property
-    def width(self) -> int:
-        """Logits per position."""
-        return self.model.width
-
-    @property
-    def context(self) -> int | None:
-        """See `LanguageModel`."""
-        return self.model.context
-
-    @property
-    def ragged(self) -> bool:
-        """See `LanguageModel`."""
-        return self.model.ragged
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
         """See `LanguageModel`."""
