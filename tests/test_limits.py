@@ -17,6 +17,7 @@ import pytest
 import constrain
 from constrain import LimitError, Limits
 from constrain.limits import limited, tick
+from work import Looks
 
 LOOKS = 12  # after which the limit is reached
 GUARD = 60.0  # seconds of CPU time, which no row comes near
@@ -80,17 +81,6 @@ def guard() -> Iterator[None]:
     yield
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     signal.signal(signal.SIGVTALRM, before)
-
-
-class Looks:
-    """A request that is given up at the n-th look."""
-
-    def __init__(self, most: int) -> None:
-        self.count, self.most = 0, most
-
-    def __call__(self) -> bool:
-        self.count += 1
-        return self.count > self.most
 
 
 @pytest.mark.usefixtures("guard")

@@ -28,3 +28,14 @@ def counted(function: Callable[..., Result], *args: Any, **keywords: Any) -> tup
     finally:
         sys.setprofile(before)
     return result, count
+
+
+class Looks:
+    """For `Limits(cancelled=)`: a request that is given up after `most` looks."""
+
+    def __init__(self, most: int) -> None:
+        self.count, self.most = 0, most
+
+    def __call__(self) -> bool:
+        self.count += 1
+        return self.count > self.most

@@ -1,4 +1,4 @@
-"""Counts of repetitions that are too large to be kept: what no text reaches is no limit, and no text reaches it."""
+"""Counts of repetitions beyond 32 bits. No text in memory is so long: as an upper bound such a count bounds nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_count(digits: str) -> int:
 
 
 def within_counts(low: int, high: int | None) -> tuple[int, int | None]:
-    """The bounds of a repetition as the automaton keeps them. An upper bound that no text of memory reaches is none.
+    """The bounds of a repetition as the automaton keeps them: an upper bound beyond `MAX_COUNT` becomes None.
 
     Raises LimitError if the lower bound is beyond `MAX_COUNT`.
     """

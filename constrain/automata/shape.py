@@ -1,10 +1,14 @@
-"""Properties of a language that follow from its syntax tree, without an automaton: lengths, first characters, reversal.
+"""Properties of a language that follow from its syntax tree, without an automaton: lengths, beginnings, reversal.
 
 Cost: linear in the tree. Limits: for intersections and complements, lengths and first characters are only bounds.
 `nullable` is exact. `mirror` is exact on trees without `JsonString`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import takewhile
 
 from constrain.automata.syntax import (
     ANY_CHAR,
@@ -99,6 +103,30 @@ def first_characters(node: Node) -> Ranges:
                 break
         return first
     return intervals.ANY
+
+
+@lru_cache(maxsize=4096)
+def first_text(node: Node) -> str:
+    """A text with which every text of the language begins, as far as the tree shows; "" if none is seen."""
+    if isinstance(node, Literals):
+        return _common_start(node.texts)
+    if isinstance(node, Chars):
+        return _only_text(node) or ""
+    if isinstance(node, Concat):
+        fixed = [*takewhile(lambda part: _only_text(part) is not None, node.args)]
+        return "".join(map(first_text, node.args[: len(fixed) + 1]))
+    if isinstance(node, Alternate):
+        return _common_start([first_text(part) for part in node.args])
+    if isinstance(node, Intersect):
+        return max((first_text(part) for part in node.args), key=len)
+    return first_text(node.node) if isinstance(node, Repeat) and node.low else ""
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    """The longest text with which all texts begin; the first and the last in order decide."""
+    first, last = min(texts, default=""), max(texts, default="")
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(left for left, _ in same)
 
 
 def reach(node: Node) -> int | None:

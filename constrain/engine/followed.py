@@ -14,25 +14,24 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constrain.automata.marks import MARK
-from constrain.cfg.followed import bracket
+from constrain.cfg.followed import FollowedRule, bracket
 from constrain.constraints.base import Constraint
 from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.situations import Open, Situations, Walk
 from constrain.errors import ConstrainError, GrammarError
 from constrain.guards import Guard
-from constrain.vocab.bits import set_bits
+from constrain.vocab.bits import Row, clear_bits, has_bit, set_bits
 from constrain.vocab.marked import reads_text, spans_of
 from constrain.vocab.tables import PerVocabulary
+from constrain.vocab.utf8 import LONGEST, missing_bytes
 from constrain.vocab.vocabulary import Vocabulary
 
 BUDGET = 64 << 20  # bytes of the automaton of marked texts, for each vocabulary
 MAX_MASKS = 256
 MAX_GUARDS = 16
 FEW = 300  # tokens that are read one by one, without the trie
-Row = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +179,9 @@ class Followed:
 
     def _read_each(self, situation: int, tokens: list[int], row: Row) -> None:
         """Clear those of some tokens of a mask that leave no reading."""
-        for token in tokens:
-            if (
-                row[token >> 5] >> (token & 31) & 1
-                and self.situations.token(situation, self.tokens[token] or b"")[0] < 0
-            ):
-                row[token >> 5] &= ~np.uint32(1 << (token & 31))
+        after = self.situations.token
+        asked = (token for token in tokens if has_bit(row, token))
+        clear_bits(row, (token for token in asked if after(situation, self.tokens[token] or b"")[0] < 0))
 
     def _mask(self, situation: int, row: Row) -> Row:
         """The tokens of a mask that leave a reading."""
@@ -202,8 +198,8 @@ class Followed:
                 twins = Walk.of(self.automaton.vocabulary).next_same
                 for token in self.situations.walk(situation):
                     while token >= 0:
-                        if row[token >> 5] >> (token & 31) & 1:
-                            words[token >> 5] |= np.uint32(1 << (token & 31))
+                        if has_bit(row, token):
+                            set_bits(words, (token,))
                         token = twins[token]
             if len(self.masks) >= MAX_MASKS:
                 self.masks.clear()
@@ -261,15 +257,16 @@ class Followed:
         return next((temperature for temperature in given if temperature is not None), None)
 
 
-def is_tempered(compiled: Any) -> bool:
-    """Whether rules of a compiled constraint ask for a temperature."""
-    return any(rule.temperature is not None for rule in getattr(getattr(compiled, "constraint", None), "followed", ()))
+def tempered_rule(compiled: Any) -> FollowedRule | None:
+    """The first rule of a compiled constraint that asks for a temperature; None: none does."""
+    followed = getattr(getattr(compiled, "constraint", None), "followed", ())
+    return next((rule for rule in followed if rule.temperature is not None), None)
 
 
 def refuse_tempered(compiled: Any, who: str) -> None:
     """Raise ConstrainError if rules ask for a temperature. who: what cannot draw by it."""
-    if is_tempered(compiled):
-        rule = next(rule for rule in compiled.constraint.followed if rule.temperature is not None)
+    rule = tempered_rule(compiled)
+    if rule is not None:
         raise ConstrainError(
             f"{who} draws at one temperature, and a rule of the grammar asks for another one",
             place=rule.place,
@@ -302,14 +299,5 @@ class Halves(PerVocabulary):
     """The tokens that end inside of a character."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.tokens = [token for token, text in enumerate(vocabulary.tokens) if text and _is_half(text)]
-
-
-def _is_half(text: bytes) -> bool:
-    """Whether bytes end inside of a character: a character's first byte lacks some that follow it."""
-    for back, byte in enumerate(reversed(text[-4:])):
-        if byte >= 0xC0:
-            return byte != MARK and back < (1 if byte < 0xE0 else 2 if byte < 0xF0 else 3)
-        if byte < 0x80:
-            return False
-    return len(text) < 4  # only bytes that follow: more may
+        texts = ((token, text) for token, text in enumerate(vocabulary.tokens) if text and text[0] != MARK)
+        self.tokens = [token for token, text in texts if missing_bytes(LONGEST, text)]

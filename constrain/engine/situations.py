@@ -29,13 +29,13 @@ from constrain.errors import GrammarError, LimitError
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.vocab.tables import PerVocabulary
+from constrain.vocab.utf8 import FOLLOWING
 from constrain.vocab.vocabulary import Vocabulary
 
 MAX_READINGS = 1000  # of one text
 MAX_SITUATIONS = 100_000  # that are remembered
 SEARCHED = 2000  # states in which the end of a rule is sought
-CHARACTER = 3  # bytes that a character needs after its first one
-TEXT = {*range(0x80), *range(0x80, 0xC0), *range(0xC2, 0xF5)}  # the bytes of UTF-8
+TEXT = {*range(0xC0), *range(0xC2, 0xF5)}  # the bytes of UTF-8
 STATE = advance.STATE
 Bytes = NDArray[np.int32]
 
@@ -95,7 +95,7 @@ class Situations:
             return math.inf, math.inf
         rest = most_to_end(rule.body)[1]
         rest = _searched_end(rule.body) if rest == math.inf else rest
-        return rest, rest + CHARACTER
+        return rest, rest + FOLLOWING
 
     def _check_budget(self, i: int) -> None:
         """Raise GrammarError for a rule that cannot end within its budget."""

@@ -14,7 +14,7 @@ import torch
 
 from constrain.calls.tools import ToolUse
 from constrain.constraints.regular import regex
-from constrain.engine.followed import is_tempered, refuse_tempered
+from constrain.engine.followed import refuse_tempered, tempered_rule
 from constrain.errors import ConstrainError
 from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
 from constrain.generation.progress import Progress, check_progress, watching
@@ -111,7 +111,7 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     decoding: MaskedDecoding | None = None
     if draft is not None:
         decoding = speculation_of(draft, for_drafts(handle), bare)
-    elif not (stream or healing or limits or processors or is_tempered(compiled)):
+    elif not (stream or healing or limits or processors or tempered_rule(compiled)):
         decoding = decoding_of(handle, chosen, compiled, bare, settings)
     if decoding is not None and chosen is lcd:
         chosen = decoding

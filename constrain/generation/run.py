@@ -25,7 +25,7 @@ from constrain.calls.tools import ToolUse
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
 from constrain.engine import CompiledConstraint, fill_masks
-from constrain.engine.followed import is_tempered
+from constrain.engine.followed import tempered_rule
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
@@ -197,7 +197,7 @@ class Run:
 
     def _model(self) -> LanguageModel:
         """The model, at the temperatures that rules of the constraint ask for."""
-        if not is_tempered(self.compiled):
+        if tempered_rule(self.compiled) is None:
             return self.handle
         return TemperedModel(self.handle, self.compiled, self.prompts, self.settings.temperature)
 

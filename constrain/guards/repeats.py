@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import cast
 
-import numpy as np
-
 from constrain.guards.json_reader import (
     SCALAR,
     TEXT,
@@ -31,6 +29,7 @@ from constrain.guards.json_reader import (
     read,
 )
 from constrain.guards.token_tables import BracketTokens, Row, Tokens, TokenTables
+from constrain.vocab.bits import clear_bits
 from constrain.vocab.vocabulary import Vocabulary
 
 
@@ -114,9 +113,8 @@ class Repeats:
 
     def _try(self, here: JsonState, tokens: Tokens, row: Row) -> None:
         """Clear the tokens that `step` vetoes, trying them one by one."""
-        for token in tokens.within(row):
-            if self.step(here, self.tables.tokens[token] or b"") is None:
-                row[token >> 5] &= ~np.uint32(1 << (token & 31))
+        spelled = self.tables.tokens
+        clear_bits(row, (token for token in tokens.within(row) if self.step(here, spelled[token] or b"") is None))
 
     def _try_brackets(self, here: JsonState, tokens: BracketTokens, row: Row) -> None:
         """Clear the tokens that `step` vetoes, trying those with the same brackets once."""
@@ -126,7 +124,7 @@ class Repeats:
             if text not in vetoed:
                 vetoed[text] = self.step(here, text) is None
             if vetoed[text]:
-                row[token >> 5] &= ~np.uint32(1 << (token & 31))
+                clear_bits(row, (token,))
 
 
 def _may_veto_closing(here: JsonState) -> bool:

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from constrain.guards import Guard
 from constrain.vocab.bits import clear_bits, has_bit, set_bits
 from constrain.vocab.tables import PerVocabulary
+from constrain.vocab.utf8 import FOLLOWING, missing_bytes
 from constrain.vocab.vocabulary import Vocabulary
 
 BEFORE, INSIDE, CLOSING, AFTER = range(4)
-LONGEST = 3  # bytes that a character needs after its first one
 Row = NDArray[np.uint32]
 
 
@@ -145,7 +145,7 @@ class Thoughts:
             if end >= 0:
                 return self._after(whole[end + len(self.close) :])
             tail = whole[max(0, len(whole) - len(self.close) + 1) :]
-        need = _need(here.need, text)
+        need = missing_bytes(here.need, text)
         if self.most is not None and taken is not None and need > self.most - taken:
             return None
         return self._closed_if_spent(ThoughtState(INSIDE, tail, taken, need))
@@ -183,7 +183,7 @@ class Thoughts:
             row[: len(words)] &= words
         elif self.most is not None:
             left = self.most - here.taken - 1 if here.mode == INSIDE and here.taken is not None else self.most
-            if left < LONGEST:
+            if left < FOLLOWING:
                 self._veto_open(here, left, row)
 
     def _veto_open(self, here: ThoughtState, left: int, row: Row) -> None:
@@ -227,17 +227,6 @@ class Spellings(PerVocabulary):
     def open_within(self, need: int, left: int, row: Row) -> list[int]:
         """The tokens of a mask after which a character needs more than `left` bytes, if it needs `need` before."""
         if need not in self._open:
-            needs = ((token, _need(need, text)) for text, token in zip(self.texts, self.ids, strict=True))
+            needs = ((token, missing_bytes(need, text)) for text, token in zip(self.texts, self.ids, strict=True))
             self._open[need] = [(token, after) for token, after in needs if after]
         return [token for token, after in self._open[need] if after > left and has_bit(row, token)]
-
-
-def _need(need: int, text: bytes) -> int:
-    """The bytes that the last character of a text needs, if the character that it begins in needs `need` bytes."""
-    for byte in reversed(text[-4:]):
-        if byte < 0x80:
-            return 0
-        if byte >= 0xC0:
-            following = len(text) - 1 - text.rfind(byte)
-            return max(0, (1 if byte < 0xE0 else 2 if byte < 0xF0 else 3) - following)
-    return max(0, need - len(text))

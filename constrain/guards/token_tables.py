@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.guards.json_reader import decode
+from constrain.vocab.bits import clear_bits
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -132,9 +133,7 @@ class TokenTables(PerVocabulary):
 
         step: The guard's step from where it stands.
         """
-        for token in self.doubles.within(row):
-            if step(self.tokens[token] or b"") is None:
-                row[token >> 5] &= ~np.uint32(1 << (token & 31))
+        clear_bits(row, (token for token in self.doubles.within(row) if step(self.tokens[token] or b"") is None))
 
     def _spelled(self) -> Iterator[tuple[int, bytes]]:
         return ((i, token) for i, token in enumerate(self.tokens) if token)

@@ -11,7 +11,7 @@ import constrain
 from constrain.cfg.rules import Nonterminal
 from constrain.errors import LimitError, SchemaError
 from constrain.schema import Limits, json_schema
-from work import counted
+from work import Looks, counted
 
 
 def tagged(count: int) -> list[dict]:
@@ -131,22 +131,11 @@ def reads(schema: object, text: str) -> bool:
 def test_disjoint_patterns_stay_small() -> None:
     """100 patterns that begin differently are 100 classes; they took 5,000 looks at the clock."""
     patterns = {f"^{chr(97 + i % 26)}{i}_": {"maximum": 100 + i} for i in range(100)}
-    with Limits(seconds=None, cancelled=Looks(1000).over):
+    with Limits(seconds=None, cancelled=Looks(1000)):
         constraint = json_schema({"type": "object", "patternProperties": patterns})
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     assert all(matcher.advance(byte) for byte in b'{"a0_y":100,"b1_":101,"zz":1000,"b27_x":127')
     assert not matcher.allows(ord("7")) and matcher.allows(ord("}"))  # 1277 > 127
-
-
-class Looks:
-    """Counts the looks at the clock."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.count = most, 0
-
-    def over(self) -> bool:
-        self.count += 1
-        return self.count > self.most
 
 
 def test_items_that_use_up_their_values() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from constrain.engine.followed import tempered_rule
 from constrain.errors import ConstrainError
 from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
 
@@ -50,8 +51,8 @@ class TemperedModel(WrappedModel):
     def __init__(
         self, model: LanguageModel, compiled: Any, prompts: Sequence[Sequence[int]], temperature: float
     ) -> None:
-        if temperature == 0:
-            rule = next(rule for rule in compiled.constraint.followed if rule.temperature is not None)
+        rule = tempered_rule(compiled)
+        if temperature == 0 and rule is not None:
             message = "temperature 0 draws nothing, and a rule of the grammar asks for a temperature"
             raise ConstrainError(message, place=rule.place, fix="leave one of the two out")
         self.model, self.compiled, self.temperature = model, compiled, temperature

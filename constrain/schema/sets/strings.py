@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
-from itertools import product, takewhile
+from itertools import product
 
 from constrain.automata import decide
+from constrain.automata.shape import first_text
 from constrain.automata.syntax import (
     ANY_TEXT,
     Alternate,
@@ -55,39 +55,6 @@ def begin_apart(a: Node, b: Node) -> bool:
     """Whether the trees show that no text is in both languages, since their texts begin differently."""
     left, right = first_text(a), first_text(b)
     return not (left.startswith(right) or right.startswith(left))
-
-
-@lru_cache(maxsize=4096)
-def first_text(node: Node) -> str:
-    """A text with which all texts of a language begin, as far as its tree shows."""
-    if isinstance(node, Literals):
-        return _common_start(node.texts)
-    if isinstance(node, Chars):
-        return _only_text(node) or ""
-    if isinstance(node, Concat):
-        parts = [*takewhile(lambda part: _only_text(part) is not None, node.args)]
-        return "".join(map(first_text, node.args[: len(parts) + 1]))
-    if isinstance(node, Alternate):
-        return _common_start([first_text(part) for part in node.args])
-    if isinstance(node, Intersect):
-        return max((first_text(part) for part in node.args), key=len)
-    return first_text(node.node) if isinstance(node, Repeat) and node.low else ""
-
-
-def _common_start(texts: Sequence[str]) -> str:
-    """The longest text with which all texts begin; the first and the last in order decide."""
-    first, last = min(texts, default=""), max(texts, default="")
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    return "".join(left for left, _ in same)
-
-
-def _only_text(node: Node) -> str | None:
-    """The text of a language that has one, and shows it."""
-    if isinstance(node, Literals) and len(node.texts) == 1:
-        return node.texts[0]
-    if isinstance(node, Chars) and len(node.ranges) == 1 and node.ranges[0][0] == node.ranges[0][1]:
-        return chr(node.ranges[0][0])
-    return None
 
 
 @lru_cache(maxsize=1024)
