@@ -77,7 +77,7 @@ async def agenerate(model: ModelLike, prompt: Prompt | Prompts, **options: Any) 
     """
     thread = _thread_of(model)
     call: Call = await _run(thread, partial(prepare, model, prompt, _arguments("agenerate", options)))
-    steps = call.run.steps()
+    steps = call.steps()
     return call.shaped(await _take_turns(thread, steps))
 
 

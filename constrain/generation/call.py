@@ -6,8 +6,8 @@ All that can be wrong without a model is checked before one is loaded.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,21 +19,20 @@ from constrain.errors import ConstrainError
 from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
 from constrain.generation.progress import Progress, check_progress, watching
 from constrain.generation.request.arguments import (
-    CONSTRAINTS,
     check_language,
     check_method,
     check_request,
     check_settings,
     check_tokenizer,
     compile_for,
-    the_constraint,
 )
 from constrain.generation.request.drafts import check_draft, speculation_of
+from constrain.generation.request.entries import Entries, constraints_of
 from constrain.generation.request.openai_shapes import check_tools, tools_of
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.request.shaping import between_texts, check_limits, ending_at
 from constrain.generation.result import Generation, Generations, Stream
-from constrain.generation.run import Run
+from constrain.generation.run import Run, Terms
 from constrain.processors.core.foreign import processors_of
 from constrain.sampling.core.job import Clock
 from constrain.sampling.methods.lcd import lcd
@@ -45,21 +44,40 @@ Outputs = Generation[Any] | Generations[Any] | list[Generation[Any]] | list[Gene
 
 @dataclass
 class Call:
-    """A checked call. run: one row for each output; single: one prompt was given, not a list; n: outputs of each."""
+    """A checked call.
 
-    run: Run
+    runs: one row for each output, in parts that can share a batch. rows: those of each part. single: one prompt was
+    given, not a list. n: outputs of each prompt.
+    """
+
+    runs: Sequence[Run]
+    rows: Sequence[Sequence[int]]
     single: bool
     n: int
 
     def complete(self, progress: Progress = False) -> Outputs:
         """Run all rows. Returns what `generate` returns."""
-        with watching(len(self.run.prompts), progress) as watcher:
-            self.run.watcher = self.run.clock.watcher = watcher
-            return self.shaped(self.run.complete())
+        with watching(sum(map(len, self.rows)), progress) as watcher:
+            for run, rows in zip(self.runs, self.rows, strict=True):
+                run.watcher, run.clock.watcher = watcher.of(rows), watcher
+            steps = self.steps()
+            while True:
+                try:
+                    next(steps)
+                except StopIteration as stop:
+                    return self.shaped(stop.value)
+
+    def steps(self) -> Generator[None, None, list[Generation[Any]]]:
+        """Run all rows, part by part. Yields after each step."""
+        outputs: dict[int, Generation[Any]] = {}
+        for run, rows in zip(self.runs, self.rows, strict=True):
+            outputs.update(zip(rows, (yield from run.steps()), strict=True))
+        return [outputs[row] for row in range(len(outputs))]
 
     def stream(self) -> Stream[Any]:
         """The pieces of the only row."""
-        return Stream(self.run.stream, self.run.constraint)
+        (run,) = self.runs
+        return Stream(run.stream, run.terms[0].constraint)
 
     def shaped(self, outputs: list[Generation[Any]]) -> Outputs:
         """The outputs of all rows as `generate` returns them."""
@@ -76,52 +94,100 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     """
     start = time.perf_counter()
     clock = Clock()
-    settings = check_settings(given["max_tokens"], given["temperature"], given["top_k"], given["top_p"])
+    prompts = parse_prompts(prompt)
+    shape = {name: given[name] for name in ("temperature", "top_k", "top_p")}
+    budgets = Entries.of("max_tokens", given["max_tokens"], prompts)
+    settings = budgets.each(lambda most: check_settings(most, **shape)).values
     n, seed, stream, healing, draft = (given[name] for name in ("n", "seed", "stream", "healing", "draft"))
     check_request(n, seed, stream, healing)
     check_progress(given["progress"], stream)
     check_tokenizer(given["tokenizer"])
-    limits = check_limits(given["min_tokens"], settings.max_tokens, given["complete"], healing)
+    limits = budgets.each(lambda most: check_limits(given["min_tokens"], most, given["complete"], healing)).values[0]
     chosen = method_of(given["method"])
-    check_method(chosen, settings)
+    check_method(chosen, settings[0])
     check_draft(draft, chosen, bool(given["processors"]))
     processors = processors_of(given["processors"])
-    prompts = parse_prompts(prompt)
     if stream and not prompts.single:
         raise ConstrainError(
             f"stream=True takes one prompt, not a list of {len(prompts.each)}", fix="call generate once for each prompt"
         )
     check_tools(given["tools"], given["tool_choice"])
-    constraint = the_constraint({name: given[name] for name in (*CONSTRAINTS, "tools")})
-    constraint = between_texts(constraint, prompt, given["prefix"], given["suffix"])
-    stop = given["stop"]
-    constraint = ANYTHING if constraint is None and (healing or limits or stop is not None) else constraint
-    constraint = constraint if stop is None else ending_at(constraint, stop)
     with clock.stage("compile"):
-        check_language(constraint, limits)
+        constraints = constraints_of(given, prompts).each(lambda each: _shaped(each, prompt, given, limits))
     handle = handle_of(model, given["tokenizer"])  # whatever can be wrong without a model is checked above
     if given["tools"] is not None:
-        constraint = _with_tools(given, handle)
-    texts = token_ids(prompts, handle, constraint.functions if isinstance(constraint, ToolUse) else ())
+        tools = _with_tools(given, handle)
+        constraints = constraints.each(lambda _: tools)
+    functions = [each.functions if isinstance(each, ToolUse) else () for each in constraints.values]
+    texts = token_ids(prompts, handle, functions)
     with clock.stage("compile"):
-        compiled = None if constraint is None else compile_for(constraint, handle)
+        compiled = constraints.each(lambda each: None if each is None else compile_for(each, handle))
     if healing:
-        refuse_tempered(compiled, "token healing")
-    bare = getattr(constraint, "constraint", constraint)
-    decoding: MaskedDecoding | None = None
-    if draft is not None:
-        decoding = speculation_of(draft, for_drafts(handle), bare)
-    elif not (stream or healing or limits or processors or tempered_rule(compiled)):
-        decoding = decoding_of(handle, chosen, compiled, bare, settings)
-    if decoding is not None and chosen is lcd:
-        chosen = decoding
+        compiled.each(lambda each: refuse_tempered(each, "token healing"))
+    distinct: dict[Any, Terms] = {}
+    terms = [
+        distinct.setdefault(
+            (id(made), asked.max_tokens), Terms(made, getattr(each, "constraint", each), asked.max_tokens)
+        )
+        for made, each, asked in zip(compiled.values, constraints.values, settings, strict=True)
+    ]
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    rows = [ids for ids in texts for _ in range(n)]
-    run = Run(
-        handle, rows, compiled, constraint, settings, chosen, seed, clock, start, healing, limits, decoding, processors
-    )
-    return Call(run, prompts.single, n)
+    parts = _parts(terms, handle)
+    rows = [[place * n + output for place in places for output in range(n)] for places in parts]
+    runs = []
+    for part in rows:
+        own = [terms[row // n] for row in part]
+        longest = replace(settings[0], max_tokens=max(each.max_tokens for each in own))
+        decoding: MaskedDecoding | None = None
+        if draft is not None:
+            decoding = speculation_of(draft, for_drafts(handle), [each.constraint for each in dict.fromkeys(own)])
+        elif not (stream or healing or limits or processors or tempered_rule(own[0].compiled)):
+            decoding = decoding_of(handle, chosen, own[0].compiled, own[0].constraint, longest)
+        runs.append(
+            Run(
+                handle,
+                [texts[row // n] for row in part],
+                own,
+                longest,
+                decoding if decoding is not None and chosen is lcd else chosen,
+                seed,
+                clock,
+                start,
+                healing,
+                limits,
+                decoding,
+                processors,
+                part,
+                len(texts) * n,
+            )
+        )
+    return Call(runs, rows, prompts.single, n)
+
+
+def _shaped(constraint: Any, prompt: Any, given: Mapping[str, Any], limits: Any) -> Any:
+    """A constraint between texts and up to a stop sequence, as asked for. Raises what making its grammar raises."""
+    constraint = between_texts(constraint, prompt, given["prefix"], given["suffix"])
+    stop = given["stop"]
+    if constraint is None and (given["healing"] or limits or stop is not None):
+        constraint = ANYTHING
+    constraint = constraint if stop is None else ending_at(constraint, stop)
+    check_language(constraint, limits)
+    return constraint
+
+
+def _parts(terms: Sequence[Terms], handle: Any) -> list[list[int]]:
+    """The prompts in parts that can share a batch.
+
+    Without a constraint there are no masks. An engine that decodes by itself, and temperatures of rules, know one
+    constraint. Masks of a batch are over one vocabulary.
+    """
+    parts: dict[Any, list[int]] = {}
+    for place, each in enumerate(terms):
+        alone = tempered_rule(each.compiled) or getattr(handle, "decoding", None) is not None
+        batch = None if each.compiled is None else id(each.compiled if alone else each.compiled.vocabulary)
+        parts.setdefault(batch, []).append(place)
+    return list(parts.values())
 
 
 def _with_tools(given: Mapping[str, Any], handle: Any) -> ToolUse:

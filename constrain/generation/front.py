@@ -214,9 +214,9 @@ def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: Prompts,
     *,
-    regex: str | None = None,
-    grammar: str | None = None,
-    choices: Sequence[str] | None = None,
+    regex: str | Sequence[str | None] | None = None,
+    grammar: str | Sequence[str | None] | None = None,
+    choices: Sequence[str] | Sequence[Sequence[str] | None] | None = None,
     n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
@@ -230,7 +230,7 @@ def generate(  # type: ignore[overload-overlap]
     *,
     schema: object = None,
     type: object = None,
-    constraint: Constraint | Compiled | None = None,
+    constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None = None,
     n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options],
@@ -266,9 +266,9 @@ def generate(
     model: ModelLike,
     prompt: Prompts,
     *,
-    regex: str | None = None,
-    grammar: str | None = None,
-    choices: Sequence[str] | None = None,
+    regex: str | Sequence[str | None] | None = None,
+    grammar: str | Sequence[str | None] | None = None,
+    choices: Sequence[str] | Sequence[Sequence[str] | None] | None = None,
     n: int,
     stream: Literal[False] = False,
     **options: Unpack[Options],
@@ -282,7 +282,7 @@ def generate(
     *,
     schema: object = None,
     type: object = None,
-    constraint: Constraint | Compiled | None = None,
+    constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None = None,
     n: int,
     stream: Literal[False] = False,
     **options: Unpack[Options],
@@ -294,18 +294,18 @@ def generate(
     prompt: Prompt | Prompts,
     *,
     schema: object = None,
-    regex: str | None = None,
-    grammar: str | None = None,
-    choices: Sequence[str] | type[Enum] | None = None,
+    regex: str | Sequence[str | None] | None = None,
+    grammar: str | Sequence[str | None] | None = None,
+    choices: Sequence[str] | type[Enum] | Sequence[Sequence[str] | type[Enum] | None] | None = None,
     type: object = None,  # noqa: A002  (the public name)
-    constraint: Constraint | Compiled | None = None,
-    response_format: Mapping[str, Any] | None = None,
+    constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None = None,
+    response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None = None,
     tools: Sequence[Any] | None = None,
     tool_choice: str | Mapping[str, Any] = "auto",
     tokenizer: object = None,
     method: str | Method = "lcd",
     n: int = 1,
-    max_tokens: int = 512,
+    max_tokens: int | Sequence[int] = 512,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
@@ -324,7 +324,8 @@ def generate(
     """Generate text that obeys a constraint.
 
     At most one of `schema`, `regex`, `grammar`, `choices`, `type`, `constraint`, `response_format` and `tools` is
-    given. Without any, the model is sampled as it is, for comparison.
+    given. Without any, the model is sampled as it is, for comparison. Beside a list of prompts each of them, but
+    `tools`, may be a list with an entry for each prompt (of `choices`, a list of lists); None: no constraint.
 
     Args:
         model: a causal model of transformers, the name of one (loaded once, then kept), or an object with `model` and
@@ -351,7 +352,8 @@ def generate(
             masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says
             which.
         n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.
-        max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends.
+        max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends. Beside a list of
+            prompts it may be a list with a number for each.
         temperature: divides the logits; 0 takes the likeliest allowed token.
         top_k: keep so many of the likeliest tokens that the mask allows; None keeps all.
         top_p: keep the likeliest tokens of this mass, in (0, 1], of what the mask allows; None keeps all.
@@ -402,6 +404,9 @@ def generate(
         >>> outputs = constrain.generate(model, "Flags: ", type=list[bool], n=2, max_tokens=20, complete=True, seed=1)
         >>> all(isinstance(flag, bool) for output in outputs for flag in output.value)
         True
+        >>> both = constrain.generate(model, ["A year: ", "Yes? "], regex=["2[0-9]{3}", "y|n"], max_tokens=[9, 2])
+        >>> [len(output.text) for output in both]
+        [4, 1]
         >>> stream = constrain.generate(model, "A colour: ", choices=["red", "green"], stream=True, seed=1)
         >>> "".join(stream) in ("red", "green")
         True

@@ -17,7 +17,7 @@ from constrain.generation.request.arguments import (
     the_constraint,
 )
 from constrain.generation.request.prompts import parse_prompts, token_ids
-from constrain.generation.run import Run
+from constrain.generation.run import Run, Terms
 from constrain.sampling.core.job import Clock, Job
 from constrain.sampling.methods.lcd import lcd
 
@@ -52,4 +52,5 @@ def make_job(
     handle = handle_of(model, tokenizer)
     compiled = None if constraint is None else compile_for(constraint, handle)
     rows = [ids for ids in token_ids(prompts, handle) for _ in range(n)]
-    return Run(handle, rows, compiled, constraint, settings, lcd, seed, Clock(), time.perf_counter()).job(with_key=True)
+    terms = [Terms(compiled, getattr(constraint, "constraint", constraint), max_tokens)] * len(rows)
+    return Run(handle, rows, terms, settings, lcd, seed, Clock(), time.perf_counter()).job(with_key=True)

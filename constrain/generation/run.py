@@ -37,6 +37,7 @@ from constrain.processors.core.run import run_processed
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.core.model import LanguageModel
+from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.tempered import TemperedModel
 from constrain.sampling.methods.table import Method
 from constrain.speculative import Speculation
@@ -45,11 +46,27 @@ RETRIES = 8
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What an output must obey, and how long it may be.
+
+    compiled, constraint: None when unconstrained; a constraint of another make is both.
+    max_tokens: of an output, EOS counted
+    """
+
+    compiled: Any
+    constraint: Any
+    max_tokens: int
+
+
 @dataclass
 class Run:
-    """A checked request, one row for each output.
+    """A checked request, one row for each output. All rows are constrained, by constraints of one vocabulary, or none.
 
-    compiled, constraint: None when unconstrained; `constraint` may be the compiled constraint itself.
+    terms: of each row; rows with equal terms have the same object
+    settings: those of all rows; `max_tokens` is the greatest
+    streams: the stream of each row at its first attempt; by default 0, 1, …
+    outputs: rows of the whole call, of which this may be a part
     clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
     decoding: how methods that are built on masked decoding get whole sequences: with drafts, or from an engine; None:
         token by token
@@ -61,8 +78,7 @@ class Run:
 
     handle: Handle
     prompts: Sequence[list[int]]
-    compiled: Any
-    constraint: Any
+    terms: Sequence[Terms]
     settings: Settings
     method: Method
     seed: int
@@ -72,17 +88,22 @@ class Run:
     limits: LengthLimits | None = None
     decoding: MaskedDecoding | None = None
     processors: Sequence[Processor] = ()
+    streams: Sequence[int] = ()
+    outputs: int = 0
     watcher: Watcher = field(default_factory=Watcher)
     stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.vocabulary = self.handle.vocabulary if self.compiled is None else self.compiled.vocabulary
-        self.constraint = getattr(self.constraint, "constraint", self.constraint)
+        self.distinct = list(dict.fromkeys(self.terms))
+        self.constrained = self.terms[0].compiled is not None
+        self.vocabulary = self.terms[0].compiled.vocabulary if self.constrained else self.handle.vocabulary
+        self.streams = self.streams or range(len(self.prompts))
+        self.outputs = self.outputs or len(self.prompts)
         self.draw = TorchDraw(self.seed)
         self.healer = Healing(self.vocabulary)
         cut = [self.healer.cut(prompt) if self.healing else (prompt, b"") for prompt in self.prompts]
         self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
-        self.length_budget = None if self.limits is None else _length_budget(self.compiled, self.limits)
+        self.length_budgets = {} if self.limits is None else _length_budgets(self.distinct, self.limits)
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
 
     def complete(self) -> list[Generation]:
@@ -119,11 +140,16 @@ class Run:
                     self.watcher.reopened(row)
         for row in pending:
             self.watcher.ended(row)
-        if any(stats.retries for stats in self.stats):
-            for output in outputs.values():
+        retried = {self._target(row) for row, stats in enumerate(self.stats) if stats.retries}
+        for row, output in outputs.items():
+            if self._target(row) in retried:
                 output.log_evidence = None
         self._stop()
         return [outputs[row] for row in range(len(self.prompts))]
+
+    def _target(self, row: int) -> Any:
+        """Rows with equal values sample the same."""
+        return tuple(self.prompts[row]), self.begins[row], self.terms[row]
 
     def _followed(self, job: Job) -> Generator[None, None, list[Sample]]:
         """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
@@ -136,7 +162,7 @@ class Run:
                 return stop.value
             written[row] += len(tokens)
             job.watcher.wrote(row, tokens)
-            if written[row] >= self.settings.max_tokens or any(token in job.eos_ids for token in tokens):
+            if written[row] >= budget_of(job, row) or any(token in job.eos_ids for token in tokens):
                 job.watcher.ended(row)
             yield
 
@@ -147,7 +173,8 @@ class Run:
         written = 0
         skipped = len(self.begins[0])
         held = ""  # what may turn out to be a stop sequence
-        hold = max(map(len, self.constraint.stops)) if isinstance(self.constraint, Stopped) else 0
+        constraint = self.terms[0].constraint
+        hold = max(map(len, constraint.stops)) if isinstance(constraint, Stopped) else 0
         while True:
             try:
                 _, tokens = next(method)
@@ -174,43 +201,60 @@ class Run:
         # Where drafts change no token, the model reads them ahead, whatever the method; "lcd" does so by itself.
         ahead = isinstance(self.decoding, Speculation) and self.decoding.matches and self.method is not self.decoding
         ahead = ahead and not self.processors  # a processed model is drafted for by `Speculation.complete` alone
+        budgets = [self.terms[row].max_tokens for row in rows]
+        keys = [self._key(terms) if with_key and self.constrained else "" for terms in self.distinct]
         job = Job(
             model=self._model(),
             prompts=[self.prompts[row] for row in rows],
-            matchers=None if self.compiled is None else [self._matcher(row) for row in rows],
+            matchers=[self._matcher(row) for row in rows] if self.constrained else None,
             size=self.vocabulary.size,
             eos_ids=self.vocabulary.eos_ids,
             settings=self.settings,
             draw=self.draw,
-            streams=[attempt * len(self.prompts) + row for row in rows],
-            fill_masks=fill_one_by_one if any(self.begins) or self.limits else _mask_filler(self.compiled),
+            streams=[attempt * self.outputs + self.streams[row] for row in rows],
+            fill_masks=fill_one_by_one if any(self.begins) or self.limits else _mask_filler(self.distinct),
             clock=self.clock,
-            constraint_key=self._key() if with_key and self.compiled is not None else "",
-            row_keys=[f"{self.begins[row].hex()} {self.limits}" for row in rows]
-            if any(self.begins) or self.limits
-            else None,
+            constraint_key=keys[0] if len(keys) == 1 else "of each row" * all(keys),
+            row_keys=self._row_keys(rows, keys),
+            budgets=None if set(budgets) == {self.settings.max_tokens} else budgets,
             token_bytes=self.vocabulary.tokens,
             grow=None if self.decoding is None or ahead else self.decoding.complete,
             watcher=self.watcher.of(rows),
         )
         return self.decoding.ahead(job) if ahead and isinstance(self.decoding, Speculation) else job
 
+    def _row_keys(self, rows: Sequence[int], keys: Sequence[str]) -> list[str] | None:
+        """What is particular about the constraint of each row. keys: of the distinct terms, "" where nobody asks."""
+        if len(keys) == 1 and not any(self.begins) and not self.limits:
+            return None
+        shaped = [f"{self.begins[row].hex()} {self.limits}" for row in rows]
+        if len(keys) == 1:
+            return shaped
+        own = {
+            terms: f" {key or number} {terms.max_tokens}"
+            for number, (terms, key) in enumerate(zip(self.distinct, keys, strict=True))
+        }
+        return [each + own[self.terms[row]] for each, row in zip(shaped, rows, strict=True)]
+
     def _model(self) -> LanguageModel:
         """The model, at the temperatures that rules of the constraint ask for."""
-        if tempered_rule(self.compiled) is None:
+        compiled = self.terms[0].compiled
+        if tempered_rule(compiled) is None:
             return self.handle
-        return TemperedModel(self.handle, self.compiled, self.prompts, self.settings.temperature)
+        return TemperedModel(self.handle, compiled, self.prompts, self.settings.temperature)
 
     def _matcher(self, row: int) -> Any:
-        if self.length_budget is not None and self.limits is not None:
+        terms = self.terms[row]
+        if self.limits is not None:
             room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
-            return self.length_budget.matcher(self.limits.least, int(min(self.settings.max_tokens, room)))
-        return self.healer.matcher(self.compiled.matcher(), self.begins[row])
+            budget = self.length_budgets[terms.compiled]
+            return budget.matcher(self.limits.least, int(min(terms.max_tokens, room)))
+        return self.healer.matcher(terms.compiled.matcher(), self.begins[row])
 
-    def _key(self) -> str:
-        """What tells the constraint from others, "" when nobody can say."""
-        key = key_of(self.constraint, self.vocabulary)
-        return key and key + getattr(self.compiled, "identity", "")
+    def _key(self, terms: Terms) -> str:
+        """What tells a constraint from others, "" when nobody can say."""
+        key = key_of(terms.constraint, self.vocabulary)
+        return key and key + getattr(terms.compiled, "identity", "")
 
     def _finish(self, row: int, sample: Sample) -> Generation:
         """The generation of a sample; finish_reason turns from "stop" to "dead_end" when the last check fails."""
@@ -225,13 +269,14 @@ class Run:
         for name, count in sample.drafts.items():
             stats.drafts.setdefault(name, DraftCount()).add(count)
         stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
-        return self._checked(sample, stats, len(self.begins[row]))
+        return self._checked(self.terms[row], sample, stats, len(self.begins[row]))
 
-    def _checked(self, sample: Sample, stats: Stats, skipped: int) -> Generation:
+    def _checked(self, terms: Terms, sample: Sample, stats: Stats, skipped: int) -> Generation:
         """skipped: bytes at the beginning that end the prompt."""
+        constraint = terms.constraint
         whole = text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
-        if isinstance(self.constraint, Stopped) and sample.finish_reason == "stop":
-            text, stats.stop = self.constraint.cut(whole)
+        if isinstance(constraint, Stopped) and sample.finish_reason == "stop":
+            text, stats.stop = constraint.cut(whole)
         output = Generation(
             text=text,
             tokens=sample.tokens,
@@ -244,29 +289,31 @@ class Run:
             log_evidence=sample.log_evidence,
             evidence_bounds=sample.evidence_bounds,
             tv_bound=sample.tv_bound,
-            population=[self._checked(each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population],
+            population=[
+                self._checked(terms, each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population
+            ],
         )
         if self.settings.temperature == 0:  # nothing was drawn: there is no law that a weight could correct
             output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
         if sample.finish_reason == "dead_end":
-            output.fault = self._fault(whole)
-        named = self._named(sample.tokens, skipped) if getattr(self.constraint, "token_sets", ()) else None
-        if isinstance(self.constraint, ToolUse):
-            output.message = self.constraint.read(whole if named is None else named)
-        if sample.finish_reason != "stop" or self.constraint is None:
+            output.fault = _fault(terms.compiled, whole)
+        named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None
+        if isinstance(constraint, ToolUse):
+            output.message = constraint.read(whole if named is None else named)
+        if sample.finish_reason != "stop" or constraint is None:
             return output
-        value, fault = verdict(self.constraint, whole, named)
+        value, fault = verdict(constraint, whole, named)
         if fault is None:
-            return replace(output, value=value, captures=self._captures(sample, whole))
+            return replace(output, value=value, captures=self._captures(terms, sample, whole))
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
 
-    def _captures(self, sample: Sample, text: str) -> list[Any]:
+    def _captures(self, terms: Terms, sample: Sample, text: str) -> list[Any]:
         """The captures of a finished text; of its tokens, where the constraint mentions tokens."""
-        if not getattr(self.constraint, "captured", False):  # a constraint of another engine has none
+        if not getattr(terms.constraint, "captured", False):  # a constraint of another engine has none
             return []
-        if not self.constraint.token_sets or not isinstance(self.compiled, CompiledConstraint):
-            return self.constraint.captures(text)
-        matcher = self.compiled.matcher()
+        if not terms.constraint.token_sets or not isinstance(terms.compiled, CompiledConstraint):
+            return terms.constraint.captures(text)
+        matcher = terms.compiled.matcher()
         for token_id in sample.tokens:
             if token_id not in self.vocabulary.eos_ids:
                 matcher.advance(token_id)
@@ -283,25 +330,27 @@ class Run:
         kept = [token for token in tokens if token not in self.vocabulary.eos_ids]
         return self.vocabulary.to_bytes(kept, names=True)
 
-    def _fault(self, text: str) -> str | None:
-        """What the last check, or the guard, says of a text that could have gone on otherwise."""
-        if not isinstance(self.compiled, CompiledConstraint):
-            return None
-        matcher = self.compiled.matcher()
-        if not matcher.advance_bytes(text.encode()):
-            return None
-        guarded = self.compiled.guard is not None
-        return matcher.fault or ("every continuation that is left repeats a key or an item" if guarded else None)
-
     def _stop(self) -> None:
         self.clock.seconds["total"] = time.perf_counter() - self.start
 
 
-def _length_budget(compiled: Any, limits: LengthLimits) -> LengthBudget:
-    """What keeps the limits. Raises LimitError."""
-    return LengthBudget(compiled, complete=limits.complete)
+def _fault(compiled: Any, text: str) -> str | None:
+    """What the last check, or the guard, says of a text that could have gone on otherwise."""
+    if not isinstance(compiled, CompiledConstraint):
+        return None
+    matcher = compiled.matcher()
+    if not matcher.advance_bytes(text.encode()):
+        return None
+    guarded = compiled.guard is not None
+    return matcher.fault or ("every continuation that is left repeats a key or an item" if guarded else None)
 
 
-def _mask_filler(compiled: Any) -> Any:
+def _length_budgets(distinct: Sequence[Terms], limits: LengthLimits) -> dict[Any, LengthBudget]:
+    """What keeps the limits, by compiled constraint. Raises LimitError."""
+    return {terms.compiled: LengthBudget(terms.compiled, complete=limits.complete) for terms in distinct}
+
+
+def _mask_filler(distinct: Sequence[Terms]) -> Any:
     """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
-    return fill_masks if isinstance(compiled, CompiledConstraint) else fill_one_by_one
+    own = all(isinstance(terms.compiled, CompiledConstraint) for terms in distinct)
+    return fill_masks if own else fill_one_by_one

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -69,9 +69,12 @@ def check_draft(draft: Any, method: Any, processed: bool = False) -> None:
             )
 
 
-def speculation_of(draft: Any, handle: HFModel, constraint: Any) -> Speculation:
-    """The method of a checked `draft`. Raises ConstrainError: an unknown name, or a model whose tokens are unknown."""
-    setting: dict[str, Any] = {"hints": hints_of(constraint, handle), "encode": encoder(handle)}
+def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any]) -> Speculation:
+    """The method of a checked `draft`, for rows with these constraints.
+
+    Raises ConstrainError: an unknown name, or a model whose tokens are unknown.
+    """
+    setting: dict[str, Any] = {"hints": hints_of(constraints, handle), "encode": encoder(handle)}
     if isinstance(draft, Speculation):
         return draft.with_setting(**setting)
     drafters: list[Drafter] = []
@@ -115,10 +118,10 @@ def _speaks_alike(drafter: HFModel, handle: HFModel) -> bool:
     return all(theirs == ours for theirs, ours in pairs if theirs is not None and ours is not None)
 
 
-def hints_of(constraint: Any, handle: HFModel) -> list[list[int]]:
+def hints_of(constraints: Sequence[Any], handle: HFModel) -> list[list[int]]:
     """Texts that outputs are likely to repeat, as token ids: the schema's keys and values; the choices."""
     texts: list[str] = []
-    pending = [constraint]
+    pending = list(constraints)
     while pending:
         each = pending.pop()
         if isinstance(each, Union):

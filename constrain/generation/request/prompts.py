@@ -71,13 +71,13 @@ def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
             )
 
 
-def token_ids(prompts: ParsedPrompts, handle: Handle, functions: Sequence[Function] = ()) -> list[list[int]]:
+def token_ids(prompts: ParsedPrompts, handle: Handle, functions: Sequence[Sequence[Function]] = ()) -> list[list[int]]:
     """Token ids of every prompt. Raises ConstrainError: what the model or its tokenizer cannot read.
 
-    functions: the tools, which the chat template tells the model.
+    functions: of each prompt the tools, which the chat template tells the model; nothing where there are none.
     """
-    tools = [function.json for function in functions]
-    return [_ids(prompt, handle, prompts.name(place), tools) for place, prompt in enumerate(prompts.each)]
+    tools = [[function.json for function in each] for each in functions or [()] * len(prompts.each)]
+    return [_ids(prompt, handle, prompts.name(place), tools[place]) for place, prompt in enumerate(prompts.each)]
 
 
 def _ids(prompt: Any, handle: Handle, name: str, tools: list[dict[str, Any]]) -> list[int]:

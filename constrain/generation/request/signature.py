@@ -54,14 +54,14 @@ class Options(TypedDict, total=False):
 
     tokenizer: object
     method: str | Method
-    max_tokens: int
+    max_tokens: int | Sequence[int]
     temperature: float
     top_k: int | None
     top_p: float | None
     seed: int | None
     tools: Sequence[Any] | None
     tool_choice: str | Mapping[str, Any]
-    response_format: Mapping[str, Any] | None
+    response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
     draft: DraftLike | Sequence[DraftLike] | None
     processors: ProcessorLike | Sequence[ProcessorLike] | None
     healing: bool

@@ -84,16 +84,7 @@ def processed(job: Job, processors: Sequence[Processor]) -> Job:
 
 
 def _part(job: Job, rows: list[int], processors: Sequence[Processor], remembered: bool) -> Job:
-    part = job
-    if len(rows) < len(job.prompts):
-        part = replace(
-            job,
-            prompts=[job.prompts[row] for row in rows],
-            matchers=None if job.matchers is None else [job.matchers[row] for row in rows],
-            streams=[job.streams[row] for row in rows],
-            row_keys=None if job.row_keys is None else [job.row_keys[row] for row in rows],
-            watcher=job.watcher.of(rows),
-        )
+    part = job if len(rows) == len(job.prompts) else job.part(rows)
     keys = [each.key for each in processors]
     if remembered and None in keys:
         unnamed = processors[keys.index(None)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -241,7 +241,8 @@ class Job:
         fill_masks: fills the bitmasks of several matchers.
         clock: seconds by stage.
         constraint_key: tells this constraint, on this vocabulary, from others; "" where nobody can say.
-        row_keys: tells the matchers of rows apart, one for each row; None where all rows have the same constraint.
+        row_keys: tells the matchers and budgets of rows apart, one for each row; None where all rows have the same.
+        budgets: tokens of an output of each row at most, EOS counted; None: `settings.max_tokens` for all.
         token_bytes: bytes by id, None for what is no text; only methods with potentials need it.
         grow: completes sequences (`Particle`s) by masked decoding, with only EOS at the last place of a budget, instead
             of the plain loop of `masked_draws`. So methods built on that loop use drafts (`constrain.speculative`).
@@ -267,6 +268,7 @@ class Job:
     clock: Clock = field(default_factory=Clock)
     constraint_key: str = ""
     row_keys: Sequence[str] | None = None
+    budgets: Sequence[int] | None = None
     token_bytes: Sequence[bytes | None] = ()
     grow: Callable[[Job, Sequence[Any]], None] | None = None
     watcher: Watcher = field(default_factory=Watcher)
@@ -274,6 +276,21 @@ class Job:
     def target(self, row: int) -> tuple[tuple[int, ...], str]:
         """Rows with equal values sample the same: the prompt, and what is particular about the row's constraint."""
         return tuple(self.prompts[row]), "" if self.row_keys is None else self.row_keys[row]
+
+    def part(self, rows: Sequence[int], streams: Sequence[int] | None = None) -> Job:
+        """Some rows, as a job of their own; its matchers are forks.
+
+        Rows may repeat if streams are given; then they are no outputs, and nobody watches them.
+        """
+        return replace(
+            self,
+            prompts=[self.prompts[row] for row in rows],
+            matchers=None if self.matchers is None else [self.matchers[row].fork() for row in rows],
+            streams=[self.streams[row] for row in rows] if streams is None else streams,
+            row_keys=None if self.row_keys is None else [self.row_keys[row] for row in rows],
+            budgets=None if self.budgets is None else [self.budgets[row] for row in rows],
+            watcher=self.watcher.of(rows) if streams is None else Watcher(),
+        )
 
     def groups(self) -> list[list[int]]:
         """The rows, grouped by target, in order of their first."""

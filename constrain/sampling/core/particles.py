@@ -513,5 +513,5 @@ class Stems:
 
 def budget_of(job: Job, row: int) -> int:
     """Tokens that an output of a row may have, EOS counted."""
-    room = job.settings.max_tokens
+    room = job.settings.max_tokens if job.budgets is None else job.budgets[row]
     return room if job.model.context is None else min(room, job.model.context - len(job.prompts[row]))

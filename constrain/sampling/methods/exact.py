@@ -24,7 +24,7 @@ from constrain.errors import LimitError
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.logits import log_total_of
-from constrain.sampling.core.particles import Particle, Particles
+from constrain.sampling.core.particles import Particle, Particles, budget_of
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.core.step import Step
@@ -119,7 +119,7 @@ class MemberTable:
             seen += len(places)
             if seen > limit:
                 raise LimitError(
-                    f"the language has more than {limit} prefixes within {job.settings.max_tokens} tokens",
+                    f"the language has more than {limit} prefixes within {budget_of(job, row)} tokens",
                     place=f"prompt of output {row}",
                     fix='raise limit=, lower max_tokens, or use a method that needs no table: "cars", "sir"',
                 )

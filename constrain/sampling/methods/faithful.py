@@ -19,13 +19,11 @@ changes the method chosen, not what it states. With a `memory`, `cars` gets chea
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample, Watcher
+from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.memory import Memory
 from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.resampling import effective_size
@@ -93,9 +91,9 @@ class Faithful(Sampler):
         found = count_prefixes(job, group[0], self.prefixes)
         if found is not None:
             exact = Exact(limit=max(1, found))
-            return _named(drive(exact, _part(job, group)), f"exact: the language has {found} prefixes")
+            return _named(drive(exact, job.part(group)), f"exact: the language has {found} prefixes")
         streams = [substream(substream(job.streams[group[0]], PILOTS), i) for i in range(self.pilot)]
-        pilot = drive(lcd, shaped(_part(job, [group[0]] * self.pilot, streams)))
+        pilot = drive(lcd, shaped(job.part([group[0]] * self.pilot, streams)))
         logs = [each.log_evidence if each.log_evidence is not None else -math.inf for each in pilot]
         log_mass = log_add(logs) - math.log(self.pilot)
         samples = self._outputs(job, group, logs, log_mass)
@@ -110,27 +108,15 @@ class Faithful(Sampler):
         samples: list[Sample | None] = [None] * len(group)
         if self.mass > 0 and log_mass >= math.log(self.mass):
             cars = CARS(memory=self.memory, attempts=math.ceil(10 / self.mass))
-            found = _named(drive(cars, _part(job, group)), f"cars: {shown}")
+            found = _named(drive(cars, job.part(group)), f"cars: {shown}")
             samples = [each if each.finish_reason == "stop" else None for each in found]
         missing = [row for row, sample in zip(group, samples, strict=True) if sample is None]
         if missing:
             size = effective_size(logs)
             count = MOST if size == 0 else min(MOST, max(self.pilot, math.ceil(WORTH * self.pilot / size)))
-            rest = iter(drive(SIR(samples=count), _part(job, missing)))
+            rest = iter(drive(SIR(samples=count), job.part(missing)))
             samples = [_weighed(next(rest), count, shown) if each is None else each for each in samples]
         return [each for each in samples if each is not None]
-
-
-def _part(job: Job, rows: Sequence[int], streams: Sequence[int] | None = None) -> Job:
-    """Some rows of a job, as one of its own. Rows may repeat if streams are given; they are no outputs then."""
-    return replace(
-        job,
-        prompts=[job.prompts[row] for row in rows],
-        matchers=None if job.matchers is None else [job.matchers[row].fork() for row in rows],
-        streams=[job.streams[row] for row in rows] if streams is None else streams,
-        row_keys=None if job.row_keys is None else [job.row_keys[row] for row in rows],
-        watcher=job.watcher.of(rows) if streams is None else Watcher(),
-    )
 
 
 def _weighed(sample: Sample, count: int, shown: str) -> Sample:
