@@ -2,8 +2,8 @@
 
 Self-consistency samples several answers and takes the most frequent one (Wang et al. 2023, arXiv 2203.11171,
 section 2). Outputs of weighted methods count by their weights, so a share is an estimate of the probability of the
-answer under the model conditioned on the constraint: Σ w 1[answer] / Σ w. Answers are compared as values (`{"a": 1}` and `{ "a": 1.0 }`
-are one answer), and outputs without a value by their texts.
+answer under the model conditioned on the constraint: Σ w 1[answer] / Σ w. Answers are compared as values (`{"a": 1}`
+and `{ "a": 1.0 }` are one answer), and outputs without a value by their texts.
 
 Complexity-based voting lets only the outputs with the longest reasoning vote (Fu et al. 2023, arXiv 2210.00720, section
 3): `vote(complexity=steps, keep=k)`. That is a law of its own: shares are then those among the kept outputs.
