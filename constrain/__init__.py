@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from constrain import answers as answers
     from constrain import calls as calls
     from constrain import collection as collection
     from constrain import composed as composed
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from constrain import speculative as speculative
     from constrain import streaming as streaming
     from constrain import tags as tags
+    from constrain.answers.score import score
     from constrain.calls.tools import tools
     from constrain.cfg.layout import Layout
     from constrain.constraints.base import Constraint
@@ -127,6 +129,7 @@ __all__ = [
     "ref",
     "regex",
     "rules",
+    "score",
     "seq",
     "substring",
     "token",
@@ -176,6 +179,7 @@ _HOMES = {
     "ref": "constrain.constraints.combinators",
     "regex": "constrain.constraints.regular",
     "rules": "constrain.constraints.combinators",
+    "score": "constrain.answers.score",
     "seq": "constrain.constraints.combinators",
     "substring": "constrain.constraints.substring",
     "token": "constrain.constraints.combinators",
@@ -183,6 +187,7 @@ _HOMES = {
     "triggered": "constrain.derived.triggered",
 }
 _ROOMS = (
+    "answers",
     "calls",
     "collection",
     "composed",

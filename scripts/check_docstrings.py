@@ -33,6 +33,7 @@ MODULES = (
     "constrain.speculative",
     "constrain.hf",
     "constrain.processors",
+    "constrain.answers",
     "constrain.composed",
     "constrain.schema",
     "constrain.collection",

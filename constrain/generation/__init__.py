@@ -15,6 +15,7 @@ from constrain.generation.chat import Conversation, converse
 from constrain.generation.front import generate
 from constrain.generation.jobs import make_job
 from constrain.generation.result import Generation, Generations, Stats, Stream
+from constrain.generation.vote import Vote
 
 __all__ = [
     "AsyncStream",
@@ -23,6 +24,7 @@ __all__ = [
     "Generations",
     "Stats",
     "Stream",
+    "Vote",
     "agenerate",
     "astream",
     "converse",

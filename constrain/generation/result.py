@@ -11,6 +11,7 @@ from constrain.calls.message import Event, Message, ToolCall
 from constrain.calls.reading import Reader
 from constrain.calls.tools import ToolUse
 from constrain.errors import ConstrainError
+from constrain.generation.vote import Vote, vote
 from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
 from constrain.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
@@ -179,6 +180,38 @@ class Generations(list[Generation[T]], Generic[T]):
     def diagnostics(self) -> Diagnostics:
         """Evidence, distances and costs; see `constrain.sampling.diagnose`."""
         return diagnose(self)
+
+    def vote(
+        self,
+        key: Callable[[Generation[T]], Any] | None = None,
+        *,
+        complexity: Callable[[Generation[T]], float] | None = None,
+        keep: int | None = None,
+    ) -> Vote:
+        """What the outputs agree on, each counting by its weight; see `constrain.generation.vote`.
+
+        Args:
+            key: What of an output is compared: output → answer. None: its value, or its text where it has none.
+            complexity: How long the reasoning of an output is; only the `keep` outputs with the most of it vote.
+            keep: See `complexity`.
+
+        Returns:
+            The answers with their shares; `answer` is the winner. Outputs that are not complete do not vote.
+
+        Raises:
+            ConstrainError: No output is complete, or one of `complexity` and `keep` is missing.
+
+        Source:
+            Wang et al. 2023, arXiv 2203.11171, section 2; Fu et al. 2023, arXiv 2210.00720, section 3.
+
+        Example:
+            >>> import constrain
+            >>> model = constrain.reference.load()
+            >>> outputs = constrain.generate(model, "Sum: ", schema={"enum": [1, 2, {"a": 1}]}, n=6, seed=1)
+            >>> round(sum(outputs.vote().shares), 9)
+            1.0
+        """
+        return vote(self, key, complexity, keep)
 
 
 class Stream(Generic[T]):

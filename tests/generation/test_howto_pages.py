@@ -38,6 +38,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "grammars-in-python",
         "openai-strict",
         "processors",
+        "search",
         "serving",
         "spelling",
         "streaming",
@@ -112,3 +113,9 @@ def test_openai_strict(repository: Path) -> None:
 def test_processors(repository: Path) -> None:
     names = run(repository, "processors", 4)
     assert names["g"].finish_reason in ("stop", "length")
+
+
+def test_search(repository: Path) -> None:
+    names = run(repository, "search", 4)
+    assert sorted(names["orders"].best[0]) == [0, 1, 2]
+    assert names["vote"].answer in (1, 2, 3)
