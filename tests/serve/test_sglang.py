@@ -24,6 +24,7 @@ from sglang_parts import END_OF_THOUGHT
 import constrain
 from conftest import REPOSITORY
 from constrain.errors import ConstrainError, LimitError
+from constrain.serve.requests.constraints import constraint_of
 from constrain.serve.requests.options import Options
 from constrain.serve.sglang.options import VARIABLE, options_in
 
@@ -374,8 +375,14 @@ def test_the_interface_is_as_it_was_read(sglang: Any) -> None:
         ("{", {}, "the options are not JSON"),
         ('{"second": 1}', {}, "there is no option 'second'\n  at CONSTRAIN_SGLANG"),
         ("", {"constrained_json_disable_any_whitespace": True}, "--constrained-json-disable-any-whitespace is not"),
-        ("", {"constrained_json_whitespace_pattern": "[ ]*"}, "--constrained-json-whitespace-pattern is not supported"),
-        ("", {"constrained_json_max_whitespace_cnt": 3}, "--constrained-json-max-whitespace-cnt is not supported"),
+        ("", {"constrained_json_whitespace_pattern": "x"}, "at --constrained-json-whitespace-pattern"),
+        ("", {"constrained_json_max_whitespace_cnt": -1}, "at --constrained-json-max-whitespace-cnt"),
+        (
+            "",
+            {"constrained_json_max_whitespace_cnt": 1, "constrained_json_whitespace_pattern": " "},
+            "whitespace: most excludes pattern",
+        ),
+        ('{"whitespace": "any"}', {"constrained_json_max_whitespace_cnt": 1}, "whitespace is said twice"),
         ("", {"enable_strict_thinking": True}, "--enable-strict-thinking is not supported"),
     ],
 )
@@ -387,6 +394,22 @@ def test_arguments_that_are_refused(variable: str, arguments: dict[str, Any], me
 def test_options() -> None:
     assert options_in({}, serving(enable_strict_thinking=False)) == Options()
     assert options_in({VARIABLE: '{"seconds": 2}'}, serving()) == Options(seconds=2)
+
+
+@pytest.mark.parametrize(
+    "arguments, members, others",
+    [
+        ({"constrained_json_max_whitespace_cnt": 2}, ["[1,2]", "[ \n1,  2]"], ["[1,   2]"]),
+        ({"constrained_json_max_whitespace_cnt": 0}, ["[1,2]"], ["[1, 2]"]),
+        ({"constrained_json_whitespace_pattern": "\t?"}, ["[1,2]", "[\t1,\t2\t]"], ["[1, 2]", "[1,\t\t2]"]),
+    ],
+)
+def test_whitespace_in_sglangs_arguments(arguments: dict[str, Any], members: list[str], others: list[str]) -> None:
+    constraint = constraint_of("json", '{"type": "array"}', options_in({}, serving(**arguments)))
+    compiled = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
+    for text in [*members, *others]:
+        matcher = compiled.matcher()
+        assert (matcher.advance_bytes(text.encode()) and matcher.is_accepting()) == (text in members), text
 
 
 # --- SGLang's own manager of grammars, and its thoughts ---------------------------------------------------------------

@@ -19,8 +19,9 @@ from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 
 import constrain
 from constrain import ConstrainError
+from constrain.generation import make_job
 from constrain.sampling import MCMC, SIR, SMC, Job, Particle, Settings, TorchDraw
-from constrain.serve.vllm.masked import TokenNumbers, take
+from constrain.serve.vllm.masked import Asked, EngineDecoding, TokenNumbers, take
 
 PATTERN = "|".join(MEMBERS)
 PROMPT = [6]
@@ -125,6 +126,18 @@ def test_recorded_and_rescored_weights_are_the_same() -> None:
     for each, again in zip(one, other, strict=True):
         assert again.log_weight == pytest.approx(each.log_weight, abs=1e-5)
         assert again.logprob == pytest.approx(each.logprob, abs=1e-5)
+
+
+@pytest.mark.parametrize("rescore", [False, True])
+def test_the_forwards_of_a_row(rescore: bool) -> None:
+    """One a token, but the prompt's once for all sequences of a row; and one to read an output again."""
+    model = handle_of_toy(toy(), rescore=rescore)
+    job = make_job(model, PROMPT, regex=PATTERN, n=2, seed=3, max_tokens=8)
+    particles = [Particle(job, row) for row in (0, 1, 0, 0)]
+    EngineDecoding(model, Asked("regex", PATTERN)).grow(job, particles)
+    tokens = [len(particle.sample.tokens) for particle in particles]
+    counted = [particle.sample.forwards - rescore for particle in particles]
+    assert counted == [tokens[0], tokens[1], tokens[2] - 1, tokens[3] - 1]
 
 
 WAYS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [

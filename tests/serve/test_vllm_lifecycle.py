@@ -107,7 +107,7 @@ LETTERS = [*string.ascii_letters, *string.digits, *'{}[]":,._-']
 
 def write_model_without_byte_fallback(folder: Path) -> Path:
     """Tokens are characters, and there is none for bytes that are no character of `LETTERS`."""
-    pieces = ["<unk>", "<|eos|>", "<|pad|>", "<|system|>", "<|user|>", "<|assistant|>", "▁", *LETTERS, "▁a", "ab"]
+    pieces = ["<unk>", "<|eos|>", "<|pad|>", "<|system|>", "<|user|>", "<|assistant|>", "▁", *LETTERS, "▁a", "ab", "ñb"]
     vocabulary = {piece: i for i, piece in enumerate(pieces)}
     tokenizer = Tokenizer(BPE(vocabulary, [("▁", "a"), ("a", "b")], unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
@@ -118,12 +118,14 @@ def write_model_without_byte_fallback(folder: Path) -> Path:
 
 
 def test_a_tokenizer_without_byte_fallback(start: Start, tmp_path: Path) -> None:
-    """What its tokens can write is written; a text that they cannot write ends its request, and no other."""
+    """What its tokens can write is written. What they cannot write is refused, or where that shows later only, ends."""
     llm = start(write_model_without_byte_fallback(tmp_path / "characters"))
     for text in texts(llm, json=SCHEMA):
         jsonschema.validate(json.loads(text), SCHEMA)
     assert set(texts(llm, choice=["é", "yes"])) == {"yes"}
-    params = SamplingParams(max_tokens=9, structured_outputs=StructuredOutputsParams(choice=["né"]))
+    with pytest.raises(VLLMValidationError, match=r"can write no text of this constraint: 'né', .* needs 'é'"):
+        texts(llm, choice=["né"])
+    params = SamplingParams(max_tokens=9, structured_outputs=StructuredOutputsParams(choice=["nña"]))
     [output] = llm.generate(["A thing: "], params, use_tqdm=False)[0].outputs
     assert output.finish_reason == "error", output
     assert texts(llm, choice=["alive"])[0] == "alive"

@@ -160,7 +160,7 @@ OUTPUTS: list[tuple[list[int], int, str, float]] = [
 def test_outputs(ids: list[int], max_tokens: int, reason: str, log_weight: float) -> None:
     sample = taken(ids, max_tokens)
     assert (sample.tokens, sample.finish_reason, sample.log_weight) == (ids, reason, log_weight)
-    assert sample.log_prob == -len(ids) and sample.forwards == len(ids)
+    assert sample.log_prob == -len(ids) and sample.masks == len(ids)
 
 
 def test_what_the_constraint_does_not_allow_is_an_error() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from constrain.engine.compiled import CompiledConstraint, compile
 from constrain.engine.followed import refuse_tempered
-from constrain.serve.requests.constraints import constraint_of
+from constrain.serve.requests.constraints import check_writable, constraint_of
 from constrain.serve.requests.options import Options
 from constrain.serve.requests.recent import Recent
 from constrain.serve.requests.vocabulary import vocabulary_of
@@ -43,6 +43,8 @@ class RequestCompiler:
         warm_up(self.vocabulary, options)
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint:
-        compiled = compile(constraint_of(kind, text, self.options), self.vocabulary)
+        constraint = constraint_of(kind, text, self.options)
+        check_writable(constraint, self.vocabulary, self.options)
+        compiled = compile(constraint, self.vocabulary)
         refuse_tempered(compiled, "the engine")
         return compiled

@@ -18,6 +18,7 @@ import json
 import re
 from typing import Any
 
+from constrain.completion.writable import refuse_unwritable
 from constrain.constraints.base import Constraint
 from constrain.constraints.regular import choices, regex
 from constrain.errors import ConstrainError, GrammarError, LimitError
@@ -27,6 +28,7 @@ from constrain.schema.api import json_schema
 from constrain.serve.requests.options import Options
 from constrain.serve.requests.recent import Recent
 from constrain.tags.structural import structural_tag
+from constrain.vocab.vocabulary import Vocabulary
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 SHOWN = 80  # characters of a request's text in messages
@@ -59,6 +61,15 @@ def _constraint_of(kind: str, text: str, options: Options) -> Constraint:
 
 constraint_of = Recent(_constraint_of, 256)
 """`_constraint_of`, with its last results."""
+
+
+def check_writable(constraint: Constraint, vocabulary: Vocabulary, options: Options) -> None:
+    """Refuse a constraint of which an engine's tokens can write no text (completion/writable.py), under its limits.
+
+    Raises UnsatisfiableError, LimitError.
+    """
+    with Limits(seconds=options.seconds, megabytes=options.megabytes).reading("the constraint of the request"):
+        refuse_unwritable(constraint, vocabulary)
 
 
 def _read(kind: str, text: str, options: Options) -> Constraint:

@@ -5,9 +5,9 @@ the backend. There is no registry (its RFC 50966 asks for one). What can be reli
 engine are each built from a `VllmConfig`, whose `additional_config` says what is wanted (options.py). So
 
 * `InputProcessor.__init__`, in the front end, checks options, tokenizer and version, and loads the kernels;
-* `InputProcessor._validate_params`, on the front end's path of a request, reads the constraint, and looks up the tokens
-  that it names. A faulty one is vLLM's own error for faulty requests, which becomes an HTTP 400. vLLM then checks all
-  but the constraint;
+* `InputProcessor._validate_params`, on the front end's path of a request, reads the constraint, looks up the tokens
+  that it names, and asks whether tokens can write any of its texts. A faulty one is vLLM's own error for faulty
+  requests, which becomes an HTTP 400. vLLM then checks all but the constraint;
 * `StructuredOutputManager.__init__`, in the engine, makes the backend at once, so that the first request finds it warm,
   and vLLM finds that it need not choose one;
 * `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
@@ -174,7 +174,7 @@ def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_request(params: Any, options: Options, vocabulary: Vocabulary | None) -> None:
-    """Read the constraint of a request, and look up the tokens that it names.
+    """Read the constraint of a request, look up the tokens that it names, and ask whether tokens can write its texts.
 
     Args:
         params: vLLM's `StructuredOutputsParams`.
@@ -193,9 +193,10 @@ def check_request(params: Any, options: Options, vocabulary: Vocabulary | None) 
     if params.json_object is False:
         raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")
     from constrain.engine.compiled import mentioned
-    from constrain.serve.requests.constraints import constraint_of
+    from constrain.serve.requests.constraints import check_writable, constraint_of
 
     kind, text = get_structured_output_key(params)
     constraint = constraint_of(kind.name.lower(), text, options)
     if vocabulary is not None:
         mentioned(constraint, vocabulary)
+        check_writable(constraint, vocabulary, options)

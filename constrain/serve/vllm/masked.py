@@ -143,8 +143,12 @@ class EngineDecoding:
             prompts = [job.prompts[particle.row] for particle in live]
             seeds = [seed_of(job, particle) for particle in live]
             outputs = self._outputs(prompts, [particle.budget for particle in live], seeds, temperature)
+        read: set[int] = set()  # rows whose prompt is counted
         for particle, (output, numbers) in zip(live, outputs, strict=True):
             take(job, particle, output, numbers, temperature)
+            particle.sample.forwards += forwards_of(output, is_first=particle.row not in read)
+            particle.sample.forwards += not self.model.records  # it was read once more
+            read.add(particle.row)
 
     def _outputs(
         self, prompts: Sequence[Sequence[int]], budgets: Sequence[int], seeds: Sequence[int], temperature: float
@@ -239,10 +243,15 @@ def take(job: Job, particle: Particle, output: Any, numbers: TokenNumbers, tempe
             )
         particle.record(record, record.log_z)
         particle.append(record.token, record.token in eos)
-    particle.sample.forwards += len(output.token_ids)
     particle.sample.masks += len(output.token_ids)
     if not particle.ended:  # a validator refused the text, or the engine gave up: a limit of its own
         particle.dead_end()
+
+
+def forwards_of(output: Any, is_first: bool) -> int:
+    """The forwards of an output: one a token. The first reads the prompt, which the sequences of a row share, and is
+    counted for one of them; the engine's prefix cache has its full blocks for the others."""
+    return max(0, len(output.token_ids) - (not is_first))
 
 
 def temperature_of(job: Job) -> float:
