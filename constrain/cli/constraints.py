@@ -77,6 +77,14 @@ class SourceOptions:
             autocompletion=suggest("schema", "any"),
         ),
     ] = None
+    undeclared: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Schema: allow or refuse what objects with declared properties do not declare (by default allow).",
+            autocompletion=suggest("allow", "refuse"),
+        ),
+    ] = None
     formats: Annotated[
         str,
         typer.Option(
@@ -118,7 +126,7 @@ class SourceOptions:
             )
         load_kernels()
         if self.schema is not None:
-            names = ("spelling", "whitespace", "property_order", "formats")
+            names = ("spelling", "whitespace", "property_order", "undeclared", "formats")
             policies: Any = defaults | {name: value for name in names if (value := getattr(self, name)) is not None}
             return constrain.json_schema(read_schema(self.schema), **policies)
         if self.regex is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import marshal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol
@@ -21,6 +21,7 @@ from constrain.lazily import lazily
 from constrain.limits import FEWER, Limits
 from constrain.schema.check.finished import RepeatedKey, check_text, read_exactly
 from constrain.schema.check.watch import Watched, watched_root
+from constrain.schema.closed import closed
 from constrain.schema.normalize.diagnose import unsatisfiable
 from constrain.schema.normalize.explore import explore
 from constrain.schema.normalize.normalizer import Normalizer
@@ -50,6 +51,7 @@ Spelling = Literal["plain", "any"]
 Whitespace = Literal["indented", "bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
+Undeclared = Literal["allow", "refuse"]
 SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
@@ -299,6 +301,7 @@ def json_schema(
     spelling: Spelling = "plain",
     whitespace: Whitespace | JsonLayout | Mapping[str, Any] | None = None,
     property_order: PropertyOrder = "schema",
+    undeclared: Undeclared = "allow",
     formats: Formats = "assert",
     registry: Any = None,
     dialect: str | None = None,
@@ -317,6 +320,9 @@ def json_schema(
             none; "any": all JSON whitespace, also after the value; or a `schema.JsonLayout` (or a mapping of its
             fields): json.dumps's `indent` and `separators`, a number of characters, or patterns.
         property_order: "schema": declared properties in the order of the schema, then all others; "any": every order.
+        undeclared: "allow": an object has what the schema lets it have, so also properties that are nowhere declared
+            unless `additionalProperties` or the like says otherwise; "refuse": where properties or first items are
+            declared, there are no others. Objects and arrays of which nothing is declared stay free.
         formats: "assert": known formats are enforced; "annotate": none is.
         registry: A `referencing.Registry` for references into other documents; None: nothing but this schema.
         dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
@@ -351,6 +357,7 @@ def json_schema(
         *([] if isinstance(whitespace, JsonLayout) else [(whitespace, POLICIES, "whitespace")]),
         (property_order, ORDERS, "property_order"),
         (formats, FORMAT_POLICIES, "formats"),
+        (undeclared, get_args(Undeclared), "undeclared"),
     ):
         if value not in allowed:
             raise ConstrainError(f"{name}={value!r} is not an option", fix=f"use one of {', '.join(allowed)}")
@@ -368,7 +375,14 @@ def json_schema(
     if strict:
         check_strict(raw)
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or Limits())
-    constraint.normalizer  # noqa: B018  reads the schema: faults are raised here, not at the first use
+    document = constraint.document  # reads the schema: faults are raised here, not at the first use
+    if undeclared == "allow":
+        return constraint
+    try:
+        constraint = replace(constraint, schema=closed(document.root_site))
+    except RecursionError:
+        raise too_deep() from None
+    constraint.normalizer  # noqa: B018  reads the closed schema
     return constraint
 
 

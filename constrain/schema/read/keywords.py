@@ -12,6 +12,7 @@ section 4.3.1); `normalize/report.py` lists them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from constrain.schema.read import keywords_containers as containers
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from constrain.schema.read.reader import SchemaReader
 
 Keyword = Callable[[SubschemaReading, Any], None]
+UNDECLARED_PROPERTIES, UNDECLARED_ITEMS = "(undeclared properties)", "(undeclared items)"
 
 KEYWORDS: dict[str, Keyword] = {
     "type": values.type_,
@@ -69,6 +71,9 @@ KEYWORDS: dict[str, Keyword] = {
     "$recursiveRef": logic.recursiveRef,
     "unevaluatedItems": unevaluated.unevaluatedItems,
     "unevaluatedProperties": unevaluated.unevaluatedProperties,
+    # of schemas that `closed.py` writes, in every draft
+    UNDECLARED_ITEMS: partial(unevaluated.unevaluatedItems, keyword=UNDECLARED_ITEMS),
+    UNDECLARED_PROPERTIES: partial(unevaluated.unevaluatedProperties, keyword=UNDECLARED_PROPERTIES),
 }
 
 

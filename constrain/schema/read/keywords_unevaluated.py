@@ -95,9 +95,9 @@ class Case(NamedTuple):
         return self.conditions <= other.conditions and other.evaluated.within(self.evaluated)
 
 
-def unevaluatedProperties(reading: SubschemaReading, value: Json) -> None:
+def unevaluatedProperties(reading: SubschemaReading, value: Json, keyword: str = "unevaluatedProperties") -> None:
     """A schema for the properties that no other keyword evaluates."""
-    conj = reading.child(value, "unevaluatedProperties")
+    conj = reading.child(value, keyword)
     cases = _Cases(reading.reader, Keys(), _own_keys).of(reading.site, is_asked=True)
 
     def box(keys: Keys) -> ObjectBox:
@@ -110,9 +110,9 @@ def unevaluatedProperties(reading: SubschemaReading, value: Json) -> None:
     _add(reading, cases, box)
 
 
-def unevaluatedItems(reading: SubschemaReading, value: Json) -> None:
+def unevaluatedItems(reading: SubschemaReading, value: Json, keyword: str = "unevaluatedItems") -> None:
     """A schema for the items that no other keyword evaluates."""
-    conj = reading.child(value, "unevaluatedItems")
+    conj = reading.child(value, keyword)
     negate = reading.document.negation
 
     def box(items: Items) -> ArrayBox:

@@ -109,6 +109,7 @@ def _schema(schema: Any, options: Options, **changes: Any) -> Constraint:
         "spelling": options.spelling,
         "whitespace": options.whitespace,
         "property_order": options.property_order,
+        "undeclared": options.undeclared,
         "formats": options.formats,
     }
     return json_schema(schema, **{**settings, **changes})

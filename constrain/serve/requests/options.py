@@ -24,7 +24,8 @@ class Options:
         megabytes: The memory in MB that it may take.
         characters: The length that a pattern or a grammar may have. Reading one takes 10 to 40 µs a character.
         cached: The number of compiled constraints that are kept, of 4 million characters at most.
-        spelling, whitespace, property_order, formats: As in `constrain.json_schema`, which refuses other values.
+        spelling, whitespace, property_order, undeclared, formats: As in `constrain.json_schema`, which refuses other
+            values.
         lexer: As in `constrain.grammar`, for grammars in Lark's format.
     """
 
@@ -35,6 +36,7 @@ class Options:
     spelling: Any = "plain"
     whitespace: Any = None
     property_order: Any = "schema"
+    undeclared: Any = "allow"
     formats: Any = "assert"
     lexer: Any = "dynamic"
 

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
 _REFUSED = {
     "disable_any_whitespace": 'start vLLM with --additional-config \'{"constrain": {"whitespace": "compact"}}\'',
-    "disable_additional_properties": 'write "additionalProperties": false into the schema',
+    "disable_additional_properties": 'write "additionalProperties": false into the schema, or start vLLM with '
+    '--additional-config \'{"constrain": {"undeclared": "refuse"}}\'',
     "whitespace_pattern": 'start vLLM with --additional-config \'{"constrain": {"whitespace": ...}}\'',
 }
 """Fields of a request that would change its language, and what to do instead."""
