@@ -3,23 +3,28 @@
 The idea: reading has corners that grow exponentially: the algebra of schemas, intersections of patterns, terminals made
 of terminals. Whatever may take long calls `tick`, which counts steps and looks at the clock every few. Limits are
 those of the thread, inside a `with`, so no reader passes them on; the strictest of several that are nested counts.
-Nothing is limited outside: masks are made after reading.
 
-Cost: 0.1 µs a tick, 2 µs a look.
+Kernels look at the clock themselves (kernels/records/arena.py): after 25 ms they ask here for their deadline. Masks and
+steps have the limits of the thread too, inside a `with`; else those of their automaton.
+
+Cost: 0.1 µs a tick, 2 µs a look. Where limits have `cancelled`, a thread asks it while a kernel runs that takes long.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from constrain.errors import LimitError
 
 STEPS_PER_LOOK = 64  # between two looks at the clock
+SECONDS_PER_QUESTION = 0.01  # between two calls of `cancelled` while a kernel runs
 LOOKS_PER_MEASUREMENT = 32  # looks at the clock between two at the memory, which cost 20 µs
 FEWER = "write fewer overlapping combinations (allOf, oneOf, not)"  # what helps a schema
 SMALLER = "write a smaller one"  # what helps anything else
@@ -29,6 +34,8 @@ SMALLER = "write a smaller one"  # what helps anything else
 class Limits:
     """The limits on reading a constraint: for `json_schema(..., limits=...)`, `validate(limits)`, or as a context.
 
+    As a context they hold for masks and steps of matchers too; `TokenAutomaton(limits=...)` says what holds outside.
+
     May be used again, and by several threads: each use starts anew.
 
     Attributes:
@@ -36,8 +43,8 @@ class Limits:
             takes.
         megabytes: Growth of the process's resident memory in MB (10^6 bytes), where /proc/self/statm tells it; None: no
             limit.
-        cancelled: A function that is called every few milliseconds; when it returns True, reading ends with a
-            LimitError.
+        cancelled: A function that is called every few milliseconds, by any thread; when it returns True, reading ends
+            with a LimitError.
 
     Example:
         >>> import constrain
@@ -49,7 +56,7 @@ class Limits:
         regex('[a-z]+') & regex('(?s:.{3})')
     """
 
-    seconds: float | None = 5.0
+    seconds: float | None = 1.5
     megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
 
@@ -61,14 +68,23 @@ class Limits:
             what: What is read, for messages: "the schema".
             fix: What makes it cheaper.
         """
-        _enter(self, what, fix)
+        _enter(self, f"reading {what}", fix)
+        try:
+            yield
+        finally:
+            _leave()
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        """Limit what is done inside. what: what is done, for messages."""
+        _enter(self, what, SMALLER)
         try:
             yield
         finally:
             _leave()
 
     def __enter__(self) -> Limits:
-        _enter(self, "the constraint", SMALLER)
+        _enter(self, "reading the constraint", SMALLER)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -78,22 +94,23 @@ class Limits:
 class _Running:
     """One use of limits."""
 
-    __slots__ = ("end", "fix", "limits", "looks", "max_resident", "outer", "steps", "what")
+    __slots__ = ("asking", "end", "fix", "limits", "looks", "max_resident", "outer", "steps", "what")
 
     def __init__(self, limits: Limits, what: str, fix: str, outer: _Running | None) -> None:
         self.limits, self.what, self.fix, self.outer = limits, what, fix, outer
         self.end = float("inf") if limits.seconds is None else time.thread_time() + limits.seconds
         self.max_resident = 0.0  # known from the first look on
         self.steps = self.looks = 0
+        self.asking: _Asking | None = None
 
     def look(self) -> None:
         """Raise LimitError if a limit is reached, of this use or of one outside."""
         limits = self.limits
         if limits.cancelled is not None and limits.cancelled():
-            raise LimitError(f"reading {self.what} was cancelled", fix="ask again")
+            raise LimitError(f"{self.what} was cancelled", fix="ask again")
         if time.thread_time() > self.end:
             raise LimitError(
-                f"reading {self.what} takes more than {limits.seconds:g} seconds",
+                f"{self.what} takes more than {limits.seconds:g} seconds",
                 fix=f"{self.fix}, or pass limits=Limits(seconds=...)",
             )
         self.looks += 1
@@ -102,7 +119,7 @@ class _Running:
                 self.max_resident = resident_megabytes() + limits.megabytes
             elif resident_megabytes() > self.max_resident:
                 raise LimitError(
-                    f"reading {self.what} takes more than {limits.megabytes:g} MB of memory",
+                    f"{self.what} takes more than {limits.megabytes:g} MB of memory",
                     fix=f"{self.fix}, or pass limits=Limits(megabytes=...)",
                 )
         if self.outer is not None:
@@ -122,6 +139,8 @@ def _leave() -> None:
     """End the innermost use; its steps count outside, too."""
     running = _running.get()
     assert running is not None
+    if running.asking is not None:
+        running.asking.is_over.set()
     if running.outer is not None:
         running.outer.steps += running.steps + running.looks * STEPS_PER_LOOK
     _running.set(running.outer)
@@ -135,6 +154,53 @@ def tick(steps: int = 1) -> None:
         if running.steps >= STEPS_PER_LOOK:
             running.steps = 0
             running.look()
+
+
+class _Asking(threading.Thread):
+    """Asks `cancelled` while kernels run, which cannot, and stops them."""
+
+    def __init__(self, cancelled: Callable[[], bool]) -> None:
+        super().__init__(name="constrain-cancelled", daemon=True)
+        self.cancelled, self.is_over = cancelled, threading.Event()
+        self.stops: dict[Any, None] = {}  # functions that stop the kernels of a store
+        self.start()
+
+    def run(self) -> None:
+        while not self.is_over.wait(SECONDS_PER_QUESTION):
+            if self.cancelled():
+                for stop in list(self.stops):
+                    stop()
+
+
+def deadline(begun: float, limits: Limits, what: str, stop: Callable[[], None]) -> float:
+    """Until when a kernel may go on that has run for a while, in CPU time of the thread; infinity: without an end.
+
+    Args:
+        begun: When it began.
+        limits: What holds if the thread has no limits.
+        what: What it makes, for messages.
+        stop: Stops the kernel; for another thread, if limits are cancelled.
+
+    Raises:
+        LimitError: It may not.
+    """
+    running = _running.get()
+    if running is None:
+        running = _Running(limits, what, SMALLER, None)
+        running.end += begun - time.thread_time()
+        running.look()
+        return running.end
+    running.look()
+    end = running.end
+    outer: _Running | None = running
+    while outer is not None:
+        end = min(end, outer.end)
+        if outer.limits.cancelled is not None:
+            if outer.asking is None:
+                outer.asking = _Asking(outer.limits.cancelled)
+            outer.asking.stops[stop] = None
+        outer = outer.outer
+    return end
 
 
 def default_limits() -> Limits:

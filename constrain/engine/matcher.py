@@ -10,7 +10,8 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.engine.rows import Row, checked_row
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, LimitError
 from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
+from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import is_watched
 from constrain.vocab.bits import clear_bits, set_bits
 from constrain.vocab.marked import with_places
@@ -541,10 +543,13 @@ class Matcher:
         with automaton.lock:
             if self._epoch == automaton.epoch:  # PERF: most calls succeed at once, without a closure
                 automaton.S[0] = BOTTOM
+                automaton.begun = None  # as `begin` does
+                automaton.A[HEADER.DEADLINE] = 0
                 try:
                     return kernel(automaton.A, automaton.H, automaton.S, self._states[len(self._steps)], *arguments)
                 except STOPS as stop:
-                    automaton.satisfy(stop)
+                    with self._place():
+                        automaton.satisfy(stop)
             return self.locked(lambda configuration: automaton.call(kernel, configuration, *arguments))
 
     def locked(self, operation: Callable[[int], Result]) -> Result:
@@ -554,7 +559,19 @@ class Matcher:
             self._follow()
             return operation(self._states[len(self._steps)])
 
-        return self._automaton.attempt(attempt)
+        with self._place():
+            return self._automaton.attempt(attempt)
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Limits that are reached inside are reached after the text so far."""
+        try:
+            yield
+        except LimitError as error:
+            if error.place is None:
+                place = f"the text after {len(self._steps)} steps\n{self.text[-40:]!r}"
+                raise LimitError(error.message, place=place, fix=error.fix) from None
+            raise
 
     def _follow(self) -> None:
         """After a flush, compute the states again by reading the steps from the start. The caller holds the lock."""
@@ -563,6 +580,7 @@ class Matcher:
             return
         states = [self.compiled.start()]
         for step in self._steps:
+            automaton.begin()  # a text has no limit, but each of its steps
             if isinstance(step, bytes):
                 states.append(automaton.call(advance.advance_bytes, states[-1], _words(step)) & STATE)
             elif step in self._eos_ids:

@@ -17,6 +17,15 @@ holds the rules of this folder.
 
 from __future__ import annotations
 
-from constrain.kernels.compiler.declare import MODE, atomic_add, is_ready, kernel, load, recursion, release_fence
+from constrain.kernels.compiler.declare import (
+    MODE,
+    atomic_add,
+    is_ready,
+    kernel,
+    load,
+    recursion,
+    release_fence,
+    thread_clock,
+)
 
-__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence"]
+__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence", "thread_clock"]

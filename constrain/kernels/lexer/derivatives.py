@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import both, cat, negate, push_flat, remainder, rep
+from constrain.kernels.lexer.expressions import both, cat, literal, negate, push_flat, remainder, rep, unrolled
 from constrain.kernels.lexer.unions import alt, alt2, product
 from constrain.kernels.records.arena import (
     EPS,
@@ -31,6 +31,7 @@ from constrain.kernels.records.arena import (
     kind,
     region,
     reserve,
+    spend,
 )
 from constrain.kernels.records.expressions import (
     ALIVE,
@@ -44,6 +45,7 @@ from constrain.kernels.records.expressions import (
     EXPRESSION,
     FIRST_SERIAL,
     FRONTS,
+    LITERAL,
     NOT,
     PARTITION,
     REMAINDER,
@@ -55,6 +57,10 @@ from constrain.kernels.records.expressions import (
     has_byte,
     is_negative,
     is_nullable,
+    literal_at,
+    literal_character,
+    literal_tail,
+    literal_text,
     not_operand,
     remainder_set,
     rep_high,
@@ -79,6 +85,7 @@ push_fronts_again = recursion(lambda: push_fronts, 3)
 @kernel("i(arena, arena, i)")
 def push_fronts(A, S, e):
     """Push the byte sets with which e can begin (and, inside NOT, cannot)."""
+    spend(A, 1)
     k = kind(A, e)
     if k == BYTES.KIND:
         push(S, e)
@@ -86,6 +93,8 @@ def push_fronts(A, S, e):
         push_fronts_again(A, S, cat_head(A, e))
         if is_nullable(A, cat_head(A, e)):
             push_fronts_again(A, S, cat_tail(A, e))
+    elif k == LITERAL.KIND:
+        push_fronts_again(A, S, literal_character(A, e))
     elif k == ALT.KIND or k == AND.KIND:
         for i in range(key_start(e), key_end(A, e)):
             push_fronts_again(A, S, A[i])
@@ -220,7 +229,11 @@ derive_again = recursion(lambda: derive, 5)
 @kernel("i(arena, arena, arena, i, i)")
 def derive(A, H, S, e, b):
     """What may follow byte b in e. Not pruned."""
+    spend(A, 1)
     k = kind(A, e)
+    if k == LITERAL.KIND:
+        e = unrolled(A, H, e)
+        k = kind(A, e)
     if k == BYTES.KIND:
         return EPS if has_byte(A, e, b) else NONE
     cell = 0
@@ -329,7 +342,12 @@ def prune(A, H, S, e, deep):
     """
     if not is_negative(A, e):
         return e
+    spend(A, 1)
     k = kind(A, e)
+    if k == LITERAL.KIND and not deep:
+        return e
+    if k == LITERAL.KIND:
+        return literal(A, H, literal_text(A, e), literal_at(A, e), prune_again(A, H, S, literal_tail(A, e), deep))
     if k == ALT.KIND:
         start = top(S)
         for i in range(key_start(e), key_end(A, e)):
