@@ -44,7 +44,7 @@ from constrain.kernels.records.configurations import CONFIG, config_pair, pair_p
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
 from constrain.kernels.records.parser_states import PARSER
-from constrain.limits import Limits, limited
+from constrain.limits import Limits, default_limits, limited
 from constrain.vocab.marked import Marked, Spans
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -57,6 +57,7 @@ MAX_TERMINALS = 4096  # cached records of terminals; others are looked up in the
 MAX_AT_HAND = 256  # cached records of symbols that occur in many rules
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
 TAILS = 8  # right-recursive last symbols that are expanded together with their rules
+MANY_AHEAD = 32  # nonterminals that are not expanded before they are needed
 AHEAD = 3  # literal terminals that expansion looks beyond: a mask needs the symbols after them too
 
 Result = TypeVar("Result")
@@ -142,7 +143,14 @@ class TokenAutomaton(Store):
                 automaton = _automata[vocabulary] = cls(vocabulary)
             return automaton
 
-    def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET, *, tokens: Mentioned = "none", limits: Limits = MASK_LIMITS) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        budget: int = DEFAULT_BUDGET,
+        *,
+        tokens: Mentioned = "none",
+        limits: Limits = MASK_LIMITS,
+    ) -> None:
         if tokens != "none":
             vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
         self.limits = limits
@@ -276,7 +284,8 @@ class TokenAutomaton(Store):
         with self._registry:
             rules = self._grammars.get(constraint)
         if rules is None:
-            made = CompiledRules(constraint.to_grammar(), self.epoch)  # without a lock: others go on meanwhile
+            with default_limits().reading("the constraint"):
+                made = CompiledRules(constraint.to_grammar(), self.epoch)  # without a lock: others go on meanwhile
             with self._registry:
                 rules = self._grammars.setdefault(constraint, made)
         with self._registry:
@@ -422,6 +431,8 @@ class TokenAutomaton(Store):
                 queue += unexpanded.first
                 following += unexpanded.beyond
                 tails += unexpanded.tails
+            if len(following) > MANY_AHEAD:  # each may be as many again, and a token reaches few of them
+                break
             queue = following
         return tails
 

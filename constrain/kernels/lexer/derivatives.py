@@ -19,6 +19,7 @@ import numpy as np
 
 from constrain.kernels import kernel, recursion
 from constrain.kernels.lexer.expressions import both, cat, literal, negate, push_flat, remainder, rep, unrolled
+from constrain.kernels.lexer.multiples import has_multiple
 from constrain.kernels.lexer.unions import alt, alt2, product
 from constrain.kernels.records.arena import (
     EPS,
@@ -293,6 +294,9 @@ def is_alive(A, H, S, e):
         return 1
     if A[e + EXPRESSION.LIFE] == ALIVE or A[e + EXPRESSION.LIFE] == DEAD:
         return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
+    if has_multiple(A, e):
+        A[e + EXPRESSION.LIFE] = ALIVE
+        return 1
     A[HEADER.SEARCH] += 1
     serial = A[HEADER.SEARCH] + FIRST_SERIAL
     start = top(S)  # the queue, VISIT rows
@@ -314,7 +318,7 @@ def is_alive(A, H, S, e):
             d = derive(A, H, S, x, representative(A, p, c))
             if d == NONE or A[d + EXPRESSION.LIFE] == DEAD or A[d + EXPRESSION.LIFE] == serial:
                 continue
-            if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE:
+            if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE or has_multiple(A, d):
                 alive = head
                 break
             A[d + EXPRESSION.LIFE] = serial

@@ -336,11 +336,10 @@ def both(A, H, S, start):
 def first_of_text(A, words, start, stop):
     """Where the characters begin with which words[start:stop] ends, of which a LITERAL may be made."""
     first = stop
-    while (
-        first > start
-        and flags_of(A, words[first - 1]) & (NULLABLE | NEGATIVE | COUNTED) == 0
-        and words[first - 1] != NONE
-    ):
+    while first > start:
+        e = words[first - 1]
+        if e == NONE or flags_of(A, e) & (NULLABLE | NEGATIVE | COUNTED) != 0:
+            break
         first -= 1
     return first
 

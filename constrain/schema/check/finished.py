@@ -14,6 +14,9 @@ from constrain.schema.check.member import Membership
 from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.sets.json_types import Json, JsonObject
 
+PYTHONS_LIMIT = 640  # digits that `int` reads whatever sys.set_int_max_str_digits says
+MAX_INTEGER = 50_000  # digits of an integer; so many take 0.1 s
+
 
 class RepeatedKey(Exception):
     """A key occurs twice in one object."""
@@ -35,9 +38,18 @@ def _decimal(text: str) -> Decimal:
         raise ValueError(f"the exponent of {text[:40]} has too many digits") from None
 
 
+def _integer(text: str) -> int:
+    """An integer of any number of digits up to `MAX_INTEGER`; Python's own limit is below what texts have."""
+    if len(text) <= PYTHONS_LIMIT:
+        return int(text)
+    if len(text) > MAX_INTEGER:
+        raise ValueError(f"the integer {text[:40]}... has more than {MAX_INTEGER} digits")
+    return int(Decimal(text))
+
+
 def read_exactly(text: str) -> Json:
     """Parse JSON with numbers as integers and decimals. Raises ValueError, `RepeatedKey`."""
-    value: Json = json.loads(text, parse_float=_decimal, object_pairs_hook=_object)
+    value: Json = json.loads(text, parse_float=_decimal, parse_int=_integer, object_pairs_hook=_object)
     return value
 
 
@@ -45,7 +57,8 @@ def check_text(text: str, normalizer: Normalizer) -> str | None:
     """None if the text passes, else one sentence."""
     has_residuals = bool(normalizer.document.residuals)
     try:
-        value = json.loads(text, parse_float=_decimal if has_residuals else None, object_pairs_hook=_object)
+        parse_float = _decimal if has_residuals else None
+        value = json.loads(text, parse_float=parse_float, parse_int=_integer, object_pairs_hook=_object)
     except RepeatedKey as repeated:
         return f"the key {str(repeated)!r} occurs twice in one object"
     except ValueError as error:
