@@ -203,6 +203,17 @@ def deadline(begun: float, limits: Limits, what: str, stop: Callable[[], None]) 
     return end
 
 
+@contextmanager
+def limits_at(place: Callable[[], str]) -> Iterator[None]:
+    """Give a LimitError from inside that names no place this one."""
+    try:
+        yield
+    except LimitError as error:
+        if error.place is not None:
+            raise
+        raise LimitError(error.message, place=place(), fix=error.fix) from None
+
+
 def default_limits() -> Limits:
     """The limits of a reader that is given none: those of the thread if it has some, else the default ones."""
     return Limits(seconds=None, megabytes=None) if limited() else Limits()

@@ -10,8 +10,7 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
@@ -20,12 +19,12 @@ from numpy.typing import NDArray
 from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
 from constrain.engine.rows import Row, checked_row
-from constrain.errors import ConstrainError, LimitError
+from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
-from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import is_watched
+from constrain.limits import limits_at
 from constrain.vocab.bits import clear_bits, set_bits
 from constrain.vocab.marked import with_places
 
@@ -503,11 +502,10 @@ class Matcher:
 
     def _narrows(self, flags: int) -> bool:
         """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
-        compiled = self.compiled
         return bool(
             self._always_narrowed
-            or (flags & fill.IS_WATCHED and compiled.guard is not None)
-            or (flags & fill.IS_ACCEPTING and compiled.constraint.residual)
+            or (flags & fill.IS_WATCHED and self.compiled.guard is not None)
+            or (flags & fill.IS_ACCEPTING and self.compiled.constraint.residual)
         )
 
     def _narrow(self, words: Row, flags: int) -> None:
@@ -543,13 +541,11 @@ class Matcher:
         with automaton.lock:
             if self._epoch == automaton.epoch:  # PERF: most calls succeed at once, without a closure
                 automaton.S[0] = BOTTOM
-                automaton.begun = None  # as `begin` does
-                automaton.A[HEADER.DEADLINE] = 0
+                automaton.begin()
                 try:
                     return kernel(automaton.A, automaton.H, automaton.S, self._states[len(self._steps)], *arguments)
                 except STOPS as stop:
-                    with self._place():
-                        automaton.satisfy(stop)
+                    automaton.satisfy(stop)
             return self.locked(lambda configuration: automaton.call(kernel, configuration, *arguments))
 
     def locked(self, operation: Callable[[int], Result]) -> Result:
@@ -559,19 +555,8 @@ class Matcher:
             self._follow()
             return operation(self._states[len(self._steps)])
 
-        with self._place():
+        with limits_at(lambda: f"the text after {len(self._steps)} steps\n{self.text[-40:]!r}"):
             return self._automaton.attempt(attempt)
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        """Limits that are reached inside are reached after the text so far."""
-        try:
-            yield
-        except LimitError as error:
-            if error.place is None:
-                place = f"the text after {len(self._steps)} steps\n{self.text[-40:]!r}"
-                raise LimitError(error.message, place=place, fix=error.fix) from None
-            raise
 
     def _follow(self) -> None:
         """After a flush, compute the states again by reading the steps from the start. The caller holds the lock."""
@@ -587,8 +572,7 @@ class Matcher:
                 states.append(states[-1])
             else:
                 states.append(automaton.call(automaton.step, states[-1], step) & STATE)
-        self._states = states
-        self._epoch = automaton.epoch
+        self._states, self._epoch = states, automaton.epoch
 
     def _token(self, token_id: SupportsIndex) -> int:
         try:
