@@ -39,16 +39,16 @@ import constrain
 from interrupter import Interrupter
 
 SCENARIOS = [
-    ("schema", "in batches"),
-    ("schema", "with flushes"),
-    ("any order", "one by one"),
-    ("regex", "one by one"),
-    ("regex", "with flushes"),
-    ("greedy", "in batches"),
-    ("greedy", "with flushes"),
     ("recursive", "one by one"),
+    ("greedy", "one by one"),
     ("recursive", "in batches"),
-    ("triggered", "with flushes"),
+    ("greedy", "in batches"),
+    ("regex", "one by one"),
+    ("triggered", "in batches"),
+    ("regex", "in batches"),
+    ("greedy", "with flushes"),
+    ("regex", "with flushes"),
+    ("schema", "one by one"),
 ]
 LIFE = 50  # rounds that an automaton lives for
 
