@@ -176,9 +176,7 @@ class Matcher:
             (0, 2, b'ab')
         """
         if not isinstance(token_ids, Iterable):
-            raise ConstrainError(
-                f"advance_tokens() takes a list of token ids, not {token_ids!r:.60}", fix="advance(id)"
-            )
+            raise ConstrainError(f"advance_tokens() takes token ids, not {token_ids!r:.60}", fix="advance(id)")
         before = len(self._steps)
         try:
             complete = all(map(self.advance, token_ids))
