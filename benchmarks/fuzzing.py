@@ -17,9 +17,8 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
 
 A round is one target in a process of its own, with a seed; hypothesis draws and shrinks. A case may take `--cpu`
-seconds of CPU time: then it is a hang. A finding is a line on standard error and a row of the record (target, seed, case,
-error), and the command exits with 1.
-What is mended is kept as a row of tests/data/fuzz.jsonl.
+seconds of CPU time: then it is a hang. A finding is a line on standard error and a row of the record (target, seed,
+case, error), and the command exits with 1. What is mended is kept as a row of tests/data/fuzz.jsonl.
 
 Needs the packages of the extra `test`. `make nightly` runs it for ten minutes.
 """
