@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from constrain.errors import LimitError
 
@@ -61,33 +62,45 @@ class Limits:
             what: What is read, for messages: "the schema".
             fix: What makes it cheaper.
         """
-        _enter(self, what, fix)
+        owner = _Owner()
         try:
+            _enter(self, what, fix, owner)
             yield
         finally:
-            _leave()
+            _leave(owner)
 
     def __enter__(self) -> Limits:
-        _enter(self, "the constraint", SMALLER)
+        _enter(replace(self), "the constraint", SMALLER, self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _leave()
+        _leave(self)
+
+
+class _Owner:
+    """What lives as long as the body of a `with`."""
 
 
 class _Running:
-    """One use of limits."""
+    """One use of limits. An exception between two lines, of a signal say, may come before the use is ended: then it
+    holds no longer than its owner lives, which is freed with the body of the `with`."""
 
-    __slots__ = ("end", "fix", "limits", "looks", "max_resident", "outer", "steps", "what")
+    __slots__ = ("end", "fix", "limits", "looks", "max_resident", "outer", "owner", "steps", "what")
 
-    def __init__(self, limits: Limits, what: str, fix: str, outer: _Running | None) -> None:
-        self.limits, self.what, self.fix, self.outer = limits, what, fix, outer
+    def __init__(self, limits: Limits, what: str, fix: str, outer: _Running | None, owner: object) -> None:
+        self.limits, self.what, self.fix, self.outer, self.owner = limits, what, fix, outer, weakref.ref(owner)
         self.end = float("inf") if limits.seconds is None else time.thread_time() + limits.seconds
         self.max_resident = 0.0  # known from the first look on
         self.steps = self.looks = 0
 
     def look(self) -> None:
         """Raise LimitError if a limit is reached, of this use or of one outside."""
+        if self.owner() is not None:
+            self._look()
+        if self.outer is not None:
+            self.outer.look()
+
+    def _look(self) -> None:
         limits = self.limits
         if limits.cancelled is not None and limits.cancelled():
             raise LimitError(f"reading {self.what} was cancelled", fix="ask again")
@@ -105,23 +118,30 @@ class _Running:
                     f"reading {self.what} takes more than {limits.megabytes:g} MB of memory",
                     fix=f"{self.fix}, or pass limits=Limits(megabytes=...)",
                 )
-        if self.outer is not None:
-            self.outer.look()
 
 
 _running: ContextVar[_Running | None] = ContextVar("constrain_limits", default=None)
 
 
-def _enter(limits: Limits, what: str, fix: str) -> None:
+def _innermost() -> _Running | None:
+    """The innermost use that has not ended."""
+    running = _running.get()
+    while running is not None and running.owner() is None:
+        running = running.outer
+    return running
+
+
+def _enter(limits: Limits, what: str, fix: str, owner: object) -> None:
     """Begin a use; it is a step of the one outside."""
     tick()
-    _running.set(_Running(limits, what, fix, _running.get()))
+    _running.set(_Running(limits, what, fix, _innermost(), owner))
 
 
-def _leave() -> None:
-    """End the innermost use; its steps count outside, too."""
-    running = _running.get()
-    assert running is not None
+def _leave(owner: object) -> None:
+    """End the innermost use, if it is this owner's; its steps count outside, too."""
+    running = _innermost()
+    if running is None or running.owner() is not owner:  # it was interrupted before it began
+        return
     if running.outer is not None:
         running.outer.steps += running.steps + running.looks * STEPS_PER_LOOK
     _running.set(running.outer)
@@ -144,7 +164,7 @@ def default_limits() -> Limits:
 
 def limited() -> bool:
     """Whether limits hold here."""
-    return _running.get() is not None
+    return _innermost() is not None
 
 
 def resident_megabytes() -> float:
