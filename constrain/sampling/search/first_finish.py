@@ -1,4 +1,4 @@
-"""`FirstFinish`: of N masked samples, those that finish first; the rest is broken off.
+"""`FirstFinish`: of N masked samples the first to finish; the rest is broken off.
 
 Law: with q the law of masked decoding and F(t) = q(complete within t tokens, and accepted), the first output is y of t
 tokens with probability

@@ -48,7 +48,7 @@ class ValueGuided(Sampler):
     Example:
         >>> import constrain
         >>> from constrain.sampling.search.value_guided import ValueGuided
-        >>> method = ValueGuided(lambda text: 30.0 * text.count("b"))
+        >>> method = ValueGuided(lambda text: -30.0 * text.count("a"))
         >>> constrain.generate(constrain.reference.load(), "A: ", regex="[ab]{3}", method=method, seed=1).text
         'bbb'
     """
