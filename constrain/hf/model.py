@@ -3,7 +3,7 @@
 The idea: what samplers ask for is the same for every model: logits after texts that grow, fork and end. How a model
 gives them differs: what it remembers, what it takes beside token ids, what padding does to it. That is found out by
 trial (reading.py) and lives in sessions (session.py).
-Limit: models that predict the token that follows from token ids alone; those that read a text by an encoder first are
+Limit: models that predict the token that follows from token ids alone; encoder-decoders, which read a text first, are
 in encoder_decoder.py.
 """
 

@@ -173,7 +173,15 @@ def test_what_is_no_causal_model(tokenizer: Any, tmp_path: Any) -> None:
         HFModel(t5, tokenizer)
     with pytest.raises(ConstrainError, match="does not say which token its outputs begin with"):
         HFModel.of(t5, tokenizer)
-    whisper = hf.WhisperConfig(vocab_size=40, d_model=8, encoder_layers=1, decoder_layers=1, pad_token_id=0)
+    whisper = hf.WhisperConfig(
+        vocab_size=40,
+        d_model=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        pad_token_id=0,
+        encoder_attention_heads=1,
+        decoder_attention_heads=1,
+    )
     with pytest.raises(ConstrainError, match="the encoder of WhisperForConditionalGeneration reads input_features"):
         HFModel.of(hf.WhisperForConditionalGeneration(whisper), tokenizer)
     encoder = "is an encoder: it reads a text in both directions and does not write one\n  fix: load a model that was"
