@@ -17,6 +17,7 @@ from test_exact_and_argmax import no_draw
 from tiny_cases import Taste, Tiny, tiny_cases
 
 import constrain
+from constrain.completion.shortest import Shortest
 from constrain.errors import ConstrainError
 from constrain.sampling import (
     AStar,
@@ -115,6 +116,25 @@ def test_a_star_knows_the_bytes_that_are_missing(cost: float) -> None:
 def test_a_star_that_is_broken_off_proves_nothing() -> None:
     samples = run(Case("skewed", 1, 0.5), AStar(limit=2, batch=1))
     assert samples[0].tv_bound is None
+
+
+def test_a_star_refuses_a_bound_that_does_not_hold() -> None:
+    with pytest.raises(constrain.ConstrainError, match="bound of the reward does not hold"):
+        run(Case("skewed", 1, 0.5), AStar(reward=lambda _: 2.0, most=1.0))
+
+
+def test_a_star_proves_nothing_where_completions_may_be_longer_than_the_shortest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ask(cost: float) -> float | None:
+        model = ToyHandle(len(PIECES), 1, 1.0)
+        search = AStar(cost=cost)
+        return constrain.generate(model, PROMPT, choices=["ab", "bb"], method=search, max_tokens=20).tv_bound
+
+    assert ask(0.5) == 0
+    monkeypatch.setattr(Shortest, "is_least", False)
+    assert ask(0.5) is None
+    assert ask(0.0) == 0
 
 
 # --- twins: prefixes as tuples, everything from the table -------------------------------------------------------------

@@ -6,14 +6,14 @@ and `tv_bound` is 0; where `limit` ends the search, the best so far, and `tv_bou
 The idea: A* (Hart, Nilsson and Raphael 1968). A prefix is opened in the order of its log p plus an upper bound on what
 the rest can add. The log-probability of the rest is at most 0; the reward is at most `reward.prefix(text)`; the bytes
 that are missing are at least those of the shortest completion, which the constraint knows. A*-decoding (Chatziveroglou
-2025, arXiv 2505.13672) orders prefixes by a learnt score of processes, which bounds nothing: that is this search with
-such a `prefix`, and then nothing is proven about it, though `tv_bound` cannot know.
+2025, arXiv 2505.13672) orders prefixes by a learnt score of processes, which bounds nothing; here such a `prefix` is an
+error as soon as a text is found that is worth more than its bound, and proves nothing before.
 
 Cost: about as many positions as there are prefixes whose bound exceeds the answer. Without a reward and a cost it is
 `argmax`. One call of `prefix` for each prefix that is opened.
 Limit: `limit` prefixes for a prompt. The shortest completion is known for constraints of `constrain.compile`; for
-others it counts as 0 bytes. Of a grammar with more than 5,000 rules it may be longer than the shortest, and then a
-result under a cost is not proven, though `tv_bound` says so (constrain/completion/shortest.py).
+others it counts as 0 bytes. Of a grammar with more than 5,000 rules it may be longer than the shortest
+(constrain/completion/shortest.py), and then nothing is proven under a cost: `tv_bound` is None.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 from constrain.automata.marks import without_marks
 from constrain.completion.tokens_to_end import TokensToEnd
 from constrain.engine.matcher import Matcher
+from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.potentials import Potential
@@ -48,7 +49,7 @@ class AStar(Sampler):
         batch: prefixes in one forward.
 
     Raises:
-        ConstrainError: an option is out of range.
+        ConstrainError: an option is out of range; or a text is worth more than the bound of the reward says.
 
     Source:
         Hart, Nilsson and Raphael 1968, "A formal basis for the heuristic determination of minimum cost paths".
@@ -92,6 +93,7 @@ class AStar(Sampler):
             for each in block.all:
                 if each.sample.finish_reason == "stop":
                     (reward,) = asking.completes([each.sample.tokens])
+                    self._check_bound(job, each.sample.tokens, reward, asking)
                     cost = self.cost * len(text_of(job, each.sample.tokens))
                     found.offer(each.sample.log_prob + reward - cost, each.sample)
             found.account(block)
@@ -121,7 +123,17 @@ class AStar(Sampler):
             block.take(step)
             block.forward()
             open_block(block)
-        found.proven = True
+        found.proven = not self.cost or _is_shortest(first.all[0].matcher)
+
+    def _check_bound(self, job: Job, tokens: list[int], reward: float, asking: Asking) -> None:
+        """Raise ConstrainError for a text whose reward is above its own bound."""
+        (bound,) = asking.prefixes([tokens])
+        if reward > bound + 1e-9 * max(1.0, abs(bound)):
+            raise ConstrainError(
+                f"the bound of the reward does not hold: {text_of(job, tokens)!r:.60} is worth {reward:g}, more than "
+                f"its bound {bound:g}",
+                fix="override `prefix` of the Potential with an upper bound, or raise most=",
+            )
 
     def _rest(self, job: Job, particle: Particle, asking: Asking) -> float:
         """An upper bound on what follows a prefix adds to its log p."""
@@ -139,6 +151,15 @@ def bytes_to_end(matcher: Any) -> float:
     to_end = automaton.attempt(lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary))
     text = matcher.locked(to_end.shortest.completion)
     return math.inf if text is None else len(without_marks(text))
+
+
+def _is_shortest(matcher: Any) -> bool:
+    """Whether `bytes_to_end` gave lower bounds so far."""
+    if not isinstance(matcher, Matcher):
+        return True
+    automaton = matcher.compiled.automaton
+    shortest = TokensToEnd.of(automaton, matcher.compiled.rules, automaton.vocabulary).shortest
+    return shortest.is_least
 
 
 def _nothing(_: str) -> float:
