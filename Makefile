@@ -3,6 +3,7 @@
 #   make demo       the library at work: one command, its output
 #   make test       the tests but the slow ones, on all cores; nothing has to lie beside the checkout
 #   make test-all   all tests
+#   make nightly    ten minutes of fuzzing, tests of kernels with bounds checked, a sample without a compiler
 #   make lint       style, types, and the rules of the house
 #   make versions   the oldest and the newest versions of what we depend on, each Python at hand (long: see tests/README.md)
 #   make bench      the benchmark of masks
@@ -40,7 +41,9 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo test test-all serve-test local-test lint versions bench docs wheel clean
+NIGHTLY := tests/engine/test_exact.py tests/engine/test_masks.py tests/kernels/test_arena.py tests/engine/test_interrupts.py
+
+.PHONY: demo test test-all nightly serve-test local-test lint versions bench docs wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -59,6 +62,12 @@ local-test: .venv-local/.installed
 	.venv-local/bin/constrain warmup
 	.venv-local/bin/python -m pytest -rs tests/serve/test_follower.py tests/serve/test_mlx.py tests/serve/test_llama.py \
 	  tests/serve/test_onnx.py tests/serve/test_local_examples.py tests/adapters $(PYTEST)
+
+# Kernels with bounds checked are others: they have a cache of their own.
+nightly: $(VENV)/.test
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/boundscheck $(BIN)/python -m pytest -m "not slow" $(NIGHTLY)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" tests/engine/test_bad_input.py
+	$(BIN)/python benchmarks/fuzzing.py --minutes 10 --seed $$(date +%Y%m%d) --out build/fuzz
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .

@@ -15,10 +15,11 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from constrain.errors import LimitError
@@ -56,7 +57,7 @@ class Limits:
         regex('[a-z]+') & regex('(?s:.{3})')
     """
 
-    seconds: float | None = 1.5
+    seconds: float | None = 5.0
     megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
 
@@ -68,36 +69,43 @@ class Limits:
             what: What is read, for messages: "the schema".
             fix: What makes it cheaper.
         """
-        _enter(self, f"reading {what}", fix)
+        owner = _Owner()
         try:
+            _enter(self, f"reading {what}", fix, owner)
             yield
         finally:
-            _leave()
+            _leave(owner)
 
     @contextmanager
     def of(self, what: str) -> Iterator[None]:
         """Limit what is done inside. what: what is done, for messages."""
-        _enter(self, what, SMALLER)
+        owner = _Owner()
         try:
+            _enter(self, what, SMALLER, owner)
             yield
         finally:
-            _leave()
+            _leave(owner)
 
     def __enter__(self) -> Limits:
-        _enter(self, "reading the constraint", SMALLER)
+        _enter(replace(self), "reading the constraint", SMALLER, self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _leave()
+        _leave(self)
+
+
+class _Owner:
+    """What lives as long as the body of a `with`."""
 
 
 class _Running:
-    """One use of limits."""
+    """One use of limits. An exception between two lines, of a signal say, may come before the use is ended: then it
+    holds no longer than its owner lives, which is freed with the body of the `with`."""
 
-    __slots__ = ("asking", "end", "fix", "limits", "looks", "max_resident", "outer", "steps", "what")
+    __slots__ = ("asking", "end", "fix", "limits", "looks", "max_resident", "outer", "owner", "steps", "what")
 
-    def __init__(self, limits: Limits, what: str, fix: str, outer: _Running | None) -> None:
-        self.limits, self.what, self.fix, self.outer = limits, what, fix, outer
+    def __init__(self, limits: Limits, what: str, fix: str, outer: _Running | None, owner: object) -> None:
+        self.limits, self.what, self.fix, self.outer, self.owner = limits, what, fix, outer, weakref.ref(owner)
         self.end = float("inf") if limits.seconds is None else time.thread_time() + limits.seconds
         self.max_resident = 0.0  # known from the first look on
         self.steps = self.looks = 0
@@ -105,6 +113,12 @@ class _Running:
 
     def look(self) -> None:
         """Raise LimitError if a limit is reached, of this use or of one outside."""
+        if self.owner() is not None:
+            self._look()
+        if self.outer is not None:
+            self.outer.look()
+
+    def _look(self) -> None:
         limits = self.limits
         if limits.cancelled is not None and limits.cancelled():
             raise LimitError(f"{self.what} was cancelled", fix="ask again")
@@ -122,23 +136,30 @@ class _Running:
                     f"{self.what} takes more than {limits.megabytes:g} MB of memory",
                     fix=f"{self.fix}, or pass limits=Limits(megabytes=...)",
                 )
-        if self.outer is not None:
-            self.outer.look()
 
 
 _running: ContextVar[_Running | None] = ContextVar("constrain_limits", default=None)
 
 
-def _enter(limits: Limits, what: str, fix: str) -> None:
+def _innermost() -> _Running | None:
+    """The innermost use that has not ended."""
+    running = _running.get()
+    while running is not None and running.owner() is None:
+        running = running.outer
+    return running
+
+
+def _enter(limits: Limits, what: str, fix: str, owner: object) -> None:
     """Begin a use; it is a step of the one outside."""
     tick()
-    _running.set(_Running(limits, what, fix, _running.get()))
+    _running.set(_Running(limits, what, fix, _innermost(), owner))
 
 
-def _leave() -> None:
-    """End the innermost use; its steps count outside, too."""
-    running = _running.get()
-    assert running is not None
+def _leave(owner: object) -> None:
+    """End the innermost use, if it is this owner's; its steps count outside, too."""
+    running = _innermost()
+    if running is None or running.owner() is not owner:  # it was interrupted before it began
+        return
     if running.asking is not None:
         running.asking.is_over.set()
     if running.outer is not None:
@@ -157,16 +178,16 @@ def tick(steps: int = 1) -> None:
 
 
 class _Asking(threading.Thread):
-    """Asks `cancelled` while kernels run, which cannot, and stops them."""
+    """Asks `cancelled` while kernels run, which cannot, and stops them. It ends with the use of the limits."""
 
-    def __init__(self, cancelled: Callable[[], bool]) -> None:
+    def __init__(self, cancelled: Callable[[], bool], owner: Callable[[], object]) -> None:
         super().__init__(name="constrain-cancelled", daemon=True)
-        self.cancelled, self.is_over = cancelled, threading.Event()
+        self.cancelled, self.owner, self.is_over = cancelled, owner, threading.Event()
         self.stops: dict[Any, None] = {}  # functions that stop the kernels of a store
         self.start()
 
     def run(self) -> None:
-        while not self.is_over.wait(SECONDS_PER_QUESTION):
+        while not self.is_over.wait(SECONDS_PER_QUESTION) and self.owner() is not None:
             if self.cancelled():
                 for stop in list(self.stops):
                     stop()
@@ -184,9 +205,9 @@ def deadline(begun: float, limits: Limits, what: str, stop: Callable[[], None]) 
     Raises:
         LimitError: It may not.
     """
-    running = _running.get()
+    running = _innermost()
     if running is None:
-        running = _Running(limits, what, SMALLER, None)
+        running = _Running(limits, what, SMALLER, None, limits)
         running.end += begun - time.thread_time()
         running.look()
         return running.end
@@ -197,7 +218,7 @@ def deadline(begun: float, limits: Limits, what: str, stop: Callable[[], None]) 
         end = min(end, outer.end)
         if outer.limits.cancelled is not None:
             if outer.asking is None:
-                outer.asking = _Asking(outer.limits.cancelled)
+                outer.asking = _Asking(outer.limits.cancelled, outer.owner)
             outer.asking.stops[stop] = None
         outer = outer.outer
     return end
@@ -221,7 +242,7 @@ def default_limits() -> Limits:
 
 def limited() -> bool:
     """Whether limits hold here."""
-    return _running.get() is not None
+    return _innermost() is not None
 
 
 def resident_megabytes() -> float:

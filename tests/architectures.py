@@ -121,6 +121,40 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "ctrl": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256, "dff": 48},
 }  # fmt: skip
 
+BART = {
+    "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "init_std": 0.2, "decoder_start_token_id": 2, "pad_token_id": 0,
+    "forced_eos_token_id": None, "max_position_embeddings": 256,
+}  # fmt: skip
+T5 = {
+    "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0,
+    "tie_word_embeddings": False,
+}  # fmt: skip
+PART = {  # an encoder or a decoder of T5Gemma
+    **SHAPE, "head_dim": 8, "vocab_size": 300, "bos_token_id": 2, "pad_token_id": 0, "cross_attention_hidden_size": 32,
+    "initializer_range": 0.02,
+}  # fmt: skip
+ENCODING: dict[str, dict[str, Any]] = {  # encoder-decoders; SHAPE is not said to them
+    "t5": T5,
+    "mt5": T5,
+    "umt5": T5,
+    "longt5": T5,
+    "switch_transformers": {**T5, "num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1},
+    "t5gemma": {"encoder": {**PART, **WINDOW}, "decoder": {**PART, **WINDOW}, "decoder_start_token_id": 2},
+    "bart": BART,
+    "mbart": BART,
+    "marian": BART,
+    "pegasus": BART,
+    "blenderbot": BART,
+    "m2m_100": BART,
+    "nllb-moe": {**BART, "num_experts": 4},
+    "plbart": BART,
+    "led": {**BART, "attention_window": 4, "max_encoder_position_embeddings": 256,
+            "max_decoder_position_embeddings": 256},
+    "bigbird_pegasus": {**BART, "attention_type": "original_full"},
+}  # fmt: skip
+ENCODING_OFTEN = {"bart"}  # the others are tested with the slow tests
+
 OFTEN = {  # those that differ most; the others are tested with the slow tests
     "llama", "qwen3", "qwen3_moe", "mixtral", "gemma", "phi", "gpt2", "gpt_neox", "gptj", "opt", "bloom", "falcon",
     "mpt", "stablelm", "cohere", "starcoder2", "gpt_bigcode", "deepseek_v3", "mistral", "gemma2", "gemma3_text",
@@ -139,6 +173,19 @@ def build(name: str, width: int, end: int, seed: int = 0) -> Any:
     )
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
     for parameter in model.parameters():  # some families begin with matrices of zeros: nothing would depend on a text
+        if parameter.dim() > 1 and float(parameter.detach().std()) < 0.05:
+            torch.nn.init.normal_(parameter, std=0.2)
+    return model
+
+
+def build_encoding(name: str, width: int, end: int, seed: int = 0) -> Any:
+    """As `build`, of `ENCODING`."""
+    import transformers
+
+    torch.manual_seed(seed)
+    config = transformers.AutoConfig.for_model(name, **{"vocab_size": width, "eos_token_id": end, **ENCODING[name]})
+    model = transformers.AutoModelForSeq2SeqLM.from_config(config).eval()
+    for parameter in model.parameters():
         if parameter.dim() > 1 and float(parameter.detach().std()) < 0.05:
             torch.nn.init.normal_(parameter, std=0.2)
     return model

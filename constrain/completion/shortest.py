@@ -129,6 +129,11 @@ class Shortest:
             way.learn(grammar.start)
         self._forget()
 
+    @property
+    def is_least(self) -> bool:
+        """Whether all completions so far are the shortest: false where a grammar has more than `ENOUGH` rules."""
+        return all(way.is_least for way in self.ways)
+
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch
         self.names: dict[int, Symbol] = {}
@@ -202,6 +207,7 @@ class _Ways:
     def __init__(self, owner: Shortest, glue: bytes) -> None:
         self.owner = owner
         self.least: dict[Symbol, bytes] = {}
+        self.is_least = True
         self.glue = glue
         self.forget()
 
@@ -276,6 +282,7 @@ class _Ways:
                     fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
             table, complete = nearest(symbol, limit)
+            self.is_least &= complete
             for other, text in least_texts(table, self.glue, self.owner.lexeme).items():
                 known = self.least.get(other)
                 self.least[other] = text if known is None else min(known, text, key=lambda t: (len(t), t))

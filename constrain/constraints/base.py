@@ -17,7 +17,7 @@ from constrain.automata.marks import without_marks
 from constrain.automata.syntax import Node, Ranges, Tokens, shown_tokens
 from constrain.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.cfg.transform.analysis import empty_node
-from constrain.errors import GrammarError, LimitError, UnsatisfiableError
+from constrain.errors import ConstrainError, GrammarError, LimitError, UnsatisfiableError
 from constrain.lazily import lazily
 from constrain.limits import Limits
 
@@ -141,7 +141,13 @@ class Constraint:
             >>> greeting.captures("Hello Ada!")
             [Capture(name='name', text='Ada', begin=6, end=9)]
         """
-        return self.captures_marked(text.encode(), {})
+        if not isinstance(text, str):
+            raise ConstrainError(f"captures() takes a str, not {text!r:.60}")
+        try:
+            read = text.encode()
+        except UnicodeEncodeError:  # a lone surrogate stands in no member
+            return []
+        return self.captures_marked(read, {})
 
     def captures_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[Capture]:
         """`captures` of a text with marks of tokens, whose sets are given (automata/marks.py)."""

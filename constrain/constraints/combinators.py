@@ -199,7 +199,8 @@ def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int
     if high is not None and (isinstance(high, bool) or not isinstance(high, int) or high < low):
         raise GrammarError(f"many needs high >= low, not {high!r} and {low}", fix="high=None stands for no bound")
     item = _expression(part)
-    options = [f"{k}={v!r}" for k, v in {"separator": separator, "low": low or None, "high": high}.items() if v]
+    stated = {"separator": separator, "low": low or None, "high": high}
+    options = [f"{name}={value!r}" for name, value in stated.items() if value is not None]
     if separator is None or high == 0:
         return _combined("many", Repetition(item, low, high), (part,), *options)
     more = Repetition(

@@ -109,8 +109,8 @@ def regex(pattern: str | re.Pattern[str], *, dialect: Dialect = "python") -> Con
         >>> constrain.regex(r"(?<face>\u{1F600})[^]", dialect="ecma")
         regex('(?<face>\\u{1F600})[^]', dialect='ecma')
     """
-    if dialect not in get_args(Dialect):
-        raise RegexError(f"unknown dialect {dialect!r}", fix="use dialect='python' or dialect='ecma'")
+    if not isinstance(dialect, str) or dialect not in get_args(Dialect):
+        raise RegexError(f"unknown dialect {dialect!r:.60}", fix="use dialect='python' or dialect='ecma'")
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
         if dialect != "python":
             fix = "pass its text, or leave dialect= out"

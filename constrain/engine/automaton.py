@@ -49,7 +49,7 @@ from constrain.vocab.marked import Marked, Spans
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
-MASK_LIMITS = Limits(seconds=1.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
+MASK_LIMITS = Limits(seconds=2.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
 MAX_RANK = 1 << 20
 REMEMBERED = 64  # constraints that were compiled more than once, whose grammars are kept alive
 MAX_ASKED = 4096  # constraints that are remembered as compiled once

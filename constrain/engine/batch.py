@@ -276,8 +276,9 @@ def _write(words: Any, records: Ids, places: Ids, rows: Row, threads: int) -> No
 
 
 def _check_matchers(matchers: Sequence[Matcher], example: str) -> None:
-    if isinstance(matchers, Matcher) or not set(map(type, matchers)) <= {Matcher}:
-        wrong = [matchers] if isinstance(matchers, Matcher) else [m for m in matchers if not isinstance(m, Matcher)]
+    is_list = isinstance(matchers, Sequence)
+    if not is_list or not set(map(type, matchers)) <= {Matcher}:
+        wrong = [m for m in matchers if not isinstance(m, Matcher)] if is_list else [matchers]
         if wrong:
             message = f"{example.partition('(')[0]}() takes a list of matchers, not {wrong[0]!r:.60}"
             raise ConstrainError(message, fix=example)

@@ -176,6 +176,8 @@ class Matcher:
             >>> matcher.advance_tokens(b"abx", atomic=True), matcher.advance_tokens(b"abx"), matcher.text
             (0, 2, b'ab')
         """
+        if not isinstance(token_ids, Iterable):
+            raise ConstrainError(f"advance_tokens() takes token ids, not {token_ids!r:.60}", fix="advance(id)")
         before = len(self._steps)
         try:
             complete = all(map(self.advance, token_ids))

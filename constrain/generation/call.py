@@ -16,7 +16,7 @@ from constrain.calls.tools import ToolUse
 from constrain.constraints.regular import regex
 from constrain.engine.followed import refuse_tempered, tempered_rule
 from constrain.errors import ConstrainError
-from constrain.generation.handles import MaskedDecoding, decoding_of, for_drafts, handle_of
+from constrain.generation.handles import MaskedDecoding, decoding_of, for_call, for_drafts, handle_of
 from constrain.generation.progress import Progress, check_progress, watching
 from constrain.generation.request.arguments import (
     check_language,
@@ -114,7 +114,7 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     check_tools(given["tools"], given["tool_choice"])
     with clock.stage("compile"):
         constraints = constraints_of(given, prompts).each(lambda each: _shaped(each, prompt, given, limits))
-    handle = handle_of(model, given["tokenizer"])  # whatever can be wrong without a model is checked above
+    handle = for_call(handle_of(model, given["tokenizer"]))  # whatever can be wrong without a model is checked above
     if given["tools"] is not None:
         tools = _with_tools(given, handle)
         constraints = constraints.each(lambda _: tools)

@@ -90,6 +90,12 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     return HFModel.of(model, tokenizer)
 
 
+def for_call(handle: Handle) -> Handle:
+    """The handle for one call: one that keeps something of its prompts forgets it with the call."""
+    own = getattr(handle, "for_call", None)
+    return handle if own is None else own()
+
+
 def decoding_of(
     handle: Handle, method: Any, compiled: Any, constraint: Any, settings: Settings
 ) -> MaskedDecoding | None:

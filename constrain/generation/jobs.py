@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.generation.handles import handle_of
+from constrain.generation.handles import for_call, handle_of
 from constrain.generation.request.arguments import (
     CONSTRAINTS,
     check_language,
@@ -49,7 +49,7 @@ def make_job(
     prompts = parse_prompts(prompt)
     check_tokenizer(tokenizer)
     check_language(constraint, None)
-    handle = handle_of(model, tokenizer)
+    handle = for_call(handle_of(model, tokenizer))
     compiled = None if constraint is None else compile_for(constraint, handle)
     rows = [ids for ids in token_ids(prompts, handle) for _ in range(n)]
     terms = [Terms(compiled, getattr(constraint, "constraint", constraint), max_tokens)] * len(rows)

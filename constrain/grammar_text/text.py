@@ -102,7 +102,7 @@ def grammar(
             as in programming languages. By default "dynamic", with a layout "greedy". GBNF and EBNF have no terminals
             and are always "dynamic".
         base: The folder that relative imports of Lark (`%import .name.rule`) start from; by default the folder of the
-            file, else the working directory.
+            file. Without either no file is read.
         layout: The meaning of lines, columns and brackets (Lark with lexer="greedy" only), as a `Layout` or a mapping
             of its fields; None: they have none.
         grammars: What `@name` stands for in a Lark text, by name.
@@ -122,19 +122,19 @@ def grammar(
         grammar('start: "(" start ")" | "x"', format='lark')
     """
     if isinstance(text, os.PathLike):
-        base = os.path.dirname(text) if base is None else base
+        base = os.path.dirname(text) or "." if base is None else base
         text = _file(text)
     if not isinstance(text, str):
         raise GrammarError(
             f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text, or a Path"
         )
-    if format not in get_args(Format):
-        raise GrammarError(f"unknown grammar format {format!r}", fix="use format='lark', 'gbnf' or 'ebnf'")
+    if not isinstance(format, str) or format not in get_args(Format):
+        raise GrammarError(f"unknown grammar format {format!r:.60}", fix="use format='lark', 'gbnf' or 'ebnf'")
     lines = None if layout is None else read_layout(layout)
     if lexer is None:
         lexer = "greedy" if lines is not None else "dynamic"
-    if lexer not in get_args(Lexer):
-        raise GrammarError(f"unknown lexer {lexer!r}", fix="use lexer='dynamic' or lexer='greedy'")
+    if not isinstance(lexer, str) or lexer not in get_args(Lexer):
+        raise GrammarError(f"unknown lexer {lexer!r:.60}", fix="use lexer='dynamic' or lexer='greedy'")
     if format != "lark" and lexer == "greedy":
         raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
     if lines is not None and (format != "lark" or lexer == "dynamic"):
@@ -144,7 +144,11 @@ def grammar(
             message = f"grammars= takes names and constraints, not {name!r:.40}: {part!r:.40}"
             raise GrammarError(message, fix='grammars={"name": constrain.json_schema(...)}')
     start = start if start is not None else "start" if format == "lark" else "root"
-    folder = None if base is None else os.fspath(base)
+    if not isinstance(start, str):
+        raise GrammarError(f"start= is the name of a rule, not {start!r:.60}", fix='start="expression"')
+    if not isinstance(base, str | os.PathLike | None):
+        raise GrammarError(f"base= is a folder, not {base!r:.60}", fix='pass a Path, or a str such as "grammars"')
+    folder = None if base is None else os.fspath(base) or "."
     constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()))
     constraint.to_grammar()  # reads the text: errors are raised here, not at the first use
     return constraint

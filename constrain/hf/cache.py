@@ -13,7 +13,7 @@ import copy
 from typing import Any
 
 import torch
-from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer, EncoderDecoderCache
 
 
 class SharedLayer(DynamicLayer):
@@ -50,6 +50,38 @@ class SharedLayer(DynamicLayer):
         self.keys, self.values = self.keys[indices], self.values[indices]
 
 
+class CrossLayer(DynamicLayer):
+    """One layer's keys and values of what an encoder read: they do not grow, and rows of one text have the same.
+
+    stem_keys, stem_values: [S, heads, T, size]; stems: int64[B], the text of each row.
+    """
+
+    def __init__(self, layer: Any, stems: torch.Tensor) -> None:
+        self.stem_keys, self.stem_values, self.stems = layer.keys, layer.values, stems
+        self.dtype, self.device, self.is_initialized = layer.keys.dtype, layer.keys.device, True
+
+    @property
+    def keys(self) -> torch.Tensor:
+        """float[B, heads, T, size], made for the time of an attention; a view where all rows have one text."""
+        return self._of_rows(self.stem_keys)
+
+    @property
+    def values(self) -> torch.Tensor:
+        """As `keys`."""
+        return self._of_rows(self.stem_values)
+
+    def _of_rows(self, stem: torch.Tensor) -> torch.Tensor:
+        return stem.expand(len(self.stems), -1, -1, -1) if len(stem) == 1 else stem[self.stems]
+
+    def get_seq_length(self) -> int:
+        """Tokens that the encoder read."""
+        return int(self.stem_keys.shape[-2])
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Go on with these rows."""
+        self.stems = self.stems[indices]
+
+
 PLAIN = (DynamicLayer, DynamicSlidingWindowLayer, SharedLayer)
 
 
@@ -58,6 +90,13 @@ def branched(cache: Any, rows: torch.Tensor) -> Any:
 
     Layers replace their tensors and never write into them, so those of both may be the same.
     """
+    if isinstance(cache, EncoderDecoderCache):
+        twin = copy.copy(cache)
+        twin.is_updated = dict(cache.is_updated)
+        twin.self_attention_cache = branched(cache.self_attention_cache, rows)
+        twin.cross_attention_cache = copy.copy(cache.cross_attention_cache)
+        twin.cross_attention_cache.layers = [_crossed(layer, rows) for layer in cache.cross_attention_cache.layers]
+        return twin
     twin = copy.copy(cache)
     twin.layers = []
     for layer in cache.layers:
@@ -69,12 +108,29 @@ def branched(cache: Any, rows: torch.Tensor) -> Any:
     return twin
 
 
+def _crossed(layer: Any, rows: torch.Tensor) -> Any:
+    """Some rows of a layer of cross attention; one that was selected before is named by an index already."""
+    if not isinstance(layer, CrossLayer):
+        return CrossLayer(layer, rows)
+    twin = copy.copy(layer)
+    twin.batch_select_indices(rows)
+    return twin
+
+
+def own_layers(cache: Any) -> list[Any]:
+    """The layers of a cache that grow with the text: of a decoder's own attention, not of that to an encoder."""
+    return list(getattr(cache, "self_attention_cache", cache).layers)
+
+
 def is_plain(cache: Any) -> bool:
     """Whether `branched` knows all layers of a cache: keys and values of every token, or of a window's."""
+    if type(cache) is EncoderDecoderCache:
+        crossed = all(type(layer) in (DynamicLayer, CrossLayer) for layer in cache.cross_attention_cache.layers)
+        return crossed and is_plain(cache.self_attention_cache)
     layers = getattr(cache, "layers", [])
     return type(cache) is DynamicCache and bool(layers) and all(type(layer) in PLAIN for layer in layers)
 
 
 def keeps_everything(cache: Any) -> bool:
     """Whether all layers hold keys and values of every token, so that a row may have holes."""
-    return is_plain(cache) and all(type(layer) in (DynamicLayer, SharedLayer) for layer in cache.layers)
+    return is_plain(cache) and all(type(layer) in (DynamicLayer, SharedLayer) for layer in own_layers(cache))

@@ -1,4 +1,4 @@
-"""Whether an object is a causal language model of transformers; if not, what it is and what to load instead."""
+"""Whether an object is a language model of transformers; if not, what it is and what to load instead."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from constrain.errors import ConstrainError
 AUTO = "AutoModelForCausalLM.from_pretrained(name)"
 
 
-def check_kind(model: Any) -> None:
-    """Raises ConstrainError for what cannot predict the next token."""
+def check_kind(model: Any, encodes: bool = False) -> None:
+    """Raises ConstrainError for what cannot predict the next token. encodes: an encoder-decoder is wanted."""
     config, name = getattr(model, "config", None), type(model).__name__
     if not isinstance(model, torch.nn.Module) or config is None or not hasattr(model, "get_output_embeddings"):
         raise ConstrainError(
             f"{name} is not a causal language model of transformers",
             fix=f"pass {AUTO}, a model name, or constrain.reference.load()",
         )
-    if getattr(config, "is_encoder_decoder", False):
+    if is_encoder_decoder(model) != encodes:
+        what = "is no" if encodes else "is an"
+        raise ConstrainError(f"{name} {what} encoder-decoder model", fix="make the handle by HFModel.of(model)")
+    reads = getattr(model, "main_input_name", "input_ids")
+    if encodes and reads != "input_ids":
         raise ConstrainError(
-            f"{name} is an encoder-decoder model",
-            fix="use a causal model here; its own model.generate works with constrain.hf.ConstraintProcessor",
+            f"the encoder of {name} reads {reads}, and prompts are token ids",
+            fix="its own model.generate works with constrain.hf.ConstraintProcessor",
         )
     if writes(model):
         return
@@ -38,6 +42,11 @@ def check_kind(model: Any) -> None:
         f"{name} {what}: it gives no logits for the token that follows",
         fix=f"load the same files as {known or 'a causal language model'}: {AUTO}",
     )
+
+
+def is_encoder_decoder(model: Any) -> bool:
+    """Whether a model reads a text by an encoder, and writes another by a decoder."""
+    return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
 
 
 def writes(model: Any) -> bool:

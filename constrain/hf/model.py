@@ -3,7 +3,8 @@
 The idea: what samplers ask for is the same for every model: logits after texts that grow, fork and end. How a model
 gives them differs: what it remembers, what it takes beside token ids, what padding does to it. That is found out by
 trial (reading.py) and lives in sessions (session.py).
-Limit: models that predict the token that follows from token ids alone; encoder-decoders are refused.
+Limit: models that predict the token that follows from token ids alone; encoder-decoders, which read a text first, are
+in encoder_decoder.py.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.hf.cache import is_plain, keeps_everything
-from constrain.hf.kinds import check_kind, is_encoder
+from constrain.hf.kinds import check_kind, is_encoder, is_encoder_decoder
 from constrain.hf.reading import Reading
 from constrain.hf.session import GroupedSession, HFSession, RereadSession, open_session
 from constrain.hf.trials import reading_of
@@ -37,7 +38,8 @@ class HFModel:
     """A model and its tokenizer.
 
     Args:
-        model: A causal language model of transformers; it runs in evaluation mode from now on.
+        model: A causal language model of transformers; `HFModel.of` takes encoder-decoders too. It runs in
+            evaluation mode from now on.
         tokenizer: Its tokenizer.
 
     Attributes:
@@ -54,11 +56,15 @@ class HFModel:
         3072
     """
 
+    encodes = (
+        False  # a text for an encoder is named at the beginning of every sequence (constrain/sampling/core/sources.py)
+    )
+
     def __init__(self, model: Any, tokenizer: Any) -> None:
-        check_kind(model)
+        check_kind(model, self.encodes)
         self.model = model.eval()
         self.tokenizer = tokenizer
-        text_config = model.config.get_text_config()
+        text_config = self.text_config
         head = model.get_output_embeddings()
         self.width: int = text_config.vocab_size if head is None else head.weight.shape[0]
         known = (getattr(text_config, name, None) for name in CONTEXT_NAMES)
@@ -72,31 +78,71 @@ class HFModel:
         Raises ConstrainError: not loadable, or no tokenizer.
         """
         if isinstance(model, HFModel):
-            return model if tokenizer is None else cls(model.model, tokenizer)
+            return model if tokenizer is None else cls._of_kind(model.model, tokenizer)
         if isinstance(model, str):
             loaded = _load(model)
-            return loaded if tokenizer is None else cls(loaded.model, tokenizer)
+            return loaded if tokenizer is None else cls._of_kind(loaded.model, tokenizer)
         if not isinstance(model, torch.nn.Module) and hasattr(model, "model") and hasattr(model, "tokenizer"):
-            return cls(model.model, tokenizer if tokenizer is not None else model.tokenizer)
+            return cls._of_kind(model.model, tokenizer if tokenizer is not None else model.tokenizer)
         if tokenizer is None and isinstance(model, torch.nn.Module):
             tokenizer = _tokenizer_of(model)
-        return cls(model, tokenizer)
+        return cls._of_kind(model, tokenizer)
+
+    @classmethod
+    def _of_kind(cls, model: Any, tokenizer: Any) -> HFModel:
+        if not is_encoder_decoder(model):
+            return cls(model, tokenizer)
+        from constrain.hf.encoder_decoder import EncoderDecoder
+
+        return EncoderDecoder(model, tokenizer)
+
+    @property
+    def text_config(self) -> Any:
+        """The configuration of what writes: the whole model, or a part of one that sees, hears or encodes as well."""
+        config = self.model.config
+        return config.get_text_config(decoder=True) if self.encodes else config.get_text_config()
+
+    def for_call(self) -> HFModel:
+        """The handle that a call of `generate` uses: itself, where it keeps nothing of prompts."""
+        return self
+
+    def begun(self, ids: Sequence[int], name: str) -> list[int]:
+        """The sequence that the outputs of a prompt continue. name: of the prompt, for messages."""
+        return list(ids)
+
+    @property
+    def hints(self) -> list[list[int]]:
+        """Texts beside the prompts' sequences that outputs are likely to repeat."""
+        return []
+
+    def trial_source(self, row: int) -> list[int]:
+        """What a sequence of a trial begins with; up to three rows."""
+        return []
+
+    def opened(self, chunks: Sequence[Sequence[int]]) -> tuple[Sequence[Sequence[int]], Any]:
+        """(the tokens of new sequences, what their forwards are given beside them: None, or an object with `select`)"""
+        return chunks, None
+
+    def forward(self, beside: Any, **arguments: Any) -> Any:
+        """One forward of the model. beside: of `opened`."""
+        return self.model(**arguments)
 
     @cached_property
     def plain(self) -> bool:
         """What it remembers is a cache of keys and values, as far as names say; else that is found by trial."""
-        takes = inspect.signature(_unwrapped(self.model).forward).parameters
+        takes = inspect.signature(unwrapped(self.model).forward).parameters
         try:
             known = is_plain(self.new_cache())
         except Exception:  # whatever the cache has against this configuration: the model makes its own
             return False
-        unsure = getattr(_unwrapped(self.model), "_is_stateful", False) or is_encoder(self.model.config)
+        both = is_encoder(self.model.config) and not self.encodes
+        unsure = getattr(unwrapped(self.model), "_is_stateful", False) or both
         return known and "past_key_values" in takes and not unsure
 
     @cached_property
     def may_be_ragged(self) -> bool:
         """No layer has a window that a row's holes would take room in. Configurations name windows in many ways."""
-        config = self.model.config.get_text_config()
+        config = self.text_config
         said = {name: value for name, value in vars(config).items() if "window" in name and isinstance(value, int)}
         windows = [value for name, value in said.items() if "layers" not in name and not isinstance(value, bool)]
         if not said.get("use_sliding_window", True):
@@ -123,8 +169,12 @@ class HFModel:
     @cached_property
     def takes_keep(self) -> bool:
         """It computes the logits of the last positions only, if told so."""
-        takes = inspect.signature(_unwrapped(self.model).forward).parameters
-        if "logits_to_keep" in takes or all(each.kind is not each.VAR_KEYWORD for each in takes.values()):
+        takes = inspect.signature(unwrapped(self.model).forward).parameters
+        if (
+            "logits_to_keep" in takes
+            or self.encodes
+            or all(each.kind is not each.VAR_KEYWORD for each in takes.values())
+        ):
             return "logits_to_keep" in takes
         ids = torch.zeros((1, 2), dtype=torch.int64, device=self.model.device)
         try:
@@ -157,15 +207,16 @@ class HFModel:
     ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
         lengths = list(map(len, prefixes))
-        even = self.plain and len(set(lengths)) == 1  # then there is one way, and nothing to find
+        even = self.plain and not self.encodes and len(set(lengths)) == 1  # then there is one way, and nothing to find
         session = HFSession(self, len(prefixes)) if even else open_session(self, lengths, self.reading)
         return session, session.feed(prefixes, keep)
 
     @torch.inference_mode()
     def read(self, texts: Sequence[Sequence[int]]) -> list[torch.Tensor]:
         """Logits float[length, width] after each token of texts of equal lengths, read at once without a memory."""
-        ids = torch.tensor([list(text) for text in texts], dtype=torch.int64, device=self.model.device)
-        return list(self.model(input_ids=ids, use_cache=False).logits)
+        tokens, beside = self.opened(texts)
+        ids = torch.tensor([list(text) for text in tokens], dtype=torch.int64, device=self.model.device)
+        return list(self.forward(beside, input_ids=ids, use_cache=False).logits)
 
     @cached_property
     def branching(self) -> bool:
@@ -196,7 +247,7 @@ def eos_ids_of(model: Any) -> list[int]:
     return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
 
 
-def _unwrapped(model: Any) -> Any:
+def unwrapped(model: Any) -> Any:
     """The model inside `torch.compile` and adapters, whose own `forward` takes any arguments."""
     model = getattr(model, "_orig_mod", model)
     return model.get_base_model() if hasattr(model, "get_base_model") else model
@@ -217,11 +268,13 @@ def _tokenizer_of(model: Any) -> Any:
 
 @lru_cache(maxsize=LOADED_MODELS)
 def _load(name: str) -> HFModel:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     start = time.perf_counter()
     try:
-        handle = HFModel(AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name))
+        encodes = getattr(AutoConfig.from_pretrained(name), "is_encoder_decoder", False)
+        kind = AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM
+        handle = HFModel.of(kind.from_pretrained(name), AutoTokenizer.from_pretrained(name))
     except (OSError, ValueError) as error:
         if isinstance(error, ConstrainError):
             raise

@@ -31,6 +31,7 @@ class HFSession:
 
     attention: int64[B, S], 1 where a slot holds a token of the row. lengths: int64[B], tokens of each row.
     cache: what the model's last forward returned to be given to the next; None before the first, for some models.
+    beside: what forwards are given beside tokens (`HFModel.opened`).
     """
 
     def __init__(self, handle: HFModel, rows: int, reading: Reading | None = None) -> None:
@@ -41,6 +42,7 @@ class HFSession:
         self.lengths = torch.zeros(rows, dtype=torch.int64, device=self.device)
         self._reading = reading
         self.cache: Any = None
+        self.beside: Any = None
         self._padded = False  # there are slots without a token
         self._held: list[torch.Tensor | None] = []  # what the model keeps in its modules
 
@@ -54,6 +56,7 @@ class HFSession:
     @torch.inference_mode()
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
         """Append a chunk to each row; logits float[keep[i], width] of its last positions."""
+        chunks = self._opened(chunks)
         slots = max(map(len, chunks))
         self._padded |= min(map(len, chunks)) < slots
         padded = [[FILL] * (slots - len(chunk)) + list(chunk) for chunk in chunks]
@@ -67,6 +70,13 @@ class HFSession:
             steps = [self._forward(ids[:, i : i + 1], present[:, i : i + 1], 1)[:, -1:] for i in range(slots)]
             logits = torch.cat(steps[-wanted:], dim=1)
         return [row[row.shape[0] - k :] for row, k in zip(logits, keep, strict=True)]
+
+    def _opened(self, chunks: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """The tokens of chunks; the first ones may name what is read beside them."""
+        if self.attention.shape[1] or self.beside is not None:
+            return chunks
+        chunks, self.beside = self.handle.opened(chunks)
+        return chunks
 
     def _forward(self, ids: torch.Tensor, present: torch.Tensor, wanted: int) -> torch.Tensor:
         """One forward over new slots; logits float[B, wanted or more, width]."""
@@ -96,7 +106,7 @@ class HFSession:
         modules = [(self.handle.model.get_submodule(module), attribute) for module, _, attribute in places]
         for (module, attribute), state in zip(modules, self._held or [None] * len(modules), strict=True):
             setattr(module, attribute, state)
-        output = self.handle.model(use_cache=True, **arguments)
+        output = self.handle.forward(self.beside, use_cache=True, **arguments)
         self.cache = getattr(output, reading.argument, self.cache)
         self._held = [getattr(module, attribute) for module, attribute in modules]
         return output
@@ -111,6 +121,7 @@ class HFSession:
             self.cache, self._held = self._gathered(index)
         self.attention = self.attention[index]
         self.lengths = self.lengths[index]
+        self.beside = None if self.beside is None else self.beside.select(index)
 
     @torch.inference_mode()
     def fork(self, rows: Sequence[int]) -> HFSession:
@@ -119,6 +130,7 @@ class HFSession:
         twin = HFSession(self.handle, 0, self._reading)
         twin.cache, twin._held = self._gathered(index)
         twin.attention, twin.lengths, twin._padded = self.attention[index], self.lengths[index], self._padded
+        twin.beside = None if self.beside is None else self.beside.select(index)
         return twin
 
     def _gathered(self, index: torch.Tensor) -> tuple[Any, list[torch.Tensor | None]]:

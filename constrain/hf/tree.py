@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from constrain.hf.cache import own_layers
 from constrain.hf.model import HFModel
 from constrain.hf.session import FILL, HFSession
 from constrain.speculative.target import ForkSession, TreeSession
@@ -56,11 +57,12 @@ def _try(handle: HFModel) -> bool:
     begin, x, y, z, end = (i % handle.width for i in (1, 2, 3, 4, 5))
     session = HFTreeSession(handle, 1)
     tokens, parents = np.array([x, y, z], np.int32), np.array([ROOT, ROOT, 1], np.int32)  # x | y z
-    (found,) = session.forward([[begin, begin]], [1], [tokens], [parents])
+    source = handle.trial_source(0)
+    (found,) = session.forward([[*source, begin, begin]], [1], [tokens], [parents])
     session.commit([[1, 2]])
     (after,) = session.forward([[end]], [1], [tokens[:0]], [parents[:0]])
-    _, (first,) = handle.start([[begin, begin, x]], [1])
-    _, (second,) = handle.start([[begin, begin, y, z, end]], [3])
+    _, (first,) = handle.start([[*source, begin, begin, x]], [1])
+    _, (second,) = handle.start([[*source, begin, begin, y, z, end]], [3])
     expected = torch.cat([first[-1:], second])
     precision = torch.finfo(expected.dtype).eps ** 0.75 * max(1.0, float(expected.abs().max()))
     return bool(((torch.cat([found[1:], after]) - expected).abs() < precision).all())
@@ -88,6 +90,7 @@ class HFTreeSession(HFSession):
         trees = HFTreeSession(self.handle, 0)
         trees.cache, trees._held, trees._padded = twin.cache, twin._held, twin._padded
         trees.attention, trees.lengths, trees.keep_hidden = twin.attention, twin.lengths, self.keep_hidden
+        trees.beside = twin.beside
         return trees
 
     @torch.inference_mode()
@@ -96,6 +99,7 @@ class HFTreeSession(HFSession):
     ) -> list[torch.Tensor]:
         """See `TreeSession`."""
         self._before = (self.attention, self.lengths)
+        chunks = self._opened(chunks)
         self._chunks, self._nodes = list(map(len, chunks)), list(map(len, tokens))
         rows = [[*chunk, *nodes.tolist()] for chunk, nodes in zip(chunks, tokens, strict=True)]
         wanted = [kept + nodes for kept, nodes in zip(keep, self._nodes, strict=True)]
@@ -155,7 +159,7 @@ class HFTreeSession(HFSession):
 
     def _shared(self) -> int:
         """Slots of a beginning that rows have in common (cache.py)."""
-        stem = getattr(self.cache.layers[0], "stem_keys", None)
+        stem = getattr(own_layers(self.cache)[0], "stem_keys", None)
         return 0 if stem is None else int(stem.shape[-2])
 
     def _keep(self, kept: list[list[int]], slots: int, width: int) -> None:
@@ -165,7 +169,7 @@ class HFTreeSession(HFSession):
         """
         in_place = all(row == list(range(width)) for row in kept)
         index = torch.tensor([[0] * (width - len(row)) + row for row in kept], dtype=torch.int64, device=self.device)
-        for layer in self.cache.layers:
+        for layer in own_layers(self.cache):
             for name in ("keys", "values"):
                 states = getattr(layer, name)  # [B, heads, all own slots, size]
                 start = states.shape[-2] - slots

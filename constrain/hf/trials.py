@@ -56,7 +56,7 @@ class _Trials:
 
     def find(self) -> Reading:
         self._check_causal()
-        base = PLAIN if self.handle.plain else self._even()
+        base = PLAIN if self.handle.plain else self._fallback()
         if base.argument is None or not base.batched:
             return base
         padded = [
@@ -71,7 +71,11 @@ class _Trials:
         for each in padded:
             if self._holds(each):
                 return each
-        return base if not self.handle.plain or self._holds(base) else self._even()
+        return base if not self.handle.plain or self._holds(base) else self._fallback()
+
+    def _fallback(self) -> Reading:
+        """Where the cache is not one of keys and values as we know it; not tried further for encoder-decoders."""
+        return REREAD if self.handle.encodes else self._even()
 
     def _even(self) -> Reading:
         """How rows of equal lengths are read."""
@@ -128,7 +132,8 @@ class _Trials:
         name = type(self.handle.model).__name__
         left, right = self._text(0, 6), self._text(1, 6)
         try:
-            first, second = self.handle.read([left, left[:3] + right[3:]])
+            source = self.handle.trial_source(0)
+            first, second = self.handle.read([[*source, *left], [*source, *left[:3], *right[3:]]])
         except Exception as error:
             reason = str(error).strip().split("\n")[0]
             raise ConstrainError(
@@ -153,12 +158,14 @@ class _Trials:
     def _holds_on(self, reading: Reading, seed: int) -> bool:
         long = self.long
         lengths = [(3, long), (long - 5, 1)] if reading.ragged else [(3, long) if reading.padded else (4, 4), (1, 1)]
-        texts = [self._text(3 * seed + row, ROOM) for row in range(3)]
+        sources = [self.handle.trial_source(row) for row in range(3)]
+        texts = [[*source, *self._text(3 * seed + row, ROOM)] for row, source in enumerate(sources)]
         rows: list[list[int]] = [[], []]
         session = open_session(self.handle, lengths[0], reading)
 
         def grow(by: Sequence[int]) -> bool:
-            chunks = [texts[row][len(text) : len(text) + n] for row, (text, n) in enumerate(zip(rows, by, strict=True))]
+            ends = [max(len(text), len(source)) + n for text, source, n in zip(rows, sources, by, strict=False)]
+            chunks = [texts[row][len(text) : end] for row, (text, end) in enumerate(zip(rows, ends, strict=True))]
             rows[:] = [[*text, *chunk] for text, chunk in zip(rows, chunks, strict=True)]
             keep = [min(2, n) for n in by]
             logits = session.feed(chunks, keep)
@@ -173,7 +180,10 @@ class _Trials:
         rows[:] = [rows[1], rows[0], list(rows[0])]
         after = [(2, 4, 1), (1, 1, 1)] if reading.ragged else [(3, 3, 3), (1, 1, 1)]
         grown = all(grow(each) for each in after)
-        session, rows[:] = left, [rows[0][: sum(each[1] for each in lengths)]]  # a fork is where it was
+        session, rows[:] = (
+            left,
+            [rows[0][: len(sources[1]) + sum(each[1] for each in lengths)]],
+        )  # a fork is where it was
         return grown and grow((2,))
 
     def _alone(self, text: list[int]) -> torch.Tensor:

@@ -40,20 +40,34 @@ from constrain.sampling.methods.sir import SIR
 from constrain.sampling.methods.smc import AWRS, SMC
 from constrain.sampling.methods.table import METHODS, Method, method_named, method_of, register
 from constrain.sampling.methods.tractable import HiddenMarkov, NGram
+from constrain.sampling.search.a_star import AStar
+from constrain.sampling.search.best_of import BestOf
+from constrain.sampling.search.conditional_beam import ConditionalBeam
+from constrain.sampling.search.diverse_beam import DiverseBeam
+from constrain.sampling.search.first_finish import FirstFinish
+from constrain.sampling.search.lookahead import Lookahead
+from constrain.sampling.search.planned import Planned
+from constrain.sampling.search.value_guided import ValueGuided
 
 __all__ = [
     "ASAp",
+    "AStar",
     "AWRS",
     "Argmax",
     "Beam",
+    "BestOf",
     "CARS",
+    "ConditionalBeam",
     "Diagnostics",
+    "DiverseBeam",
     "Draw",
     "Exact",
     "Faithful",
+    "FirstFinish",
     "HiddenMarkov",
     "Job",
     "LanguageModel",
+    "Lookahead",
     "MCMC",
     "METHODS",
     "MaskBuffer",
@@ -62,6 +76,7 @@ __all__ = [
     "NGram",
     "Particle",
     "Particles",
+    "Planned",
     "Potential",
     "Rejection",
     "SIR",
@@ -75,6 +90,7 @@ __all__ = [
     "TokenRecord",
     "TokenRejection",
     "TorchDraw",
+    "ValueGuided",
     "apply_bitmask_",
     "automaton",
     "bitmask_words",

@@ -19,7 +19,7 @@ from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.guards.repeats import Repeats
 from constrain.lazily import lazily
 from constrain.limits import FEWER, Limits
-from constrain.schema.check.finished import RepeatedKey, check_text, read_exactly
+from constrain.schema.check.finished import SHALLOW, RepeatedKey, check_text, read_exactly
 from constrain.schema.check.watch import Watched, watched_root
 from constrain.schema.closed import closed
 from constrain.schema.normalize.diagnose import unsatisfiable
@@ -171,14 +171,19 @@ class JsonSchema(Constraint):
             A JSON value, or an instance of the Python type that the schema was made from.
 
         Raises:
-            ValueError: The text is not JSON, or is not an instance of the type.
+            ValueError: The text is not JSON, has an integer of more digits than Python reads, or is no instance of the
+                type.
+            LimitError: The text is nested too deeply.
 
         Example:
             >>> import constrain
             >>> constrain.json_schema({"type": "array"}).parse("[1, 2]")
             [1, 2]
         """
-        return json.loads(text) if self.parse_with is None else self.parse_with(text)
+        try:
+            return json.loads(text) if self.parse_with is None else self.parse_with(text)
+        except RecursionError:
+            raise LimitError("the text is nested too deeply to be read", fix=SHALLOW) from None
 
     def check(self, text: str) -> str | None:
         """Check a finished text of the grammar for residual conditions.
@@ -196,6 +201,8 @@ class JsonSchema(Constraint):
             >>> constrain.json_schema({"type": "object"}).check('{"a": 1, "a": 2}')
             "the key 'a' occurs twice in one object"
         """
+        if not isinstance(text, str | bytes | bytearray):
+            raise ConstrainError(f"check() takes a text, not {text!r:.60}", fix="json.dumps(value)")
         fault = check_text(text, self.normalizer)
         if fault is None and self.parse_with is not None:
             try:
@@ -349,7 +356,8 @@ def json_schema(
         >>> constraint.parse('{"age": 7}')
         {'age': 7}
     """
-    whitespace = whitespace or ("indented" if spelling == "plain" else "bounded")
+    if whitespace is None:
+        whitespace = "indented" if isinstance(spelling, str) and spelling == "plain" else "bounded"
     if isinstance(whitespace, Mapping):
         whitespace = read_json_layout(whitespace)
     for value, allowed, name in (
@@ -359,17 +367,21 @@ def json_schema(
         (formats, FORMAT_POLICIES, "formats"),
         (undeclared, get_args(Undeclared), "undeclared"),
     ):
-        if value not in allowed:
-            raise ConstrainError(f"{name}={value!r} is not an option", fix=f"use one of {', '.join(allowed)}")
-    strict = dialect == OPENAI_STRICT
-    if dialect is not None and not strict and dialect not in NAMED:
+        if not isinstance(value, str) or value not in allowed:
+            raise ConstrainError(f"{name}={value!r:.60} is not an option", fix=f"use one of {', '.join(allowed)}")
+    strict = isinstance(dialect, str) and dialect == OPENAI_STRICT
+    if dialect is not None and not strict and not (isinstance(dialect, str) and dialect in NAMED):
         known = ", ".join([*NAMED, OPENAI_STRICT])
-        raise ConstrainError(f"dialect={dialect!r} is not an option", fix=f"use one of {known}")
+        raise ConstrainError(f"dialect={dialect!r:.60} is not an option", fix=f"use one of {known}")
+    if not isinstance(limits, Limits | None):
+        raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
     options = Options(whitespace, property_order, formats, None if strict else dialect, spelling)
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):
         raw, parse_with = schema, None
+    elif isinstance(schema, Constraint):
+        raise SchemaError(f"{schema!r:.60} is a constraint already", fix="pass a schema: a dict, JSON text, or a type")
     else:
         raw, parse_with = schema_of_type(schema)
     if strict:

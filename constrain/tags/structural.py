@@ -21,7 +21,7 @@ from constrain.constraints.base import Constraint
 from constrain.constraints.combinators import alt, many, optional, seq, token
 from constrain.constraints.regular import Regular, choices
 from constrain.derived.reasoning import after
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, LimitError
 from constrain.grammar_text.text import grammar
 from constrain.schema import JsonLayout, json_schema
 from constrain.tags.clean import without_texts
@@ -63,6 +63,13 @@ def structural_tag(
         >>> constrain.tags.structural_tag({"type": "structural_tag", "format": word})
         tag('<w>', regex('[a-z]+'), '</w>')
     """
+    try:
+        return _read(given, _Reader(schema, check_length))
+    except RecursionError:
+        raise LimitError("the structural tag is nested too deeply", fix="break it up with fewer levels") from None
+
+
+def _read(given: Any, reader: _Reader) -> Constraint:
     if isinstance(given, str):
         try:
             given = json.loads(given)
@@ -73,7 +80,6 @@ def structural_tag(
     if given.get("type", "structural_tag") != "structural_tag":
         message = f'the type of a structural tag is "structural_tag", not {given["type"]!r:.40}'
         raise ConstrainError(message, place="structural_tag.type", fix="correct it, or leave it out")
-    reader = _Reader(schema, check_length)
     if "structures" in given:
         tags = [
             {"begin": one.get("begin"), "content": {"type": "json_schema", "json_schema": one.get("schema")},

@@ -16,7 +16,7 @@ import os
 import weakref
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class Vocabulary:
     def __init__(
         self, tokens: Sequence[bytes | None], eos_ids: Iterable[int], *, names: Mapping[str, int] | None = None
     ) -> None:
+        if not isinstance(tokens, Iterable):
+            raise VocabularyError(
+                f"tokens are a list of bytes, not {tokens!r:.60}", fix="Vocabulary([b'a', None], [1])"
+            )
         self.tokens: list[bytes | None] = list(tokens)
         self.size = len(self.tokens)
         self.words = -(-self.size // 32)
@@ -220,10 +224,13 @@ class Vocabulary:
             VocabularyError: An id is out of range.
         """
         pieces = []
+        if not isinstance(token_ids, Iterable):
+            raise VocabularyError(f"token ids are a list of integers, not {token_ids!r:.60}")
         for token_id in token_ids:
-            if not 0 <= token_id < self.size:
+            if not isinstance(token_id, SupportsIndex) or not 0 <= operator.index(token_id) < self.size:
                 raise VocabularyError(
-                    f"token id {token_id} is out of range", fix=f"ids of this vocabulary go from 0 to {self.size - 1}"
+                    f"token id {token_id!r:.60} is out of range",
+                    fix=f"ids of this vocabulary go from 0 to {self.size - 1}",
                 )
             token = self.tokens[token_id]
             pieces.append(self.names_by_id.get(token_id, "").encode() if names and token is None else token or b"")

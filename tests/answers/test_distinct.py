@@ -7,15 +7,20 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from test_score import PROMPT, ToyHandle, handle
 
 import constrain
 from constrain.answers import distinct, score
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Generations, Stats
 from constrain.sampling import Exact, enumerate_draws
+from toy_handle import PIECES, ToyHandle
 
 TEXTS = ["ab", "b", "bab"]
+PROMPT = [0, 5, 1]
+
+
+def handle(seed: int) -> ToyHandle:
+    return ToyHandle(len(PIECES), seed, (1.0, 3.0, 9.0)[seed % 3])
 
 
 @pytest.mark.slow

@@ -16,33 +16,10 @@ from constrain.answers import Scores, rank
 from constrain.answers import token_tree as trees
 from constrain.errors import ConstrainError, LimitError
 from constrain.hf import HFModel
-from toy_model import TableModel
+from toy_handle import ENDS, PIECES, Cutter, ToyHandle
 
 TINY = 1e-10
-PIECES = [b"a", b"b", b"ab", b"a", b"ba", b"bab", None, None]  # two ids for "a", two ends
-ENDS = [6, 7]
 PROMPT = [0, 5, 1]
-
-
-class Cutter:
-    """Greedy: the longest piece first, then the lowest id."""
-
-    bos_token_id = 6
-
-    def __call__(self, text: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
-        ids, left = [], text.encode()
-        while left:
-            fitting = [i for i, piece in enumerate(PIECES) if piece and left.startswith(piece)]
-            ids.append(max(fitting, key=lambda i: (len(PIECES[i] or b""), -i)))
-            left = left[len(PIECES[ids[-1]] or b"") :]
-        return {"input_ids": ids}
-
-
-class ToyHandle(TableModel):
-    """A table of logits that has what `score` asks of a model."""
-
-    tokenizer = Cutter()
-    vocabulary = constrain.Vocabulary(PIECES, ENDS)
 
 
 def handle(seed: int, ragged: bool = True) -> ToyHandle:

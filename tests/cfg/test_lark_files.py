@@ -47,11 +47,6 @@ def test_a_text_is_read_with_a_base(folder):
     assert grammar(text, base=folder / "parts") == grammar(text, base=str(folder / "parts"))
 
 
-def test_without_a_base_the_working_directory_counts(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    assert is_member(grammar("start: greeting\n%import .parts.words.greeting"), "hi ")
-
-
 def test_a_changed_file_is_read_again(folder):
     text = "start: _MARK\n%import .marks._MARK"
     assert not is_member(grammar(text, base=folder / "parts"), ";")
@@ -123,3 +118,14 @@ def test_a_declared_symbol_out_of_reach_is_no_fault():
     reading = read_lark('start: "a"\nother: _INDENT "b"\n%declare _INDENT')
     assert member(reading.grammar, "a")
     assert reading.findings[0].startswith("rule other derives no text")
+
+
+@pytest.mark.parametrize("imported", [".secret.A", "secret.A"])
+def test_nothing_of_the_working_directory_is_read(imported, tmp_path, monkeypatch):
+    (tmp_path / "secret.lark").write_text('A: "a"\nthis is no grammar')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GrammarError, match=r"a folder that is not given|cannot find the grammar file") as caught:
+        grammar(f"start: A\n%import {imported}")
+    assert "this is no grammar" not in str(caught.value)
+    with pytest.raises(GrammarError, match="this is no grammar" if imported[0] == "." else "cannot find"):
+        grammar(f"start: A\n%import {imported}", base=".")

@@ -10,11 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -22,10 +19,11 @@ import pytest
 
 import constrain
 import vocabularies
+from constrain.limits import limited
+from interrupter import Interrupter
 
 VOCABULARY = vocabularies.tiny()
 PATIENCE = 600  # seconds, after which a test hangs
-PACKAGE = str(Path(constrain.__file__).parent)
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -41,41 +39,12 @@ TEXTS: dict[str, tuple[Callable[[], Any], bytes]] = {
     "any order": (lambda: constrain.json_schema(SCHEMA, property_order="any"), b'{"b":1.5,"a":[],"k":{"l":[{}]}}'),
     "regex": (lambda: constrain.regex("(ab?c{2,4}){3}|[^a]+"), b"abccaccccabcc"),
     "greedy": (
-        lambda: constrain.grammar('start: (W | "if" W)+\nW: /[a-z]+/\n%ignore / +/', lexer="greedy"),
+        lambda: constrain.grammar(WORDS, lexer="greedy"),
         b"if ab iff x",
     ),
     "recursive": (lambda: constrain.grammar('start: "(" start? ")" start? | /[0-9]+/'), b"((1)2)(()3)4"),
     "triggered": (lambda: constrain.triggered([("<n>", constrain.regex("[0-9]+"), "</n>")]), b"ab<n>12</n>c"),
 }
-
-
-class Interrupter:
-    """Raises at the n-th call that the library makes while it is active; `calls` says how many there were.
-
-    The call with which `with lock:` lets go is left out: Python looks for signals after it, and not between the last
-    line under the lock and that call.
-    """
-
-    def __init__(self, at: int) -> None:
-        self.at, self.calls = at, 0
-
-    def _see(self, frame: FrameType, event: str, called: Any) -> None:
-        if event == "c_call" and called.__name__ == "__exit__":
-            return
-        if event in ("call", "c_call") and frame.f_code.co_filename.startswith(PACKAGE):
-            self.calls += 1
-            if self.calls == self.at:
-                raise KeyboardInterrupt
-
-    @contextlib.contextmanager
-    def active(self) -> Iterator[None]:
-        sys.setprofile(self._see)
-        try:
-            yield
-        except KeyboardInterrupt:
-            assert self.calls == self.at
-        finally:
-            sys.setprofile(None)
 
 
 def masks_of(matcher: Any, text: bytes) -> list[bytes]:
@@ -144,18 +113,23 @@ def _no_hang() -> Iterator[None]:
 def test_interrupts_change_nothing(name: str, way: str, places: int) -> None:
     make, text = TEXTS[name]
     expected = masks_of(constrain.compile(make(), VOCABULARY).matcher(), text)
-    count = Interrupter(0)
+    count, empty = Interrupter(0), constrain.TokenAutomaton(VOCABULARY, budget=0)
     with count.active():
-        WAYS[way](name, constrain.TokenAutomaton(VOCABULARY, budget=0), [])
+        WAYS[way](name, empty, [])
     step = max(1, count.calls // int(os.environ.get("CONSTRAIN_INTERRUPTS", places)))
     automaton = constrain.TokenAutomaton(VOCABULARY, budget=0)
     for at in range(1, count.calls + 1, step):
         signal.alarm(PATIENCE)
-        if at % 7 == 0:  # a new automaton has more to make, an old one more to lose
-            automaton = constrain.TokenAutomaton(VOCABULARY, budget=0)
         matchers: list[Any] = []
-        with Interrupter(at).active():
+        interrupter = Interrupter(at)
+        with interrupter.active():
             WAYS[way](name, automaton, matchers)
+        if interrupter.calls < at:  # one that knows all makes fewer calls
+            with automaton.lock:
+                automaton.flush()
+            matchers.clear()
+            with Interrupter(at).active():
+                WAYS[way](name, automaton, matchers)
         for matcher in matchers:
             read = matcher.text
             assert text.startswith(read)
@@ -225,3 +199,20 @@ def test_a_fork_while_a_thread_makes_states() -> None:
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert masks_of(compiled.matcher(), text) == expected
+
+
+def test_limits_end_with_what_they_limit() -> None:
+    """An exception at any call of a reader leaves no limit behind that holds for what is read next."""
+    count = Interrupter(0)
+
+    def read() -> None:
+        with constrain.Limits(seconds=60):
+            constrain.json_schema({"enum": [1, 2]}).validate()
+
+    read()
+    with count.active():
+        read()
+    for at in range(1, count.calls + 1):
+        with Interrupter(at).active():
+            read()
+        assert not limited(), at

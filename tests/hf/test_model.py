@@ -169,12 +169,26 @@ def test_what_is_no_causal_model(tokenizer: Any, tmp_path: Any) -> None:
     tiny = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
     llama, bert = hf.LlamaConfig(vocab_size=300, **tiny), hf.BertConfig(vocab_size=300, **tiny)
     t5 = hf.T5ForConditionalGeneration(hf.T5Config(vocab_size=40, d_model=8, d_ff=8, num_layers=1, num_heads=1))
+    with pytest.raises(ConstrainError, match="T5ForConditionalGeneration is an encoder-decoder model"):
+        HFModel(t5, tokenizer)
+    with pytest.raises(ConstrainError, match="does not say which token its outputs begin with"):
+        HFModel.of(t5, tokenizer)
+    whisper = hf.WhisperConfig(
+        vocab_size=40,
+        d_model=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        pad_token_id=0,
+        encoder_attention_heads=1,
+        decoder_attention_heads=1,
+    )
+    with pytest.raises(ConstrainError, match="the encoder of WhisperForConditionalGeneration reads input_features"):
+        HFModel.of(hf.WhisperForConditionalGeneration(whisper), tokenizer)
     encoder = "is an encoder: it reads a text in both directions and does not write one\n  fix: load a model that was"
     no_logits = "it gives no logits for the token that follows\n  fix: load the same files as LlamaForCausalLM: "
     for model, message in (
         (None, "NoneType is not a causal language model of transformers\n  fix: "),
         (torch.nn.Linear(2, 2), "Linear is not a causal language model of transformers\n  fix: "),
-        (t5, "T5ForConditionalGeneration is an encoder-decoder model\n  fix: "),
         (hf.BertForMaskedLM(bert), f"BertForMaskedLM {encoder}"),
         (hf.BertModel(bert), f"BertModel {encoder}"),
         (hf.LlamaModel(llama), f"LlamaModel has no head for language modelling: {no_logits}"),

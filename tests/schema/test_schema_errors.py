@@ -50,3 +50,18 @@ def test_unknown_options(option: dict) -> None:
 def test_a_deep_text_is_a_limit_not_a_crash() -> None:
     with pytest.raises(errors.LimitError):
         json_schema('{"items": ' * 100_000 + "{}" + "}" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "fault"),
+    [
+        ({"uniqueItems": True}, f"[{'1' * 5000},2]", None),
+        ({"uniqueItems": True}, f"[{'1' * 5000},{'1' * 5000}]", "uniqueItems"),
+        ({"type": "integer", "multipleOf": 7919 * 104729}, "3" * 5000, "multipleOf"),
+        ({"type": "integer", "multipleOf": 7919 * 104729}, str(7919 * 104729) + "0" * 5000, None),
+        ({}, "1" * 5000, None),
+    ],
+)
+def test_numbers_of_more_digits_than_python_reads(schema: Any, text: str, fault: str | None) -> None:
+    found = json_schema(schema, spelling="any").check(text)
+    assert found is None if fault is None else found is not None, found

@@ -260,8 +260,7 @@ def _missing_import(error: OSError, places: Places) -> GrammarError:
     return GrammarError(
         f"cannot find the grammar file {file!r} to import from",
         place=places.search(rf"%import[ \t.]+{dotted}"),
-        fix="lark brings common, python, unicode and lark; %import .name reads name.lark in the folder base=, or in "
-        "the working directory",
+        fix="lark brings common, python, unicode and lark; %import .name reads name.lark in the folder base=",
     )
 
 

@@ -10,28 +10,31 @@ terminal has at most `MAX_PARTS` parts. lark looks at no clock; in long texts a 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from lark.exceptions import LarkError
 from lark.grammar import Symbol
-from lark.load_grammar import GrammarBuilder
+from lark.load_grammar import GrammarBuilder, PackageResource, stdlib_loader
 
 from constrain.cfg.readers.lark_errors import Places, located
 from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.limits import limited, tick
 
 MAX_PARTS = 20_000  # of a terminal whose references are written out: 1 s
+Found = TypeVar("Found")
 LONG = 20_000  # characters of a text that takes lark 0.2 s
 
 
 def load(text: str, places: Places, base: str | None = None) -> Any:
     """lark's `Grammar` of a text, with `term_defs`, `rule_defs` and `ignore`.
 
-    base: the folder of relative imports; None: the working directory. Raises GrammarError.
+    base: the folder of relative imports; None: there are none, and no file is opened. Raises GrammarError.
     """
     loader = _Loader(places)
     try:
@@ -42,10 +45,7 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
         raise
     except (LarkError, OSError, AssertionError, ValueError, KeyError, AttributeError) as error:
         tick()  # lark may have wrapped our own error
-        fault = located(error, loader.latest)
-        if fault.place is None and loader.latest is not places:
-            fault = located(error, places)
-        raise fault from error  # lark reports some faults by `assert` only
+        raise loader.located(error) from error  # lark reports some faults by `assert` only
 
 
 class _Loader(GrammarBuilder):
@@ -58,16 +58,37 @@ class _Loader(GrammarBuilder):
         self.latest = places
         self.files: dict[str, str] = {}  # path -> text
 
-    def read_file(self, folder: str | None, name: str) -> tuple[str, str]:
-        """lark's hook for imports: (path, text) of a file; OSError sends lark on to its own library."""
-        if folder is None:
-            raise FileNotFoundError(name)
+    def located(self, error: Exception) -> GrammarError:
+        """The error with its place, in the text that is read or in the grammar."""
+        fault = located(error, self.latest)
+        if fault.place is None and self.latest is not self.places:
+            fault = located(error, self.places)
+        return fault
+
+    def read_file(self, folder: Any, name: str) -> tuple[Any, str]:
+        """lark's hook for imports: (path, text) of a file of the base folder, or of lark's own library.
+
+        What is not there is our error: for any OSError lark would look in the working directory.
+        """
+        if folder is None or isinstance(folder, PackageResource):
+            return self._found(lambda: stdlib_loader(folder, name), name)
+        if not folder:
+            raise GrammarError(
+                f"{name!r} is imported from a folder that is not given",
+                place=self.places.search(rf"%import[ \t]*\.[ \t]*{name.split(os.sep)[0].removesuffix('.lark')}"),
+                fix='pass base="FOLDER", or the grammar as a Path',
+            )
         path = os.path.join(folder, name)
-        with open(path, encoding="utf8") as file:
-            text = file.read()
+        text = self._found(lambda: Path(path).read_text(encoding="utf8"), name)
         self.latest = Places(text, path)
         self.files[path] = text
         return path, text
+
+    def _found(self, read: Callable[[], Found], name: str) -> Found:
+        try:
+            return read()
+        except OSError as error:
+            raise self.located(FileNotFoundError(errno.ENOENT, "no such file", name)) from error
 
     def do_import(self, *args: Any) -> None:
         """Follow one of the grammar's own imports."""

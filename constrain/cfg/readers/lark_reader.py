@@ -183,7 +183,7 @@ def read_lark(
 ) -> Reading:
     """Read a Lark grammar.
 
-    base: the folder of relative imports; None: the working directory. layout: the meaning of lines and columns; the
+    base: the folder of relative imports; None: there are none. layout: the meaning of lines and columns; the
     lexer is then greedy. embedded: readers for `%json` and its like.
     Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
     nested too deeply.

@@ -16,6 +16,7 @@ from constrain.constraints.regular import Choices
 from constrain.constraints.union import Union
 from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
+from constrain.hf.encoder_decoder import EncoderDecoder
 from constrain.hf.model import HFModel
 from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
@@ -74,7 +75,7 @@ def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any]) -> S
 
     Raises ConstrainError: an unknown name, or a model whose tokens are unknown.
     """
-    setting: dict[str, Any] = {"hints": hints_of(constraints, handle), "encode": encoder(handle)}
+    setting: dict[str, Any] = {"hints": handle.hints + hints_of(constraints, handle), "encode": encoder(handle)}
     if isinstance(draft, Speculation):
         return draft.with_setting(**setting)
     drafters: list[Drafter] = []
@@ -105,9 +106,24 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
     except ConstrainError:
         if not hasattr(model, "forward"):
             raise
-        drafter = HFModel(model, handle.tokenizer)
+        drafter = HFModel.of(model, handle.tokenizer)
+    if drafter.encodes != handle.encodes:
+        raise ConstrainError(
+            f"{type(drafter.model).__name__} cannot draft for {type(handle.model).__name__}: one of them is an "
+            "encoder-decoder, whose prompts are read by an encoder",
+            place="draft",
+            fix="draft by a model of the same kind",
+        )
+    if isinstance(drafter, EncoderDecoder) and isinstance(handle, EncoderDecoder):
+        drafter = drafter.for_call(handle.sources)
     if drafter.tokenizer is handle.tokenizer or _speaks_alike(drafter, handle):
         return Model(drafter)
+    if drafter.encodes:
+        raise ConstrainError(
+            "an encoder-decoder drafts by token ids, and the other model's tokens have other ids",
+            place="draft",
+            fix="draft by a model that has the same tokenizer",
+        )
     begin = getattr(drafter.tokenizer, "bos_token_id", None)
     return Translated(drafter, drafter.vocabulary.tokens, encoder(drafter), start=[] if begin is None else [int(begin)])
 

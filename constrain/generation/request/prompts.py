@@ -94,7 +94,9 @@ def _ids(prompt: Any, handle: Handle, name: str, tools: list[dict[str, Any]]) ->
                     place=f"token {place} of the prompt",
                     fix=f"ids of this model go from 0 to {handle.width - 1}",
                 )
-    return _fitting(ids or _beginning(handle.tokenizer, name), handle, name)
+    begun = getattr(handle, "begun", None)
+    ids = ids or _beginning(handle.tokenizer, name)
+    return _fitting(ids if begun is None else begun(ids, name), handle, name)
 
 
 def _fitting(ids: list[int], handle: Handle, name: str) -> list[int]:

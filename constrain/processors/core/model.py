@@ -30,6 +30,7 @@ from constrain.processors.core.processor import Processor
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import Job
 from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
+from constrain.sampling.core.sources import tokens_of
 
 
 class ProcessedModel(WrappedModel):
@@ -129,7 +130,7 @@ class ProcessedModel(WrappedModel):
 
     def _context(self, row: _Row, mask: np.ndarray | None, count: int) -> StepContext:
         return StepContext(
-            prompt=row.prompt,
+            prompt=tokens_of(row.prompt),
             tokens=tuple(row.tokens),
             width=self.width,
             mask=mask,

@@ -10,12 +10,13 @@ import json
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from constrain.errors import LimitError
 from constrain.schema.check.member import Membership
 from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.sets.json_types import Json, JsonObject
 
-PYTHONS_LIMIT = 640  # digits that `int` reads whatever sys.set_int_max_str_digits says
-MAX_INTEGER = 50_000  # digits of an integer; so many take 0.1 s
+MAX_DIGITS = 4000  # of an integer; Python reads up to 4,300
+SHALLOW = "ask for fewer levels: references that lead back to themselves allow any number"
 
 
 class RepeatedKey(Exception):
@@ -38,29 +39,28 @@ def _decimal(text: str) -> Decimal:
         raise ValueError(f"the exponent of {text[:40]} has too many digits") from None
 
 
-def _integer(text: str) -> int:
-    """An integer of any number of digits up to `MAX_INTEGER`; Python's own limit is below what texts have."""
-    if len(text) <= PYTHONS_LIMIT:
-        return int(text)
-    if len(text) > MAX_INTEGER:
-        raise ValueError(f"the integer {text[:40]}... has more than {MAX_INTEGER} digits")
-    return int(Decimal(text))
+def _integer(text: str) -> Any:
+    """An integer; one of many digits as a decimal, since Python reads no more than 4,300 as an integer."""
+    return int(text) if len(text) <= MAX_DIGITS else Decimal(text)
 
 
 def read_exactly(text: str) -> Json:
     """Parse JSON with numbers as integers and decimals. Raises ValueError, `RepeatedKey`."""
-    value: Json = json.loads(text, parse_float=_decimal, parse_int=_integer, object_pairs_hook=_object)
+    value: Json = json.loads(text, parse_float=_decimal, object_pairs_hook=_object)
     return value
 
 
 def check_text(text: str, normalizer: Normalizer) -> str | None:
     """None if the text passes, else one sentence."""
     has_residuals = bool(normalizer.document.residuals)
+    integer = _integer if len(text) > MAX_DIGITS else None
+    number = _decimal if has_residuals else None
     try:
-        parse_float = _decimal if has_residuals else None
-        value = json.loads(text, parse_float=parse_float, parse_int=_integer, object_pairs_hook=_object)
+        value = json.loads(text, parse_int=integer, parse_float=number, object_pairs_hook=_object)
     except RepeatedKey as repeated:
         return f"the key {str(repeated)!r} occurs twice in one object"
+    except RecursionError:
+        raise LimitError("the text is nested too deeply to be checked", fix=SHALLOW) from None
     except ValueError as error:
         return f"not JSON: {error}"
     if not has_residuals:

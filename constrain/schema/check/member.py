@@ -166,7 +166,7 @@ def _extreme_in_box(value: Decimal, box: NumberBox) -> bool:
 
     def is_multiple(step: Rational) -> bool:
         divisor = Fraction(step)
-        mantissa = int("".join(map(str, digits))) * divisor.denominator
+        mantissa = int(Decimal((0, digits, 0))) * divisor.denominator
         return exponent >= 0 and mantissa * pow(10, exponent, divisor.numerator) % divisor.numerator == 0
 
     return (box.multiple is None or is_multiple(box.multiple)) and not any(map(is_multiple, box.not_multiples))

@@ -96,8 +96,8 @@ def _adapter(annotation: Any, given: Any) -> Any:
 
     try:
         return pydantic.TypeAdapter(annotation)
-    except (pydantic.errors.PydanticUserError, TypeError, NameError) as error:
-        raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
+    except (pydantic.errors.PydanticUserError, TypeError, NameError, AttributeError) as error:
+        raise SchemaError(f"{given!r:.200} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
 
 
 def _schema(adapter: Any, given: Any) -> Json:

@@ -5,8 +5,8 @@
 The idea: SGLang has a registry of grammar backends, and loads the entry point `sglang.srt.plugins` in each of its
 processes before it reads its arguments. `register` adds the name to both. Servers with another backend are not changed.
 
-Written for the interface of SGLang 0.5.23, as its files say it. It was not run inside SGLang, which installs where
-there is a GPU only: the tests drive SGLang's own classes of that version, with its imports replaced.
+Written for the interface of SGLang 0.5.23. The tests drive its own classes of that version, with its imports replaced;
+its engine was run with it by hand, on a CPU (docs/howto/sglang.md).
 
     versions.py      what of SGLang is relied upon
     options.py       the options of the backend, in an environment variable

@@ -1,0 +1,185 @@
+"""Exceptions at every place: does one ever leave a hang or a wrong mask behind?
+
+Question: in ten scenarios a KeyboardInterrupt is raised at the n-th call that the library makes, for every n up to
+`--most`, and at `--beyond` places spread over the rest; then real SIGINTs come at random times. After each, are all
+masks those of an automaton that nobody interrupted?
+
+    python benchmarks/injection.py --most 10000 --beyond 300 --signals 1000 --out benchmarks/record/<date>-injection
+
+The scenarios are those of tests/engine/test_interrupts.py: a schema, a regex, grammars under both lexers and a
+triggered tag, read one by one, in batches, and with a flush every five bytes. After an exception the matchers that were
+interrupted read on, and a new one reads the whole text on the same automaton; each mask is compared. Every other place
+meets an automaton that knows all, the rest (and those that such a one does not reach) one that has forgotten all.
+"raised" counts the places where the exception came.
+
+A place that takes more than `--patience` seconds is a hang: the stacks of all threads are printed and the run ends.
+Every wrong mask is a line on standard error. Some ten minutes of CPU time with these arguments.
+Bias: exceptions come at calls, and where Python looks for signals; not inside a kernel, which no signal stops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "engine"))
+from test_interrupts import TEXTS, VOCABULARY, WAYS, masks_of
+
+import constrain
+from interrupter import Interrupter
+
+SCENARIOS = [
+    ("recursive", "one by one"),
+    ("greedy", "one by one"),
+    ("recursive", "in batches"),
+    ("greedy", "in batches"),
+    ("regex", "one by one"),
+    ("triggered", "in batches"),
+    ("regex", "in batches"),
+    ("greedy", "with flushes"),
+    ("regex", "with flushes"),
+    ("schema", "one by one"),
+]
+LIFE = 50  # rounds that an automaton lives for
+
+
+def automaton() -> Any:
+    """One that forgets as often as it can."""
+    return constrain.TokenAutomaton(VOCABULARY, budget=0)
+
+
+def wrong(name: str, shared: Any, matchers: list[Any]) -> str | None:
+    """What is wrong with these matchers, and with a new one on this automaton; None: nothing."""
+    make, text = TEXTS[name]
+    expected = EXPECTED[name]
+    for matcher in matchers:
+        read = matcher.text
+        if not text.startswith(read) or masks_of(matcher, text[len(read) :]) != expected[len(read) :]:
+            return f"an interrupted matcher at {len(read)}"
+    if masks_of(constrain.compile(make(), VOCABULARY, automaton=shared).matcher(), text) != expected:
+        return "a new matcher"
+    return None
+
+
+def calls_of(name: str, way: str) -> int:
+    """The calls of a scenario on an automaton that knows nothing."""
+    count, empty = Interrupter(0), automaton()
+    with count.active():
+        WAYS[way](name, empty, [])
+    return count.calls
+
+
+def places(calls: int, most: int, beyond: int) -> Iterator[int]:
+    """The calls at which a scenario is interrupted."""
+    yield from range(1, min(calls, most) + 1)
+    if calls > most and beyond:
+        yield from range(most + 1, calls + 1, max(1, (calls - most) // beyond))
+
+
+def forgotten(shared: Any) -> None:
+    """Let an automaton forget all."""
+    with shared.lock:
+        shared.flush()
+
+
+def injected(name: str, way: str, most: int, beyond: int, patience: float) -> dict[str, Any]:
+    """One scenario: how many places were tried, and which masks were wrong afterwards."""
+    began, shared, tried, raised = time.process_time(), automaton(), 0, 0
+    faults: list[Any] = []
+    calls = calls_of(name, way)
+    for at in places(calls, most, beyond):
+        faulthandler.dump_traceback_later(patience, exit=True)
+        if at % LIFE == 0:
+            shared = automaton()
+        for cold in (False, True) if at % 2 == 0 else (True,):
+            if cold:
+                forgotten(shared)
+            matchers: list[Any] = []
+            interrupter = Interrupter(at)
+            with interrupter.active():
+                WAYS[way](name, shared, matchers)
+            if interrupter.calls == at:
+                raised += 1
+                break
+        fault = wrong(name, shared, matchers)
+        tried += 1
+        if fault is not None:
+            faults.append([at, fault])
+            print(f"WRONG {name}, {way}, call {at}: {fault}", file=sys.stderr)
+    faulthandler.cancel_dump_traceback_later()
+    seconds = round(time.process_time() - began, 1)
+    return {
+        "scenario": f"{name}, {way}", "calls": calls, "tried": tried, "raised": raised, "wrong": faults,
+        "cpu_s": seconds,
+    }  # fmt: skip
+
+
+def signalled(count: int, patience: float) -> dict[str, Any]:
+    """Real SIGINTs at random times, over all scenarios in turn."""
+    rng, faults, received, rounds = random.Random(0), [], 0, 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main = threading.main_thread().ident
+    shared = automaton()
+    assert main is not None
+    while received < count:
+        faulthandler.dump_traceback_later(patience, exit=True)
+        name, way = SCENARIOS[rounds % len(SCENARIOS)]
+        rounds += 1
+        if rounds % LIFE == 0:
+            shared = automaton()
+        matchers: list[Any] = []
+        timer = threading.Timer(rng.uniform(0, 0.02), signal.pthread_kill, (main, signal.SIGINT))
+        try:
+            timer.start()
+            while True:  # until the signal comes
+                matchers.clear()
+                WAYS[way](name, shared, matchers)
+        except KeyboardInterrupt:
+            received += 1
+        timer.join()
+        fault = wrong(name, shared, matchers)
+        if fault is not None:
+            faults.append([rounds, fault])
+            print(f"WRONG after SIGINT, {name}, {way}, round {rounds}: {fault}", file=sys.stderr)
+    faulthandler.cancel_dump_traceback_later()
+    return {"scenario": "SIGINT", "tried": received, "wrong": faults}
+
+
+EXPECTED = {
+    name: masks_of(constrain.compile(make(), VOCABULARY).matcher(), text) for name, (make, text) in TEXTS.items()
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--most", type=int, default=200, help="calls that are all tried")
+    parser.add_argument("--beyond", type=int, default=20, help="places beyond them")
+    parser.add_argument("--signals", type=int, default=50)
+    parser.add_argument("--patience", type=float, default=300, help="seconds of one place, then it hangs")
+    parser.add_argument("--out", type=Path, help="folder of the record")
+    options = parser.parse_args()
+    rows = []
+    for name, way in SCENARIOS:
+        rows.append(injected(name, way, options.most, options.beyond, options.patience))
+        print(json.dumps(rows[-1]), flush=True)
+    if options.signals:
+        rows.append(signalled(options.signals, options.patience))
+        print(json.dumps(rows[-1]), flush=True)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return int(any(row["wrong"] for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

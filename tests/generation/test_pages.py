@@ -1,0 +1,87 @@
+"""The code of the first pages runs as it stands; every public name has a place in the reference."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import constrain
+
+PAGES = ["start", *(f"moving/{name}" for name in ("outlines", "guidance", "xgrammar", "llguidance"))]
+PAGES += ["moving/lm-format-enforcer", "moving/instructor"]
+
+
+def run(repository: Path, name: str) -> dict[str, Any]:
+    """What the code blocks of a page define; those with a title are another library's, or need another model."""
+    page = (repository / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert found
+    names: dict[str, Any] = {}
+    for block in found:
+        exec(compile(block, f"docs/{name}.md", "exec", dont_inherit=True), names)
+    return names
+
+
+def test_all_pages_of_the_folder_are_run(repository: Path) -> None:
+    pages = {f"moving/{page.stem}" for page in (repository / "docs" / "moving").glob("*.md")}
+    assert pages == {page for page in PAGES if page != "start"}
+
+
+def test_start(repository: Path) -> None:
+    names = run(repository, "start")
+    assert type(names["person"]) is names["Person"]
+    assert re.fullmatch(r"(19|20)\d\d", names["year"].text)
+    assert names["mood"].text in ("good", "bad", "no answer")
+    assert re.fullmatch(r"Answer: \s?-?\d+", names["number"].text)
+    assert len(names["outputs"].weights) == 8
+
+
+def test_outlines(repository: Path) -> None:
+    names = run(repository, "moving/outlines")
+    assert type(names["person"]) is names["Person"]
+    assert names["colour"] in ("red", "green")
+
+
+def test_guidance(repository: Path) -> None:
+    card = run(repository, "moving/guidance")["card"]
+    assert re.fullmatch("[A-Z][a-z]+", card["name"])
+    assert card["mood"] in ("good", "bad")
+
+
+@pytest.mark.parametrize("page", ["xgrammar", "llguidance"])
+def test_loops(repository: Path, page: str) -> None:
+    names = run(repository, f"moving/{page}")
+    assert names["matcher"].text == (
+        names["tokenizer"].decode([names["token"]]).encode() if page == "xgrammar" else b""
+    )
+
+
+def test_lm_format_enforcer(repository: Path) -> None:
+    names = run(repository, "moving/lm-format-enforcer")
+    written = names["output"][0, names["inputs"]["input_ids"].shape[1] :].tolist()
+    assert names["compiled"].matcher().advance_tokens(written) == len(written)
+
+
+def test_instructor(repository: Path) -> None:
+    names = run(repository, "moving/instructor")
+    assert type(names["g"].value) is names["Person"]
+    assert names["g"].value.age % 2 == 0
+
+
+NO_REFERENCE = {"answers", "calls", "collection", "composed", "hf", "processors", "reference", "sampling", "schema"}
+NO_REFERENCE |= {"speculative", "streaming", "tags"}  # rooms: their names stand there
+
+
+def test_every_public_name_has_a_place_in_the_reference(repository: Path) -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in (repository / "docs" / "reference").glob("*.md"))
+    named = re.findall(r"^::: constrain\.(\S+)$", text, re.MULTILINE)
+    assert len(named) == len(set(named))
+    assert set(constrain.__all__) - NO_REFERENCE <= set(named)
+    for name in named:
+        room, _, last = name.rpartition(".")
+        home: Any = import_module(f"constrain.{room}") if room else constrain
+        assert getattr(home, last) is not None, name
