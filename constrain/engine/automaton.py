@@ -111,7 +111,7 @@ class TokenAutomaton(Store):
         budget: The bytes of memory for states, default 256 MiB; at least 1 MiB beyond the vocabulary's own tables. Over
             budget the automaton forgets all states, and matchers compute theirs again when they are next used.
 
-        limits: What a mask or a step of a matcher may cost, where the thread has no limits: 1 s of CPU time by
+        limits: What a mask or a step of a matcher may cost, where the thread has no limits: 2 s of CPU time by
             default. Beyond it is a LimitError, and the matcher is as it was.
         tokens: Which tokens the constraints may mention (`constrain.token`): none by default; "special" those without
             bytes; "every" all, and then each step costs more.
