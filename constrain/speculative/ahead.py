@@ -63,7 +63,6 @@ class ReadingAhead:
     """
 
     reads_ahead = True
-    ragged = True
 
     def __init__(self, options: Speculation, job: Job) -> None:
         self.options, self.undrafted, self.clock = options, job.model, job.clock
@@ -79,6 +78,11 @@ class ReadingAhead:
     def width(self) -> int:
         """See `LanguageModel`."""
         return self.undrafted.width
+
+    @property
+    def ragged(self) -> bool:
+        """That of the model, so that methods take forced tokens in the steps in which they take them without drafts."""
+        return self.undrafted.ragged
 
     @property
     def context(self) -> int | None:

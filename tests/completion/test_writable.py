@@ -11,6 +11,7 @@ import pytest
 import constrain
 from constrain import UnsatisfiableError, Vocabulary
 from constrain.completion.writable import refuse_unwritable
+from toy_handle import PIECES, ToyHandle
 
 LETTERS = [letter.encode() for letter in '{}[]":, ' + string.ascii_lowercase + string.digits]
 WITHOUT_BYTES = Vocabulary([*LETTERS, b"ab", None], eos_ids=[len(LETTERS) + 1])
@@ -81,3 +82,10 @@ def test_against_all_texts(pattern: str, parts: tuple[str, str]) -> None:
 
 def _takes(matcher: Any, text: str) -> bool:
     return matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+
+
+def test_generate_refuses_before_the_model_is_asked() -> None:
+    model = ToyHandle(len(PIECES), 1, 1.0)
+    with pytest.raises(UnsatisfiableError, match="the tokens of the vocabulary can write no text"):
+        constrain.generate(model, "a", choices=["né"], max_tokens=4)
+    assert constrain.generate(model, "a", choices=["né", "ab"], max_tokens=20, complete=True, seed=1).text == "ab"

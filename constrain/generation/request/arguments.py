@@ -128,10 +128,16 @@ def _checked(value: Any) -> Any:
 
 
 def compile_for(constraint: Any, handle: Handle) -> Any:
-    """The compiled constraint for a model. Raises ConstrainError: compiled for another vocabulary."""
+    """The compiled constraint for a model.
+
+    Raises ConstrainError: compiled for another vocabulary; UnsatisfiableError: the model's tokens can write no text of
+    it.
+    """
     if not hasattr(constraint, "matcher"):
+        from constrain.completion.writable import refuse_unwritable
         from constrain.engine import compile as compile_source
 
+        refuse_unwritable(constraint, handle.vocabulary)
         return compile_source(constraint, handle.vocabulary)
     size = constraint.vocabulary.size
     if size > handle.width:
