@@ -504,11 +504,9 @@ class Matcher:
 
     def _narrows(self, flags: int) -> bool:
         """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
-        return bool(
-            self._always_narrowed
-            or (flags & fill.IS_WATCHED and self.compiled.guard is not None)
-            or (flags & fill.IS_ACCEPTING and self.compiled.constraint.residual)
-        )
+        watched = flags & fill.IS_WATCHED and self.compiled.guard is not None
+        checked = flags & fill.IS_ACCEPTING and self.compiled.constraint.residual
+        return bool(self._always_narrowed or watched or checked)
 
     def _narrow(self, words: Row, flags: int) -> None:
         """Remove the tokens that the guard vetoes from a mask, and the EOS tokens if the text fails its check.
