@@ -3,24 +3,29 @@
 The idea: reading has corners that grow exponentially: the algebra of schemas, intersections of patterns, terminals made
 of terminals. Whatever may take long calls `tick`, which counts steps and looks at the clock every few. Limits are
 those of the thread, inside a `with`, so no reader passes them on; the strictest of several that are nested counts.
-Nothing is limited outside: masks are made after reading.
 
-Cost: 0.1 µs a tick, 2 µs a look.
+Kernels look at the clock themselves (kernels/records/arena.py): after 25 ms they ask here for their deadline. Masks and
+steps have the limits of the thread too, inside a `with`; else those of their automaton.
+
+Cost: 0.1 µs a tick, 2 µs a look. Where limits have `cancelled`, a thread asks it while a kernel runs that takes long.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 from constrain.errors import LimitError
 
 STEPS_PER_LOOK = 64  # between two looks at the clock
+SECONDS_PER_QUESTION = 0.01  # between two calls of `cancelled` while a kernel runs
 LOOKS_PER_MEASUREMENT = 32  # looks at the clock between two at the memory, which cost 20 µs
 FEWER = "write fewer overlapping combinations (allOf, oneOf, not)"  # what helps a schema
 SMALLER = "write a smaller one"  # what helps anything else
@@ -30,6 +35,8 @@ SMALLER = "write a smaller one"  # what helps anything else
 class Limits:
     """The limits on reading a constraint: for `json_schema(..., limits=...)`, `validate(limits)`, or as a context.
 
+    As a context they hold for masks and steps of matchers too; `TokenAutomaton(limits=...)` says what holds outside.
+
     May be used again, and by several threads: each use starts anew.
 
     Attributes:
@@ -37,8 +44,8 @@ class Limits:
             takes.
         megabytes: Growth of the process's resident memory in MB (10^6 bytes), where /proc/self/statm tells it; None: no
             limit.
-        cancelled: A function that is called every few milliseconds; when it returns True, reading ends with a
-            LimitError.
+        cancelled: A function that is called every few milliseconds, by any thread; when it returns True, reading ends
+            with a LimitError.
 
     Example:
         >>> import constrain
@@ -64,13 +71,23 @@ class Limits:
         """
         owner = _Owner()
         try:
-            _enter(self, what, fix, owner)
+            _enter(self, f"reading {what}", fix, owner)
+            yield
+        finally:
+            _leave(owner)
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        """Limit what is done inside. what: what is done, for messages."""
+        owner = _Owner()
+        try:
+            _enter(self, what, SMALLER, owner)
             yield
         finally:
             _leave(owner)
 
     def __enter__(self) -> Limits:
-        _enter(replace(self), "the constraint", SMALLER, self)
+        _enter(replace(self), "reading the constraint", SMALLER, self)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -85,13 +102,14 @@ class _Running:
     """One use of limits. An exception between two lines, of a signal say, may come before the use is ended: then it
     holds no longer than its owner lives, which is freed with the body of the `with`."""
 
-    __slots__ = ("end", "fix", "limits", "looks", "max_resident", "outer", "owner", "steps", "what")
+    __slots__ = ("asking", "end", "fix", "limits", "looks", "max_resident", "outer", "owner", "steps", "what")
 
     def __init__(self, limits: Limits, what: str, fix: str, outer: _Running | None, owner: object) -> None:
         self.limits, self.what, self.fix, self.outer, self.owner = limits, what, fix, outer, weakref.ref(owner)
         self.end = float("inf") if limits.seconds is None else time.thread_time() + limits.seconds
         self.max_resident = 0.0  # known from the first look on
         self.steps = self.looks = 0
+        self.asking: _Asking | None = None
 
     def look(self) -> None:
         """Raise LimitError if a limit is reached, of this use or of one outside."""
@@ -103,10 +121,10 @@ class _Running:
     def _look(self) -> None:
         limits = self.limits
         if limits.cancelled is not None and limits.cancelled():
-            raise LimitError(f"reading {self.what} was cancelled", fix="ask again")
+            raise LimitError(f"{self.what} was cancelled", fix="ask again")
         if time.thread_time() > self.end:
             raise LimitError(
-                f"reading {self.what} takes more than {limits.seconds:g} seconds",
+                f"{self.what} takes more than {limits.seconds:g} seconds",
                 fix=f"{self.fix}, or pass limits=Limits(seconds=...)",
             )
         self.looks += 1
@@ -115,7 +133,7 @@ class _Running:
                 self.max_resident = resident_megabytes() + limits.megabytes
             elif resident_megabytes() > self.max_resident:
                 raise LimitError(
-                    f"reading {self.what} takes more than {limits.megabytes:g} MB of memory",
+                    f"{self.what} takes more than {limits.megabytes:g} MB of memory",
                     fix=f"{self.fix}, or pass limits=Limits(megabytes=...)",
                 )
 
@@ -142,6 +160,8 @@ def _leave(owner: object) -> None:
     running = _innermost()
     if running is None or running.owner() is not owner:  # it was interrupted before it began
         return
+    if running.asking is not None:
+        running.asking.is_over.set()
     if running.outer is not None:
         running.outer.steps += running.steps + running.looks * STEPS_PER_LOOK
     _running.set(running.outer)
@@ -155,6 +175,64 @@ def tick(steps: int = 1) -> None:
         if running.steps >= STEPS_PER_LOOK:
             running.steps = 0
             running.look()
+
+
+class _Asking(threading.Thread):
+    """Asks `cancelled` while kernels run, which cannot, and stops them. It ends with the use of the limits."""
+
+    def __init__(self, cancelled: Callable[[], bool], owner: Callable[[], object]) -> None:
+        super().__init__(name="constrain-cancelled", daemon=True)
+        self.cancelled, self.owner, self.is_over = cancelled, owner, threading.Event()
+        self.stops: dict[Any, None] = {}  # functions that stop the kernels of a store
+        self.start()
+
+    def run(self) -> None:
+        while not self.is_over.wait(SECONDS_PER_QUESTION) and self.owner() is not None:
+            if self.cancelled():
+                for stop in list(self.stops):
+                    stop()
+
+
+def deadline(begun: float, limits: Limits, what: str, stop: Callable[[], None]) -> float:
+    """Until when a kernel may go on that has run for a while, in CPU time of the thread; infinity: without an end.
+
+    Args:
+        begun: When it began.
+        limits: What holds if the thread has no limits.
+        what: What it makes, for messages.
+        stop: Stops the kernel; for another thread, if limits are cancelled.
+
+    Raises:
+        LimitError: It may not.
+    """
+    running = _innermost()
+    if running is None:
+        running = _Running(limits, what, SMALLER, None, limits)
+        running.end += begun - time.thread_time()
+        running.look()
+        return running.end
+    running.look()
+    end = running.end
+    outer: _Running | None = running
+    while outer is not None:
+        end = min(end, outer.end)
+        if outer.limits.cancelled is not None:
+            if outer.asking is None:
+                outer.asking = _Asking(outer.limits.cancelled, outer.owner)
+            outer.asking.stops[stop] = None
+        outer = outer.outer
+    return end
+
+
+@contextmanager
+def limits_at(place: Callable[[], str]) -> Iterator[None]:
+    """Give a LimitError from inside that names no place this one."""
+    try:
+        yield
+    except LimitError as error:
+        if error.place is not None:
+            raise
+        raise LimitError(error.message, place=place(), fix=error.fix) from None
 
 
 def default_limits() -> Limits:

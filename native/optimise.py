@@ -15,7 +15,7 @@ LEVELS = {  # by the machine, as in a triple; the lowest first. See the x86-64 p
     "x86_64": ("x86-64-v2", "x86-64-v3"),
     "aarch64": ("generic",),
 }
-LIBC = {"memcpy", "memmove", "memset"}
+LIBC = {"memcpy", "memmove", "memset", "clock_gettime"}
 
 
 def emit(module: Any, entries: Iterable[str], triple: str, level: str) -> bytes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+import time
 import weakref
 from array import array
 from collections import defaultdict
@@ -32,14 +33,22 @@ from constrain.kernels.records import arena, stack, view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ALT, AND, SPELLED, init, is_nullable
 from constrain.kernels.records.stack import STACK
-from constrain.limits import STEPS_PER_LOOK, tick
+from constrain.limits import STEPS_PER_LOOK, Limits, deadline, tick
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
 MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
 
 
-STOPS = (arena.ArenaFull, arena.HashFull, stack.ScratchFull, items.Unexpanded, derivatives.SearchLimit)
+STOPS = (
+    arena.ArenaFull,
+    arena.HashFull,
+    arena.OutOfTime,
+    stack.ScratchFull,
+    items.Unexpanded,
+    derivatives.SearchLimit,
+)
+FIRST_LOOK = 25  # ms of CPU time after which a kernel asks for its deadline
 BOTTOM = STACK.WORDS  # of the scratch stack; its top when a kernel is called
 
 
@@ -74,6 +83,10 @@ class Store:
         at_once: The words of A to touch now (`pages`).
     """
 
+    limits = Limits(seconds=None, megabytes=None)  # of kernels, where the thread has none
+    one_by_one = True  # each call is an operation; those of the engine are made of many
+    begun: float | None = None  # when the operation began, in CPU time of the thread, once a kernel has asked
+
     def __init__(self, words: int = 1 << 16, slots: int = 1 << 14, budget: int | None = None, at_once: int = 0) -> None:
         kernels.load()
         self.lock = threading.RLock()
@@ -105,6 +118,7 @@ class Store:
         self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)  # cache by spelling (lower.py)
         init(self.A, self.H)
         expressions.init_expressions(self.A, self.H)
+        self.A[HEADER.ALLOWED] = FIRST_LOOK
         self.A[HEADER.UNEXPANDED] = arena.region(self.A, items.MAX_UNEXPANDED)
         self.search_limit = int(self.A[HEADER.SEARCH_LIMIT])  # where a search ends; the header says where it pauses
 
@@ -113,6 +127,8 @@ class Store:
 
         Raises Flush, LimitError.
         """
+        if self.one_by_one:
+            self.begin()
         while True:
             self.S[STACK.TOP] = BOTTOM
             try:
@@ -129,6 +145,8 @@ class Store:
             case arena.ArenaFull():
                 tick(STEPS_PER_LOOK)
                 self._grow()
+            case arena.OutOfTime():
+                self._allow()
             case arena.HashFull():
                 larger = np.zeros(self.H.size * 2, np.int32)
                 arena.move_hash(self.A, self.H, larger)
@@ -147,6 +165,25 @@ class Store:
                     f"deciding whether an intersection or complement is empty needs more than {limit} states",
                     fix="simplify the pattern, or lower its counted repetitions",
                 ) from None
+
+    def _allow(self) -> None:
+        """Let a kernel go on that has come to its deadline, which is at first after a short time, then at the end of
+        all limits. Raises LimitError."""
+        now = time.thread_time()
+        self.A[HEADER.STOPPED] = 0
+        if self.begun is None:
+            self.begun = now - FIRST_LOOK / 1000
+        end = min(deadline(self.begun, self.limits, "a mask or a step", self.stop), now + 1e6)
+        self.A[HEADER.DEADLINE] = int(end * 1000) + 1
+
+    def begin(self) -> None:
+        """Begin an operation: the time of kernels counts from here. The caller holds the lock."""
+        self.begun = None
+        self.A[HEADER.DEADLINE] = 0
+
+    def stop(self) -> None:
+        """Let the kernel that is running ask whether it may go on. For other threads."""
+        self.A[HEADER.STOPPED] = 1
 
     def _grow(self) -> None:
         need = int(self.A[HEADER.TOP]) + int(self.A[HEADER.NEED])

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -44,10 +44,12 @@ from constrain.kernels.records.configurations import CONFIG, config_pair, pair_p
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
 from constrain.kernels.records.parser_states import PARSER
+from constrain.limits import Limits, default_limits, limited
 from constrain.vocab.marked import Marked, Spans
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
+MASK_LIMITS = Limits(seconds=5.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
 MAX_RANK = 1 << 20
 REMEMBERED = 64  # constraints that were compiled more than once, whose grammars are kept alive
 MAX_ASKED = 4096  # constraints that are remembered as compiled once
@@ -55,6 +57,7 @@ MAX_TERMINALS = 4096  # cached records of terminals; others are looked up in the
 MAX_AT_HAND = 256  # cached records of symbols that occur in many rules
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
 TAILS = 8  # right-recursive last symbols that are expanded together with their rules
+MANY_AHEAD = 32  # nonterminals that are not expanded before they are needed
 AHEAD = 3  # literal terminals that expansion looks beyond: a mask needs the symbols after them too
 
 Result = TypeVar("Result")
@@ -108,6 +111,8 @@ class TokenAutomaton(Store):
         budget: The bytes of memory for states, default 256 MiB; at least 1 MiB beyond the vocabulary's own tables. Over
             budget the automaton forgets all states, and matchers compute theirs again when they are next used.
 
+        limits: What a mask or a step of a matcher may cost, where the thread has no limits: 5 s of CPU time by
+            default. Beyond it is a LimitError, and the matcher is as it was.
         tokens: Which tokens the constraints may mention (`constrain.token`): none by default; "special" those without
             bytes; "every" all, and then each step costs more.
 
@@ -125,6 +130,8 @@ class TokenAutomaton(Store):
         (True, True, 0)
     """
 
+    one_by_one = False
+
     @classmethod
     def of(cls, vocabulary: Vocabulary, tokens: Mentioned = "none") -> TokenAutomaton:
         """The automaton that all constraints on a vocabulary share by default, with the default budget."""
@@ -136,9 +143,17 @@ class TokenAutomaton(Store):
                 automaton = _automata[vocabulary] = cls(vocabulary)
             return automaton
 
-    def __init__(self, vocabulary: Vocabulary, budget: int = DEFAULT_BUDGET, *, tokens: Mentioned = "none") -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        budget: int = DEFAULT_BUDGET,
+        *,
+        tokens: Mentioned = "none",
+        limits: Limits = MASK_LIMITS,
+    ) -> None:
         if tokens != "none":
             vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
+        self.limits = limits
         self.vocabulary = vocabulary  # what the trie has; marked if constraints may mention tokens
         self.eos_ids = vocabulary.eos_ids
         self.size = vocabulary.width if isinstance(vocabulary, Marked) else vocabulary.size
@@ -223,6 +238,7 @@ class TokenAutomaton(Store):
         with self.lock:
             if not self.A[HEADER.EPOCH]:
                 self.flush()
+            self.begin()
             with AllOrNothing(self):
                 try:
                     return operation()
@@ -268,7 +284,8 @@ class TokenAutomaton(Store):
         with self._registry:
             rules = self._grammars.get(constraint)
         if rules is None:
-            made = CompiledRules(constraint.to_grammar(), self.epoch)  # without a lock: others go on meanwhile
+            with default_limits().reading("the constraint"):
+                made = CompiledRules(constraint.to_grammar(), self.epoch)  # without a lock: others go on meanwhile
             with self._registry:
                 rules = self._grammars.setdefault(constraint, made)
         with self._registry:
@@ -400,8 +417,9 @@ class TokenAutomaton(Store):
 
     def expand(self) -> None:
         """Expand the nonterminals that stopped a kernel, and the ones it will need next."""
-        tails = self._expand_ahead(self.pending(), AHEAD)
-        self._expand_ahead(tails[:TAILS], 1)
+        with nullcontext() if limited() else self.limits.of("expanding rules"):
+            tails = self._expand_ahead(self.pending(), AHEAD)
+            self._expand_ahead(tails[:TAILS], 1)
 
     def _expand_ahead(self, queue: list[int], lexemes: int) -> list[int]:
         """Expand nonterminals, and what they lead to before `lexemes` literal terminals. Returns the tails."""
@@ -413,6 +431,8 @@ class TokenAutomaton(Store):
                 queue += unexpanded.first
                 following += unexpanded.beyond
                 tails += unexpanded.tails
+            if len(following) > MANY_AHEAD:  # each may be as many again, and a token reaches few of them
+                break
             queue = following
         return tails
 

@@ -24,6 +24,7 @@ from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
+from constrain.limits import limits_at
 from constrain.vocab.bits import clear_bits, set_bits
 from constrain.vocab.marked import with_places
 
@@ -503,12 +504,9 @@ class Matcher:
 
     def _narrows(self, flags: int) -> bool:
         """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
-        compiled = self.compiled
-        return bool(
-            self._always_narrowed
-            or (flags & fill.IS_WATCHED and compiled.guard is not None)
-            or (flags & fill.IS_ACCEPTING and compiled.constraint.residual)
-        )
+        watched = flags & fill.IS_WATCHED and self.compiled.guard is not None
+        checked = flags & fill.IS_ACCEPTING and self.compiled.constraint.residual
+        return bool(self._always_narrowed or watched or checked)
 
     def _narrow(self, words: Row, flags: int) -> None:
         """Remove the tokens that the guard vetoes from a mask, and the EOS tokens if the text fails its check.
@@ -543,6 +541,7 @@ class Matcher:
         with automaton.lock:
             if self._epoch == automaton.epoch:  # PERF: most calls succeed at once, without a closure
                 automaton.S[0] = BOTTOM
+                automaton.begin()
                 try:
                     return kernel(automaton.A, automaton.H, automaton.S, self._states[len(self._steps)], *arguments)
                 except STOPS as stop:
@@ -556,7 +555,8 @@ class Matcher:
             self._follow()
             return operation(self._states[len(self._steps)])
 
-        return self._automaton.attempt(attempt)
+        with limits_at(lambda: f"the text after {len(self._steps)} steps\n{self.text[-40:]!r}"):
+            return self._automaton.attempt(attempt)
 
     def _follow(self) -> None:
         """After a flush, compute the states again by reading the steps from the start. The caller holds the lock."""
@@ -565,14 +565,14 @@ class Matcher:
             return
         states = [self.compiled.start()]
         for step in self._steps:
+            automaton.begin()  # a text has no limit, but each of its steps
             if isinstance(step, bytes):
                 states.append(automaton.call(advance.advance_bytes, states[-1], _words(step)) & STATE)
             elif step in self._eos_ids:
                 states.append(states[-1])
             else:
                 states.append(automaton.call(automaton.step, states[-1], step) & STATE)
-        self._states = states
-        self._epoch = automaton.epoch
+        self._states, self._epoch = states, automaton.epoch
 
     def _token(self, token_id: SupportsIndex) -> int:
         try:

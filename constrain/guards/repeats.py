@@ -70,7 +70,7 @@ class Repeats:
                 self._try(here, tokens, row)
         elif here.mode == TEXT:
             self._try(here, tables.after_string, row)
-            if _may_veto_closing(here):
+            if _may_veto_closing(here, tables):
                 self._try_brackets(here, tables.after_string_brackets, row)
         else:
             self._veto_outside_strings(here, row)
@@ -81,7 +81,7 @@ class Repeats:
             tables.ending_number.clear(row)
         self._try(here, tables.structural, row)
         self._try_brackets(here, tables.empty_containers, row)
-        if _may_veto_closing(here):
+        if _may_veto_closing(here, tables):
             self._try_brackets(here, tables.brackets, row)
         for text in _texts_seen(here, names=True):  # a token may end a number and begin the next name: `,"a"`
             if text in tables.one_string:
@@ -105,10 +105,8 @@ class Repeats:
     def _whole_names(self, here: JsonState) -> Iterator[Tokens]:
         """The tokens that contain a name of some open object with both of its quotes."""
         between = self.tables.texts_between
-        stack = here.stack
-        while stack is not None:
-            container, stack = stack
-            if container.is_object:
+        for container in _within_reach(here, self.tables):
+            if container.is_object and container.seen is not None:
                 yield from (between[name] for name in container.seen if name in between)
 
     def _try(self, here: JsonState, tokens: Tokens, row: Row) -> None:
@@ -127,12 +125,24 @@ class Repeats:
                 clear_bits(row, (token,))
 
 
-def _may_veto_closing(here: JsonState) -> bool:
+def _within_reach(here: JsonState, tables: TokenTables) -> Iterator[OpenContainer]:
+    """The open containers, the innermost first, in which a token may write: those around which it cannot close.
+
+    A text may be nested deeper than any token closes: without this bound each mask would cost its depth.
+    """
+    stack = here.stack
+    for _ in range(tables.most_closed + 1):
+        if stack is None:
+            return
+        container, stack = stack
+        yield container
+
+
+def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:
     """Whether a closing bracket may be vetoed: an array must contain a repetition, or a container must not equal
     another item of an array around it."""
-    stack, within = here.stack, False
-    while stack is not None:
-        container, stack = stack
+    within = False
+    for container in _within_reach(here, tables):
         place = container.place
         if not container.is_object and place is not None and (place.repeats or (within and container.unique)):
             return True

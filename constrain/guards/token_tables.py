@@ -105,6 +105,7 @@ class TokenTables(PerVocabulary):
 
     Attributes:
         tokens: The bytes of each token; None for special ones.
+        most_closed: The most brackets that a token may close.
         doubles: Tokens that may contain a repetition by themselves.
         quoted: Tokens with a quote.
         strings_ended_by: Text -> tokens that spell it and then the closing quote.
@@ -126,6 +127,7 @@ class TokenTables(PerVocabulary):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.tokens: Sequence[bytes | None] = vocabulary.tokens
+        self.most_closed = max((token.count(b"]") + token.count(b"}") for _, token in self._spelled()), default=0)
         self.doubles = Tokens(i for i, token in self._spelled() if b"," in token and _HOLDS_TWO.search(token))
 
     def veto_doubles(self, row: Row, step: Callable[[bytes], object | None]) -> None:

@@ -4,7 +4,7 @@ takes: three int32 arrays — A the arena (every record), H its hash table, S sc
 gives: integers, and rows of token masks
 used by: automata (expressions), engine (parser states, configurations, masks)
 start reading at: records/ (what the arena holds, and the words for it), then in the order of calls
-    lexer/           expressions, derivatives, states, spelling, key_tries, counters
+    lexer/           expressions, multiples, derivatives, states, spelling, key_tries, counters
     parser/          rules, object_rules, key_sets, key_set_rules, items, predictions, closure, earley, configurations,
                      advance
     masks/common     tokens, slices
@@ -17,6 +17,15 @@ holds the rules of this folder.
 
 from __future__ import annotations
 
-from constrain.kernels.compiler.declare import MODE, atomic_add, is_ready, kernel, load, recursion, release_fence
+from constrain.kernels.compiler.declare import (
+    MODE,
+    atomic_add,
+    is_ready,
+    kernel,
+    load,
+    recursion,
+    release_fence,
+    thread_clock,
+)
 
-__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence"]
+__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence", "thread_clock"]

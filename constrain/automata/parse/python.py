@@ -17,13 +17,14 @@ import warnings
 
 from constrain.automata.parse import assertions
 from constrain.automata.parse.assertions import Look, Near, Tree
-from constrain.automata.parse.parser import Flags, Kind, PatternParser, finish_pattern
+from constrain.automata.parse.parser import PLAIN_RUN, Flags, Kind, PatternParser, finish_pattern
 from constrain.automata.shape import max_length, min_length, times
 from constrain.automata.syntax import ANY_CHAR, Chars, Node, Ranges, chars, literals
 from constrain.automata.unicode import casing, intervals
 from constrain.automata.unicode.classes import ASCII_DIGIT, ASCII_SPACE, ASCII_WORD, NEWLINE, python_class
-from constrain.errors import RegexError, span
+from constrain.errors import LimitError, RegexError, span
 
+MAX_PATTERN = 250_000  # characters of a pattern with operators
 _CONTROLS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _BLANKS = " \t\n\r\v\f"
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
@@ -57,7 +58,18 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
 
 
 def _compiled_flags(pattern: str, flags: int) -> int:
-    """The flags, and the flags that the pattern sets itself. Python's compiler checks the pattern."""
+    """The flags, and the flags that the pattern sets itself. Python's compiler checks the pattern.
+
+    It takes 2 µs a character, and nothing stops it: what is no more than a text does not need it.
+    """
+    if flags == 0 and PLAIN_RUN.fullmatch(pattern):
+        return int(re.UNICODE)
+    if len(pattern) > MAX_PATTERN:
+        raise LimitError(
+            f"a pattern of {len(pattern)} characters, with operators, is longer than {MAX_PATTERN}",
+            place=span(pattern[:80], 0, 80),
+            fix="use constrain.choices() for texts, or constrain.seq() and constrain.alt() of shorter patterns",
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as "possible nested set", which announces a future change

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ import numpy as np
 from constrain.kernels.compiler import native
 from constrain.kernels.compiler.mode import MODE
 
-__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence"]
+__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence", "thread_clock"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 if MODE == "numba":
@@ -84,6 +85,15 @@ def atomic_add() -> Callable[..., int]:
 def release_fence() -> Callable[[], None]:
     """What a kernel calls so that other threads see what it wrote before once they see what it writes after."""
     return jit.linking.order_writes if MODE == "numba" else _no_fence
+
+
+def thread_clock() -> Callable[[], int]:
+    """What a kernel calls for the CPU time of its thread in milliseconds, from 1 on; 0 where there is no clock."""
+    return jit.linking.thread_milliseconds if MODE == "numba" else _thread_milliseconds
+
+
+def _thread_milliseconds() -> int:
+    return time.thread_time_ns() // 1_000_000 + 1
 
 
 def _no_fence() -> None:

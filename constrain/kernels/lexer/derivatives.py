@@ -18,7 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel, recursion
-from constrain.kernels.lexer.expressions import both, cat, negate, push_flat, remainder, rep
+from constrain.kernels.lexer.expressions import both, cat, literal, negate, push_flat, remainder, rep, unrolled
+from constrain.kernels.lexer.multiples import has_multiple
 from constrain.kernels.lexer.unions import alt, alt2, product
 from constrain.kernels.records.arena import (
     EPS,
@@ -31,6 +32,7 @@ from constrain.kernels.records.arena import (
     kind,
     region,
     reserve,
+    spend,
 )
 from constrain.kernels.records.expressions import (
     ALIVE,
@@ -44,6 +46,7 @@ from constrain.kernels.records.expressions import (
     EXPRESSION,
     FIRST_SERIAL,
     FRONTS,
+    LITERAL,
     NOT,
     PARTITION,
     REMAINDER,
@@ -55,6 +58,10 @@ from constrain.kernels.records.expressions import (
     has_byte,
     is_negative,
     is_nullable,
+    literal_at,
+    literal_character,
+    literal_tail,
+    literal_text,
     not_operand,
     remainder_set,
     rep_high,
@@ -79,6 +86,7 @@ push_fronts_again = recursion(lambda: push_fronts, 3)
 @kernel("i(arena, arena, i)")
 def push_fronts(A, S, e):
     """Push the byte sets with which e can begin (and, inside NOT, cannot)."""
+    spend(A, 1)
     k = kind(A, e)
     if k == BYTES.KIND:
         push(S, e)
@@ -86,6 +94,8 @@ def push_fronts(A, S, e):
         push_fronts_again(A, S, cat_head(A, e))
         if is_nullable(A, cat_head(A, e)):
             push_fronts_again(A, S, cat_tail(A, e))
+    elif k == LITERAL.KIND:
+        push_fronts_again(A, S, literal_character(A, e))
     elif k == ALT.KIND or k == AND.KIND:
         for i in range(key_start(e), key_end(A, e)):
             push_fronts_again(A, S, A[i])
@@ -220,7 +230,11 @@ derive_again = recursion(lambda: derive, 5)
 @kernel("i(arena, arena, arena, i, i)")
 def derive(A, H, S, e, b):
     """What may follow byte b in e. Not pruned."""
+    spend(A, 1)
     k = kind(A, e)
+    if k == LITERAL.KIND:
+        e = unrolled(A, H, e)
+        k = kind(A, e)
     if k == BYTES.KIND:
         return EPS if has_byte(A, e, b) else NONE
     cell = 0
@@ -280,6 +294,9 @@ def is_alive(A, H, S, e):
         return 1
     if A[e + EXPRESSION.LIFE] == ALIVE or A[e + EXPRESSION.LIFE] == DEAD:
         return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
+    if has_multiple(A, e):
+        A[e + EXPRESSION.LIFE] = ALIVE
+        return 1
     A[HEADER.SEARCH] += 1
     serial = A[HEADER.SEARCH] + FIRST_SERIAL
     start = top(S)  # the queue, VISIT rows
@@ -301,7 +318,7 @@ def is_alive(A, H, S, e):
             d = derive(A, H, S, x, representative(A, p, c))
             if d == NONE or A[d + EXPRESSION.LIFE] == DEAD or A[d + EXPRESSION.LIFE] == serial:
                 continue
-            if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE:
+            if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE or has_multiple(A, d):
                 alive = head
                 break
             A[d + EXPRESSION.LIFE] = serial
@@ -329,7 +346,12 @@ def prune(A, H, S, e, deep):
     """
     if not is_negative(A, e):
         return e
+    spend(A, 1)
     k = kind(A, e)
+    if k == LITERAL.KIND and not deep:
+        return e
+    if k == LITERAL.KIND:
+        return literal(A, H, literal_text(A, e), literal_at(A, e), prune_again(A, H, S, literal_tail(A, e), deep))
     if k == ALT.KIND:
         start = top(S)
         for i in range(key_start(e), key_end(A, e)):

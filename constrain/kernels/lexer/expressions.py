@@ -25,8 +25,11 @@ from constrain.kernels.records.arena import (
     intern_list,
     key_end,
     key_start,
+    key_word,
     kind,
     reserve,
+    size,
+    spend,
 )
 from constrain.kernels.records.expressions import (
     ALT,
@@ -41,23 +44,31 @@ from constrain.kernels.records.expressions import (
     EPSILON,
     EXPRESSION,
     KNOWN,
+    LITERAL,
     NEGATIVE,
     NOT,
     NULLABLE,
     REMAINDER,
     REP,
     TAG,
+    TEXT,
     UNIVERSAL,
     cat_head,
     cat_tail,
     flags_of,
     is_nullable,
+    literal_at,
+    literal_tail,
+    literal_text,
     not_operand,
     rep_high,
     rep_low,
     rep_unit,
 )
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
+
+LONG = 256  # characters from which on a run of them is a LITERAL
+UNROLLED = 64  # characters of one whose states are made at once
 
 
 @kernel("i(arena, i)")
@@ -83,6 +94,8 @@ def flags(A, e):
             f |= tail & UNIVERSAL
         if tail & NULLABLE:
             f |= head & UNIVERSAL
+    elif k == LITERAL.KIND:
+        f |= flags_of(A, literal_tail(A, e)) & (NEGATIVE | COUNTED)
     elif k == ALT.KIND:
         f = np.int64(KNOWN)
         for i in range(key_start(e), key_end(A, e)):
@@ -133,15 +146,47 @@ def byte_set(A, H, S):
     return e
 
 
+@kernel("i(arena, arena, i, i, i)")
+def literal(A, H, text, at, tail):
+    """The expression of the characters of a TEXT from the one with the number `at` on, and of a tail."""
+    if at == size(A, text) or tail == NONE:
+        return tail
+    e = intern3(A, H, LITERAL.KIND, text, at, tail)
+    flags(A, e)
+    return e
+
+
+@kernel("i(arena, arena, i)")
+def unrolled(A, H, e):
+    """A LITERAL as a CAT of its next characters and of the LITERAL of the others."""
+    text = literal_text(A, e)
+    first = literal_at(A, e)
+    stop = min(first + UNROLLED, size(A, text))
+    e = literal(A, H, text, stop, literal_tail(A, e))
+    for i in range(stop - 1, first - 1, -1):
+        c = key_word(A, text, i)
+        e = c if e == EPS else intern2(A, H, CAT.KIND, c, e)
+        flags(A, e)
+    return e
+
+
 @kernel("i(arena, arena, i, i)")
 def cat(A, H, a, b):
     """The expression of one after the other."""
     if a == NONE or b == NONE:
         return NONE
     if a == EPS:
-        return b
+        return unrolled(A, H, b) if kind(A, b) == LITERAL.KIND else b
     if b == EPS:
         return a
+    if kind(A, a) == LITERAL.KIND:
+        tail = literal_tail(A, a)
+        if tail != EPS:
+            tail = intern2(A, H, CAT.KIND, tail, b)
+            flags(A, tail)
+        else:
+            tail = b
+        return literal(A, H, literal_text(A, a), literal_at(A, a), tail)
     e = intern2(A, H, CAT.KIND, a, b)
     flags(A, e)
     return e
@@ -209,6 +254,7 @@ def meet_counts(A, H, S, start):
     """
     i = start
     while i < top(S):
+        spend(A, (top(S) - i) >> 2)
         j = i + 1
         while j < top(S):
             e = np.int64(S[i])
@@ -241,6 +287,7 @@ def both(A, H, S, start):
 
     One of them at least is not a complement, and its texts are spelled characters (automata/lower.py sees to that).
     """
+    spend(A, top(S) - start)
     out = start
     universal = NONE  # a part that all the others are in; counts only if there is no other positive part
     positive = False
@@ -266,6 +313,7 @@ def both(A, H, S, start):
     sort_groups(S, start, out, 1)
     out = unique_groups(S, start, out, 1)
     set_top(S, start)
+    spend(A, (out - start) * (out - start) >> 3)
     for i in range(start, out):  # x & ~x, and anything with the empty text
         e = np.int64(S[i])
         for j in range(start, out):
@@ -284,19 +332,44 @@ def both(A, H, S, start):
     return e
 
 
-@kernel("i(arena, arena, arena, i, i)")
-def cat_run(A, H, S, start, n):
-    """CAT of the n expressions S[start : start + n]."""
-    e = EPS
-    for i in range(start + n - 1, start - 1, -1):
-        e = cat(A, H, S[i], e)
+@kernel("i(arena, arena, i, i)")
+def first_of_text(A, words, start, stop):
+    """Where the characters begin with which words[start:stop] ends, of which a LITERAL may be made."""
+    first = stop
+    while first > start:
+        e = words[first - 1]
+        if e == NONE or flags_of(A, e) & (NULLABLE | NEGATIVE | COUNTED) != 0:
+            break
+        first -= 1
+    return first
+
+
+@kernel("i(arena, arena, arena, i, i, i)")
+def cat_run(A, H, words, start, n, tail):
+    """CAT of the n expressions words[start : start + n], and of a tail.
+
+    A long run of characters is a LITERAL, so that states are made as a text comes to them.
+    """
+    stop = start + n
+    e = tail
+    while stop > start:
+        first = first_of_text(A, words, start, stop) if stop - start >= LONG else stop
+        if stop - first < LONG:
+            first = min(first, stop - 1)
+            for i in range(stop - 1, first - 1, -1):
+                e = cat(A, H, words[i], e)
+        else:
+            at = key_start(reserve(A, TEXT.WORDS + stop - first))
+            for i in range(first, stop):
+                A[at + i - first] = words[i]
+            e = literal(A, H, intern(A, H, TEXT.KIND, stop - first), 0, e)
+            if first == start:
+                return unrolled(A, H, e)
+        stop = first
     return e
 
 
 @kernel("i(arena, arena, arena)", entry=True, brief=True)
 def concat(A, H, parts):
     """CAT of the expressions in an array."""
-    e = EPS
-    for i in range(parts.size - 1, -1, -1):
-        e = cat(A, H, parts[i], e)
-    return e
+    return cat_run(A, H, parts, 0, parts.size, EPS)

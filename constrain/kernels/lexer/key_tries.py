@@ -14,8 +14,18 @@ import numpy as np
 from constrain.kernels import kernel, recursion
 from constrain.kernels.lexer.expressions import cat, tag
 from constrain.kernels.lexer.unions import alt, literal_trie
-from constrain.kernels.records.arena import NONE, intern1, key_end, key_start, kind
-from constrain.kernels.records.expressions import ALT, CAT, ENDED, cat_head, cat_tail
+from constrain.kernels.records.arena import EPS, NONE, intern1, key_end, key_start, key_word, kind, size
+from constrain.kernels.records.expressions import (
+    ALT,
+    CAT,
+    ENDED,
+    LITERAL,
+    cat_head,
+    cat_tail,
+    literal_at,
+    literal_tail,
+    literal_text,
+)
 from constrain.kernels.records.stack import push, room, set_top, top
 
 push_units_again = recursion(lambda: push_units, 3)
@@ -30,7 +40,13 @@ def push_units(A, S, e):
         else:
             push(S, cat_head(A, e))
         e = cat_tail(A, e)
-    push(S, e)
+        while kind(A, e) == LITERAL.KIND:
+            text = literal_text(A, e)
+            for i in range(literal_at(A, e), size(A, text)):
+                push(S, key_word(A, text, i))
+            e = literal_tail(A, e)
+    if e != EPS:
+        push(S, e)
     return 0
 
 

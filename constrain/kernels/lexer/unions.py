@@ -17,7 +17,7 @@ import numpy as np
 
 from constrain.kernels import kernel, recursion
 from constrain.kernels.lexer.expressions import byte_set, cat, cat_run, flags, push_flat, rep
-from constrain.kernels.records.arena import ALL, EPS, NONE, intern_list, key_end, key_start, kind
+from constrain.kernels.records.arena import ALL, EPS, NONE, intern_list, key_end, key_start, kind, spend
 from constrain.kernels.records.expressions import (
     ALT,
     BYTES,
@@ -103,6 +103,7 @@ def unite_counted(A, H, S, start):
         counted += (flags_of(A, S[i]) & COUNTED) != 0
     if counted < 2 or counted > MAX_COMPARED:
         return
+    spend(A, counted * counted)
     changed = False
     i = start
     while i < top(S):
@@ -127,6 +128,7 @@ def unite_counted(A, H, S, start):
 @kernel("i(arena, arena, arena, i)", entry=True)
 def alt(A, H, S, start):
     """The union of the expressions S[start] and on (as `push_flat` pushed them); pops them."""
+    spend(A, top(S) - start)
     out = start
     merged = False  # of the byte sets
     nullable = False
@@ -223,7 +225,7 @@ def literal_trie(A, H, S, table, low, high, depth):
         common += 1
     depth += common
     if high - low == 1:
-        return cat_run(A, H, S, begin, common)
+        return cat_run(A, H, S, begin, common, EPS)
     start = top(S)
     if begin + common == S[table + low + 1]:
         push(S, EPS)
@@ -236,6 +238,4 @@ def literal_trie(A, H, S, table, low, high, depth):
         push_flat(A, S, cat(A, H, first, literal_trie_again(A, H, S, table, low, stop, depth + 1)), ALT.KIND)
         low = stop
     tail = alt(A, H, S, start)
-    for i in range(begin + common - 1, begin - 1, -1):
-        tail = cat(A, H, S[i], tail)
-    return tail
+    return cat_run(A, H, S, begin, common, tail)

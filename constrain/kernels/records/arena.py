@@ -12,8 +12,8 @@ only from "unknown" to their one true value: a kernel that stops half-way (no ro
 
 The kinds are declared in the other files of this folder (schema.py says how).
 
-Cost: a lookup is one hash of the key. Limit: 2^30 words (4 GiB) an arena. Kernels raise `ArenaFull`, `ScratchFull`
-or `HashFull`; the owner (automata/store.py) makes room and calls again.
+Cost: a lookup is one hash of the key. Limit: 2^30 words (4 GiB) an arena. Kernels raise `ArenaFull`, `ScratchFull`,
+`HashFull` or `OutOfTime`; the owner (automata/store.py) makes room and calls again.
 Reference: tests/kernels/test_arena.py.
 """
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from constrain.kernels import kernel, release_fence
+from constrain.kernels import kernel, release_fence, thread_clock
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.schema import KEY, KIND_BITS, KIND_MASK, Region, word
 from constrain.kernels.records.stack import set_top, top
@@ -33,6 +33,10 @@ class ArenaFull(Exception):
 
 class HashFull(Exception):
     """H is more than half full."""
+
+
+class OutOfTime(Exception):
+    """A kernel looked at the clock, and found the deadline behind it, or HEADER.STOPPED."""
 
 
 class HEADER(Region, size=64):
@@ -71,6 +75,11 @@ class HEADER(Region, size=64):
     MASKS_MADE = word("counter: masks")
     WHOLE_WALKS = word("counter: walks of the trie with configurations")
 
+    FUEL = word("steps until a kernel looks at the clock")
+    DEADLINE = word("CPU time of the thread, in ms, at which kernels raise OutOfTime; 0: known at the next look")
+    ALLOWED = word("ms from the look that finds no deadline to the deadline")
+    STOPPED = word("set by any thread: kernels raise OutOfTime at the next look")
+
 
 # records at fixed places, made by `init` (expressions.py)
 NONE = HEADER.WORDS  # the expression without any text; also "dead" for configurations
@@ -80,6 +89,9 @@ NO_TAGS = ALL + KEY + 1
 OWN = NO_TAGS + KEY  # the tagset that stands for the only terminal of a lexer state, whichever it is
 
 fence = release_fence()
+clock = thread_clock()
+
+STEPS_A_LOOK = 1 << 15  # steps, of some 20 ns, between two looks at the clock
 
 WORDS_A_SLOT = 4  # of A, in bits, as `near_slot` spreads records over H
 NEAR, NEAR_PROBES = 32, 8  # slots among which the hash chooses; how many are tried before any slot of H may be meant
@@ -150,6 +162,34 @@ def reserve(A, n):
     return first
 
 
+@kernel("void(arena)")
+def look(A):
+    """Look at the clock. Raises OutOfTime."""
+    A[HEADER.FUEL] = STEPS_A_LOOK
+    if A[HEADER.STOPPED] != 0:
+        raise OutOfTime()
+    now = clock()
+    if A[HEADER.DEADLINE] == 0:
+        A[HEADER.DEADLINE] = now + A[HEADER.ALLOWED]
+    elif now > A[HEADER.DEADLINE]:
+        raise OutOfTime()
+
+
+@kernel("void(arena, i)")
+def spend(A, n):
+    """Note n steps of work; now and then look at the clock. Raises OutOfTime."""
+    A[HEADER.FUEL] -= n
+    if A[HEADER.FUEL] < 0:
+        look(A)
+
+
+@kernel("void(arena, i)")
+def note_visits(A, nodes):
+    """Note that nodes of a trie were visited. Raises OutOfTime."""
+    A[HEADER.NODES_VISITED] += nodes
+    spend(A, nodes >> 2)
+
+
 @kernel("i(arena, i)", entry=True, brief=True)
 def region(A, n):
     """Make a region of n zero words."""
@@ -198,6 +238,7 @@ def next_slot(slot, left, h):
 @kernel("i(arena, arena, i, i)")
 def intern(A, H, what, n):
     """The record of a kind whose n key words were written above the top of A, after `reserve(A, KEY + n)`."""
+    spend(A, 1)
     new = arena_top(A)
     start = key_start(new)
     head = what | (n << KIND_BITS)

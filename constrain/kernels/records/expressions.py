@@ -5,6 +5,7 @@
     BYTES(8 words)       one byte of a set               NOT(e)         every other byte string
     CAT(e, f)            one after the other             REP(e, m, n)   m to n copies, n = -1: no bound
     TAG(t)               the empty text, marked t: a lexeme of terminal t ends here
+    LITERAL(x, i, e)     the characters of the TEXT x from the i-th on, then e: a CAT that is not written out yet
     REMAINDER(m, r, s)   digits, and points that do not count, that continue a number of remainder r to a multiple of m
 
 Invariant: the flags of an expression are set when it is made. Equal expressions are one record.
@@ -100,6 +101,20 @@ class REMAINDER(EXPRESSION, kind=20):
     DIVISOR = key("the divisor")
     REST = key("remainder of what was read")
     DIGITS = key("region: the byte sets of the ten digits and the point")
+
+
+class LITERAL(EXPRESSION, kind=37):
+    """The rest of a long run of characters, and a tail."""
+
+    CHARACTERS = key("a TEXT")
+    AT = key("the number of the next character, below the length of the TEXT")
+    TAIL = key("an expression")
+
+
+class TEXT(Record, kind=38):
+    """Characters; what a LITERAL is of."""
+
+    CHARACTERS = keys("expressions that are not nullable, nor do they contain AND, NOT or counters")
 
 
 class FRONTS(EXPRESSION, kind=31):
@@ -233,6 +248,30 @@ def cat_head(A, e):
 def cat_tail(A, e):
     """The tail of a CAT."""
     return np.int64(A[e + CAT.TAIL])
+
+
+@accessor
+def literal_text(A, e):
+    """The TEXT of a LITERAL."""
+    return np.int64(A[e + LITERAL.CHARACTERS])
+
+
+@accessor
+def literal_at(A, e):
+    """The number of the next character of a LITERAL."""
+    return np.int64(A[e + LITERAL.AT])
+
+
+@accessor
+def literal_tail(A, e):
+    """What follows the characters of a LITERAL."""
+    return np.int64(A[e + LITERAL.TAIL])
+
+
+@accessor
+def literal_character(A, e):
+    """The next character of a LITERAL."""
+    return np.int64(A[A[e + LITERAL.CHARACTERS] + TEXT.CHARACTERS + A[e + LITERAL.AT]])
 
 
 @accessor

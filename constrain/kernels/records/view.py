@@ -15,10 +15,12 @@ from constrain.kernels.records.expressions import (
     ALT,
     CAT,
     EXPRESSION,
+    LITERAL,
     PARTITION,
     TAG,
     cat_tail,
     is_nullable,
+    literal_tail,
     tag_terminal,
 )
 from constrain.kernels.records.grammars import SUFFIX, list_end, list_start
@@ -119,6 +121,8 @@ def terminals_within(A: Int32, expression: int, ended: bool = False) -> frozense
             terminals.add(tag_terminal(A, e))
         elif kind(A, e) == CAT.KIND:
             stack.append(cat_tail(A, e))
+        elif kind(A, e) == LITERAL.KIND:
+            stack.append(literal_tail(A, e))
         elif kind(A, e) == ALT.KIND:
             stack += key_words(A, e).tolist()
     return frozenset(terminals)

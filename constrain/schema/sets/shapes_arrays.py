@@ -252,6 +252,8 @@ class DistinctArrays:
             {self.numbers.setdefault(value_key(value), len(self.numbers)): queries.constant(value) for value in domain}
             for domain in domains
         ]
+        self.bits = [sum(1 << n for n in domain) for domain in self.domains]  # the values of each, as a state has them
+        self._fulfilling: list[list[tuple[int, Conj]] | None] = [None] * len(self.domains)
         most = len(self.numbers)
         self.high: int | None = most if box.high is None else min(box.high, most)
         self.steady = max(len(box.prefix), box.low)
@@ -259,13 +261,22 @@ class DistinctArrays:
     def _domain(self, i: int) -> dict[int, Conj]:
         return self.domains[min(i, len(self.domains) - 1)]
 
+    def _items(self, i: int) -> list[tuple[int, Conj]]:
+        """The values of item i that fulfil all that is said of items: (number, what the item has to fulfil)."""
+        place = min(i, len(self.domains) - 1)
+        found = self._fulfilling[place]
+        if found is None:
+            item = _item(self.box, i)
+            pairs = [(n, both(item, conj)) for n, conj in self.domains[place].items()]
+            found = self._fulfilling[place] = [(n, conj) for n, conj in pairs if self.queries.inhabited(conj)]
+        return found
+
     def choices(self, i: int, state: ArrayState) -> list[Choice]:
         """One choice for each value that was not used."""
         if self.high is not None and i >= self.high:
             return []
-        used, item = state[0], _item(self.box, i)
-        free = [(both(item, conj), (used | 1 << n,)) for n, conj in self._domain(i).items() if not used >> n & 1]
-        return [choice for choice in free if self.queries.inhabited(choice[0])]
+        used = state[0]
+        return [(conj, (used | 1 << n,)) for n, conj in self._items(i) if not used >> n & 1]
 
     def complete(self, i: int, state: ArrayState) -> bool:
         """Whether the array may end after i items."""
@@ -280,7 +291,8 @@ class DistinctArrays:
         if self.box.low > len(self.numbers):
             return False
         if i >= len(self.box.prefix):
-            return self._unused(self._domain(i), state) >= self.box.low - i
+            free = self.bits[min(i, len(self.bits) - 1)] & ~state[0]
+            return free.bit_count() >= self.box.low - i
         matched: dict[int, int] = {}  # value -> index
 
         def match(index: int, tried: set[int]) -> bool:
@@ -296,11 +308,6 @@ class DistinctArrays:
             return False
 
         return all(match(index, set()) for index in range(i, self.box.low))
-
-    @staticmethod
-    def _unused(domain: dict[int, Conj], state: ArrayState) -> int:
-        """How many values of a domain were not used."""
-        return sum(not state[0] >> n & 1 for n in domain)
 
     def parts(self) -> Iterator[Conj]:
         """Yield every conjunction that an item may have to fulfil."""

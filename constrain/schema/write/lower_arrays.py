@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 from constrain.cfg.bulk_rules import ArrayRules, BulkNonterminal
 from constrain.cfg.rules import Nonterminal
 from constrain.schema.sets.algebra import ArrayBox
-from constrain.schema.sets.shapes_arrays import ArrayShape, ArrayState, CountedArrays
+from constrain.schema.sets.shapes_arrays import ArrayShape, ArrayState, Choice, CountedArrays
 from constrain.schema.write.terminals import Alternatives
 
 if TYPE_CHECKING:
     from constrain.schema.write.lower import Level
+
+MANY_CHOICES = 16  # of one item
 
 
 def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
@@ -62,10 +64,21 @@ class _ArrayRules:
         if self.shape.complete(i, state):
             alternatives.append([*around.end_array(i > 0)])
         before = around.comma if i else around.opening
-        for conj, after in self.shape.choices(i, state):
-            if self.shape.viable(i + 1, after):
-                alternatives.append([*before, self.level.value(conj), *around.behind, self.items(i + 1, after)])
-        return alternatives
+        choices = [choice for choice in self.shape.choices(i, state) if self.shape.viable(i + 1, choice[1])]
+        if len(choices) > MANY_CHOICES:
+            key = (*self.key, "choice", i, *state)
+            many = Nonterminal(f"item {i}", lambda: self._chosen(i, choices), key, True, self.watched)
+            return [*alternatives, [*before, many]]
+        return [*alternatives, *([*before, *chosen] for chosen in self._chosen(i, choices))]
+
+    def _chosen(self, i: int, choices: list[Choice]) -> Alternatives:
+        """An item, and the array's rest after it, for each choice.
+
+        Where choices are many they stand behind a nonterminal of their own: at the end of each of them the engine
+        expands what may come next, which is then the comma, and not as many choices again.
+        """
+        behind = self.level.around.behind
+        return [[self.level.value(conj), *behind, self.items(i + 1, after)] for conj, after in choices]
 
     def bulk_rules(self) -> ArrayRules | None:
         """All rules of a plain array, which the engine makes in one call; None if it is not plain."""

@@ -12,11 +12,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError
-from constrain.schema.write.json_layout import JsonLayout
 from constrain.serve.requests.options import Options, options_of
+
+if TYPE_CHECKING:
+    from constrain.schema import JsonLayout
 
 VARIABLE = "CONSTRAIN_SGLANG"
 _WHITESPACE = f'set {VARIABLE}=\'{{"whitespace": "compact"}}\', or another whitespace of constrain.json_schema'
@@ -68,6 +70,8 @@ def _whitespace_of(serving: Any, options: Options) -> JsonLayout | None:
             place=arguments,
             fix="leave one of them out",
         )
+    from constrain.schema import JsonLayout  # kernels, which not every process of an engine needs
+
     try:
         return JsonLayout(**{_LAYOUTS[name]: value for name, value in said.items()})
     except ConstrainError as error:

@@ -16,6 +16,6 @@ def mistakes(model: constrain.reference.Reference) -> None:
     constrain.generate(model, "x", choices=[1])  # type: ignore[list-item]
     constrain.generate(model, "x", choices=Person)  # type: ignore[type-var]
     constrain.generate(model, "x", type=Person).value.name  # type: ignore[union-attr]
-    constrain.generate(model, "x", regex="a", max_tokens="9")  # type: ignore[call-overload]
+    constrain.generate(model, "x", regex="a", max_tokens="9")  # type: ignore[arg-type]
     constrain.generat(model, "x")  # type: ignore[attr-defined]
     constrain.generate(model, "x", regex="a", n=2).text  # type: ignore[attr-defined]

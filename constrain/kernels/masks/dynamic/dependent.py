@@ -22,7 +22,7 @@ from constrain.kernels.parser.advance import configuration_of
 from constrain.kernels.parser.closure import close
 from constrain.kernels.parser.configurations import peek_configuration, step_configuration
 from constrain.kernels.parser.earley import scan
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, OWN, key_end
+from constrain.kernels.records.arena import NO_TAGS, NONE, OWN, key_end, note_visits
 from constrain.kernels.records.configurations import PAIR, config_pairs, pair_lexer, pair_parser
 from constrain.kernels.records.dynamic_tables import (
     BLOCK,
@@ -81,7 +81,7 @@ def walk_configuration(A, H, S, states, first, stop, c):
         if node_token(A, trie, i) >= 0:
             push_tokens(A, S, node_token(A, trie, i))
         i += 1
-    A[HEADER.NODES_VISITED] += visited
+    note_visits(A, visited)
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -157,7 +157,7 @@ def walk_frames(A, H, S, frames, states, first, stop):
             else:
                 set_frame(A, H, S, here, p, e)
         i += 1
-    A[HEADER.NODES_VISITED] += visited
+    note_visits(A, visited)
 
 
 @kernel("i(arena, arena, arena, i, i, i)")

@@ -30,7 +30,7 @@ from constrain.kernels.masks.dynamic.walks import (
     store_blocks,
     tag_of,
 )
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, OWN, region
+from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, OWN, note_visits, region
 from constrain.kernels.records.dynamic_tables import (
     BLOCK,
     COMPARED,
@@ -112,7 +112,7 @@ def walk_differences(A, H, S, mode, states, bitmap, first, stop, tagsets):
         above = here - COMPARED.WORDS
         e = step(A, H, S, S[above + COMPARED.STATE], b)
         known = step(A, H, S, S[above + COMPARED.KNOWN], b) if S[above + COMPARED.KNOWN] != NONE else NONE
-        A[HEADER.NODES_VISITED] += 1
+        note_visits(A, 1)
         mark_node(A, i, mark + MARK_EXIT)
         note_byte(A, S, S[above + COMPARED.TAGSET], e, b, i)
         if e == known:

@@ -29,7 +29,7 @@ from constrain.kernels.lexer.expressions import cat
 from constrain.kernels.lexer.states import tags
 from constrain.kernels.masks.common.slices import copy_slice, largest_slice
 from constrain.kernels.masks.common.tokens import store_bitmap, store_tokens
-from constrain.kernels.records.arena import EPS, HEADER, NO_TAGS, NONE, OWN, kind, region
+from constrain.kernels.records.arena import EPS, HEADER, NO_TAGS, NONE, OWN, kind, note_visits, region
 from constrain.kernels.records.dynamic_tables import (
     BLOCK,
     EXIT_RUN,
@@ -228,7 +228,7 @@ def walk_lexer(A, H, S, own, bitmap, piece, first, stop, tagsets):
             else:
                 push_finding(S, A[t + TAGSET.NUMBER], IS_END, A[main + i] if main else i)
         i += 1
-    A[HEADER.NODES_VISITED] += visited
+    note_visits(A, visited)
     return tagsets
 
 

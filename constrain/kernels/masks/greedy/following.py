@@ -22,7 +22,7 @@ from constrain.kernels.lexer.states import tags
 from constrain.kernels.masks.common.tokens import set_tokens
 from constrain.kernels.masks.greedy.blocks import store_table
 from constrain.kernels.masks.greedy.lexer_lists import push_end, push_exit, step_list
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern3, key_end, key_start, region
+from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern3, key_end, key_start, note_visits, region
 from constrain.kernels.records.expressions import continues
 from constrain.kernels.records.grammars import LIST, list_start
 from constrain.kernels.records.greedy_tables import (
@@ -146,7 +146,7 @@ def walk_looping(A, H, S, first, stop, frames, bitmap, lexer, loops, blocks):
         if ended:
             blocks = push_end(A, S, after, blocks, i)
         i = node_end(A, trie, i)
-    A[HEADER.NODES_VISITED] += visited
+    note_visits(A, visited)
     return blocks
 
 
@@ -199,7 +199,7 @@ def may_fail(A, H, S, node, left, frames):
     while i < node_end(A, trie, node):
         word = node_word(A, trie, i)
         after = frame_at(frames, word_depth(word))
-        A[HEADER.NODES_VISITED] += 1
+        note_visits(A, 1)
         if step_list(A, H, S, frame_at(frames, word_depth(word) - 1), after, word_byte(word)):
             i = node_end(A, trie, i)
         elif frame_count(S, after) == 0:

@@ -20,7 +20,7 @@ from constrain.kernels.masks.greedy.lexer_lists import depth_of, hub, subtree_en
 from constrain.kernels.parser.closure import close
 from constrain.kernels.parser.configurations import accepts, peek_configuration, push_fresh, step_configuration, whole
 from constrain.kernels.parser.earley import scan
-from constrain.kernels.records.arena import HEADER, NONE, intern2, intern_list, key_end, key_start, region
+from constrain.kernels.records.arena import HEADER, NONE, intern2, intern_list, key_end, key_start, note_visits, region
 from constrain.kernels.records.configurations import (
     CONFIG,
     config_grammar,
@@ -105,7 +105,7 @@ def walk_below(A, H, S, node, c, bitmap, states):
         S[here] = d
         set_tokens(A, S, bitmap, node_token(A, trie, i))
         i += 1
-    A[HEADER.NODES_VISITED] += visited
+    note_visits(A, visited)
 
 
 @kernel("i(arena, arena, arena, i, i)")

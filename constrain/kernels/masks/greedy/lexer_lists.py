@@ -38,7 +38,18 @@ from constrain.kernels.lexer.unions import alt
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike
 from constrain.kernels.masks.common.tokens import add_tokens, clear_tokens, set_tokens
 from constrain.kernels.masks.greedy.blocks import FEW_NODES, block_number, keep_rows, push_row, store_table
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern2, intern_list, key_end, key_start, kind, size
+from constrain.kernels.records.arena import (
+    HEADER,
+    NO_TAGS,
+    NONE,
+    intern2,
+    intern_list,
+    key_end,
+    key_start,
+    kind,
+    note_visits,
+    size,
+)
 from constrain.kernels.records.configurations import (
     LEXER_LIST,
     PAIR,
@@ -281,7 +292,7 @@ def walk_list(A, H, S, mode, node, frames, bitmap, skip):
             continue
         blocks = push_end(A, S, after, blocks, i)
         i = end
-    A[HEADER.NODES_VISITED] += visited
+    note_visits(A, visited)
     return blocks
 
 
