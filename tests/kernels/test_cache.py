@@ -4,6 +4,7 @@ edited, and compiled again whatever happens to the file that keeps them."""
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import resource
 from pathlib import Path
@@ -89,6 +90,22 @@ def test_a_damaged_file_is_replaced(damage, kept: Path, package: SmallPackage) -
     assert (found["results"], found["compiled"]) == (RESULTS, ALL)
     assert "compiled again" in found["stderr"]
     assert only_file(package).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("others", ["may write", "own"])
+def test_a_file_that_others_may_have_written_is_not_read(others: str, kept: Path, package: SmallPackage) -> None:
+    """Reading runs what is in it."""
+    if others == "own" and os.geteuid() != 0:
+        pytest.skip("only the superuser gives files away")
+    put(kept.read_bytes(), kept, package)
+    path = only_file(package)
+    if others == "own":
+        os.chown(path, 12345, -1)
+    else:
+        path.chmod(0o666)
+    found = package.ask()
+    assert (found["compiled"], found["results"]) == (ALL, RESULTS)
+    assert package.ask()["compiled"] == []  # the file is this user's again
 
 
 def test_a_file_that_lacks_some_is_completed(kept: Path, package: SmallPackage) -> None:

@@ -3,7 +3,8 @@
 One file holds all of them. So a reader never meets kernels of two versions, however many processes write: a file
 appears complete or not at all (written aside, then renamed), and a checksum tells a damaged one. It is named after all
 that the machine code depends on: the sources, numba and LLVM, the interpreter, the processor.
-A cache may be lost, damaged or unwritable: then kernels are compiled again.
+A cache may be lost, damaged or unwritable: then kernels are compiled again. So they are where somebody else may have
+written the file, since reading it runs what is in it (`pickle`).
 
 The folder is `$NUMBA_CACHE_DIR` or `$CONSTRAIN_CACHE` (empty: none), else `$XDG_CACHE_HOME/constrain`, else
 `~/.cache/constrain`. Limit: the last `VERSIONS` versions stay, some 7 MB each.
@@ -16,6 +17,7 @@ import hashlib
 import logging
 import os
 import pickle
+import stat
 import tempfile
 import time
 import warnings
@@ -59,13 +61,25 @@ def read(path: Path | None) -> Blobs:
     if path is None:
         return {}
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            if not _is_ours(os.fstat(file.fileno())):
+                _log.warning("the kernels in %s may be written by others, and are compiled again", path)
+                return {}
+            content = file.read()
     except OSError:
         return {}
     if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
         _log.warning("the kernels in %s are damaged, and compiled again", path)
         return {}
     return pickle.loads(content[DIGEST:])
+
+
+def _is_ours(file: os.stat_result) -> bool:
+    """Whether nobody but this user and the superuser can have written a file; always true on Windows, which has other
+    rules."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return file.st_uid in (os.geteuid(), 0) and not file.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def write(path: Path | None, blobs: Blobs) -> None:
