@@ -15,7 +15,10 @@ end as "budget".
 from __future__ import annotations
 
 import heapq
+import math
 from itertools import count
+
+import torch
 
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
@@ -62,8 +65,7 @@ class Argmax(Sampler):
         return best_of_each_prompt(job, self._search, self.texts)
 
     def _search(self, job: Job, row: int, best: Best) -> None:
-        numbers = count()  # breaks ties by age
-        queue: list[tuple[float, int, Particles, list[int], Step]] = []
+        frontier = Frontier(self.batch)
 
         def open_block(block: Particles) -> None:
             """Queue the children of a block by likelihood, a batch an entry."""
@@ -72,25 +74,55 @@ class Argmax(Sampler):
             if not block.live:
                 return
             places, step = children(block)
-            scores = best.scores(block, places, step.log_prob_raw)
-            kept = (scores > best.threshold).nonzero().squeeze(1)
-            order = kept[scores[kept].sort(descending=True, stable=True).indices]
-            for start in range(0, len(order), self.batch):
-                rows = order[start : start + self.batch]
-                entry = (-float(scores[rows[0]]), next(numbers), block, places[rows].tolist(), step.rows(rows))
-                heapq.heappush(queue, entry)
+            frontier.put(block, places, step, best.scores(block, places, step.log_prob_raw), best.threshold)
 
         first = Particles(job, [Particle(job, row)])
         first.start()
         open_block(first)
         opened = 0
-        while queue and -queue[0][0] > best.threshold:
-            score, _, parent, places, step = heapq.heappop(queue)
+        while frontier.best > best.threshold:
             if opened >= self.limit:
-                best.lost = -score
+                best.lost = frontier.best
                 return
-            opened += len(places)
-            block = parent.branch(places)
-            block.take(step)
-            block.forward()
+            block = frontier.open()
+            opened += len(block.all)
             open_block(block)
+
+
+class Frontier:
+    """Prefixes that wait to be opened, the best first, a batch an entry; of equals the older ones.
+
+    Example:
+        >>> Frontier(16).best
+        -inf
+    """
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+        self._numbers = count()
+        self._queue: list[tuple[float, int, Particles, list[int], Step]] = []
+
+    def put(self, block: Particles, places: torch.Tensor, step: Step, scores: torch.Tensor, threshold: float) -> None:
+        """Queue children of a block: child i is token step.token[i] after sequence places[i], and is worth scores[i].
+
+        Those up to the threshold are left out.
+        """
+        kept = (scores > threshold).nonzero().squeeze(1)
+        order = kept[scores[kept].sort(descending=True, stable=True).indices]
+        for start in range(0, len(order), self.batch):
+            rows = order[start : start + self.batch]
+            entry = (-float(scores[rows[0]]), next(self._numbers), block, places[rows].tolist(), step.rows(rows))
+            heapq.heappush(self._queue, entry)
+
+    @property
+    def best(self) -> float:
+        """What the best prefix is worth; -inf if none waits."""
+        return -self._queue[0][0] if self._queue else -math.inf
+
+    def open(self) -> Particles:
+        """Take the best entry, and let the model read it."""
+        _, _, parent, places, step = heapq.heappop(self._queue)
+        block = parent.branch(places)
+        block.take(step)
+        block.forward()
+        return block

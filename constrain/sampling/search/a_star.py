@@ -18,9 +18,7 @@ others it counts as 0 bytes. Of a grammar with more than 5,000 rules it may be l
 
 from __future__ import annotations
 
-import heapq
 import math
-from itertools import count
 from typing import Any
 
 from constrain.automata.marks import without_marks
@@ -31,7 +29,7 @@ from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.potentials import Potential
 from constrain.sampling.core.sampler import Sampler, check_count
-from constrain.sampling.core.step import Step
+from constrain.sampling.methods.argmax import Frontier
 from constrain.sampling.methods.exact import children
 from constrain.sampling.search.found import Asking, Found, Reward, check_number, each_prompt, reward_of, text_of
 
@@ -85,8 +83,7 @@ class AStar(Sampler):
 
     def _search(self, job: Job, row: int, found: Found) -> None:
         asking = Asking(job, row, self.reward, found)
-        numbers = count()  # breaks ties by age
-        queue: list[tuple[float, int, Particles, list[int], Step]] = []
+        frontier = Frontier(self.batch)
 
         def open_block(block: Particles) -> None:
             """Offer what is complete, and queue the children of the rest by their bounds, a batch an entry."""
@@ -103,25 +100,17 @@ class AStar(Sampler):
             bounds = [each.sample.log_prob + self._rest(job, each, asking) for each in block.live]
             scores = step.log_prob_raw.cpu().double()
             scores = scores + scores.new_tensor(bounds)[places.cpu()]
-            kept = (scores > found.threshold).nonzero().squeeze(1)
-            order = kept[scores[kept].sort(descending=True, stable=True).indices]
-            for start in range(0, len(order), self.batch):
-                rows = order[start : start + self.batch]
-                entry = (-float(scores[rows[0]]), next(numbers), block, places[rows].tolist(), step.rows(rows))
-                heapq.heappush(queue, entry)
+            frontier.put(block, places, step, scores, found.threshold)
 
         first = Particles(job, [Particle(job, row)])
         first.start()
         open_block(first)
         opened = 0
-        while queue and -queue[0][0] > found.threshold:
-            _, _, parent, places, step = heapq.heappop(queue)
+        while frontier.best > found.threshold:
             if opened >= self.limit:
                 return
-            opened += len(places)
-            block = parent.branch(places)
-            block.take(step)
-            block.forward()
+            block = frontier.open()
+            opened += len(block.all)
             open_block(block)
         found.proven = not self.cost or _is_shortest(first.all[0].matcher)
 
