@@ -86,7 +86,6 @@ push_fronts_again = recursion(lambda: push_fronts, 3)
 @kernel("i(arena, arena, i)")
 def push_fronts(A, S, e):
     """Push the byte sets with which e can begin (and, inside NOT, cannot)."""
-    spend(A, 1)
     k = kind(A, e)
     if k == BYTES.KIND:
         push(S, e)
@@ -230,7 +229,6 @@ derive_again = recursion(lambda: derive, 5)
 @kernel("i(arena, arena, arena, i, i)")
 def derive(A, H, S, e, b):
     """What may follow byte b in e. Not pruned."""
-    spend(A, 1)
     k = kind(A, e)
     if k == LITERAL.KIND:
         e = unrolled(A, H, e)
