@@ -68,11 +68,20 @@ class Job:
             self.make = lambda: constrain.json_schema(schema, property_order=order)  # type: ignore[arg-type]
 
     def masks(self, automaton: Any, steps: int) -> str:
-        """A digest of the masks of a walk; the name of the error if reading ended in one."""
+        """A digest of the masks of a walk; the name of the error if reading, or a mask of an attack, ended in one."""
         try:
             matcher = constrain.compile(self.make(), VOCABULARY, automaton=automaton).matcher()
         except constrain.ConstrainError as error:
             return type(error).__name__
+        try:
+            return self.walk(matcher, steps)
+        except constrain.LimitError:
+            if self.is_attack:
+                return "LimitError"
+            raise
+
+    def walk(self, matcher: constrain.Matcher, steps: int) -> str:
+        """A digest of the masks of a walk."""
         digest = hashlib.sha256()
         for _ in range(steps):
             row = matcher.mask()

@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,27 +61,21 @@ class Limits:
     megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
 
-    @contextmanager
-    def reading(self, what: str, fix: str = SMALLER) -> Iterator[None]:
+    def reading(self, what: str, fix: str = SMALLER) -> AbstractContextManager[None]:
         """Limit what is read inside.
 
         Args:
             what: What is read, for messages: "the schema".
             fix: What makes it cheaper.
         """
-        owner = _Owner()
-        try:
-            _enter(self, f"reading {what}", fix, owner)
-            yield
-        finally:
-            _leave(owner)
+        return self.of(f"reading {what}", fix)
 
     @contextmanager
-    def of(self, what: str) -> Iterator[None]:
-        """Limit what is done inside. what: what is done, for messages."""
+    def of(self, what: str, fix: str = SMALLER) -> Iterator[None]:
+        """Limit what is done inside. what: what is done, for messages; fix: what makes it cheaper."""
         owner = _Owner()
         try:
-            _enter(self, what, SMALLER, owner)
+            _enter(self, what, fix, owner)
             yield
         finally:
             _leave(owner)

@@ -56,9 +56,8 @@ class HFModel:
         3072
     """
 
-    encodes = (
-        False  # a text for an encoder is named at the beginning of every sequence (constrain/sampling/core/sources.py)
-    )
+    # Whether every sequence begins with the name of a text for an encoder (constrain/sampling/core/sources.py).
+    encodes = False
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         check_kind(model, self.encodes)
