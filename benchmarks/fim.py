@@ -9,6 +9,7 @@ time: by the embedded reference model, or uniformly at random over the Llama-3 v
 it. SQL is read with the greedy lexer: masks then allow what some way to cut the text into terminals allows, and a
 middle that does not pass the check of the whole is thrown away and drawn again, as `generate` does.
 
+Every cut is an attempt: one that was given up, ended dead or was refused counts as one without a whole that parses.
 Answers are checked by other parsers: `json.loads`, `jsonschema` under a schema, Python's for arithmetic, SQLite's for
 SQL. Biases: pieces have up to 200 characters; texts up to 20 kB; instances that are not in the schema's order of
 properties are left out.
@@ -17,6 +18,7 @@ properties are left out.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import statistics
@@ -38,7 +40,12 @@ from masks.records import data_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST, PIECE, TOKENS, TRIES = 20_000, 200, 64, 20
+WITHOUT = ("given up", "ended dead", "budget too small", "refused: cannot be cut", "raised")  # attempts without a whole
 Drawn = tuple[str | None, int]  # a middle (None: none passed the check), and how many were thrown away before it
+
+
+class DeadEnd(Exception):
+    """A generation ended without a member."""
 
 
 class Whole(NamedTuple):
@@ -137,7 +144,8 @@ def by_model(model: Any, rng: random.Random) -> Callable[[Constraint], Drawn]:
             model, constraint.prefix[-200:] or "\n", constraint=constraint, complete=True, max_tokens=TOKENS,
             seed=rng.randrange(1 << 30),
         )  # fmt: skip
-        assert g.finish_reason == "stop", g.finish_reason
+        if g.finish_reason != "stop":
+            raise DeadEnd(g.finish_reason)
         return g.text, 0
 
     return generate
@@ -146,48 +154,52 @@ def by_model(model: Any, rng: random.Random) -> Callable[[Constraint], Drawn]:
 def run(
     wholes: Iterator[Whole], cuts: int, generate: Callable[[Constraint], Drawn], rng: random.Random
 ) -> dict[str, Any]:
-    """Cut, complete, check; the row of the table."""
-    compile_ms, total_ms, lengths, faults, changed, tight, uncut, again, never = [], [], [], [], 0, 0, 0, 0, 0
-    for whole in wholes:
+    """Cut, complete, check; the row of the table. Every cut is an attempt and counts, whatever became of it."""
+    compile_ms, total_ms, lengths, faults, changed, again = [], [], [], [], 0, 0
+    never: dict[str, int] = dict.fromkeys(WITHOUT, 0)
+    for whole in itertools.islice(wholes, cuts):
         start = rng.randrange(len(whole.text))
         end = min(len(whole.text), start + rng.randrange(PIECE))
         prefix, suffix = whole.text[:start], whole.text[end:]
+        lengths.append(len(whole.text))
         begin = time.thread_time()
         try:
             constraint = constrain.between(whole.constraint, prefix=prefix, suffix=suffix)
         except LimitError:  # a number under `multipleOf`
-            uncut += 1
+            never["refused: cannot be cut"] += 1
             continue
         compile_ms.append(1e3 * (time.thread_time() - begin))
         try:
             middle, thrown_away = generate(constraint)
+        except DeadEnd:
+            never["ended dead"] += 1
+            continue
         except ConstrainError as error:
             if "too small" not in str(error):
                 raise
-            tight += 1  # the least middle has more than 64 tokens
-            compile_ms.pop()
+            never["budget too small"] += 1  # the least middle has more than 64 tokens
             continue
+        except Exception as error:  # a fault of the library; it counts, and the record names it
+            never["raised"] += 1
+            faults.append({"text": whole.name, "start": start, "end": end, "middle": None, "fault": repr(error)})
+            continue
+        finally:
+            total_ms.append(1e3 * (time.thread_time() - begin))
         again += thrown_away
-        never += middle is None
         if middle is None:
-            compile_ms.pop()
+            never["given up"] += 1
             continue
-        total_ms.append(1e3 * (time.thread_time() - begin))
-        lengths.append(len(whole.text))
         changed += middle != whole.text[start:end]
         fault = whole.parses(prefix + middle + suffix)
         if fault:
             faults.append({"text": whole.name, "start": start, "end": end, "middle": middle, "fault": fault})
-        if len(lengths) == cuts:
-            break
     return {
-        "cuts": len(lengths),
-        "wholes that parse": len(lengths) - len(faults),
+        "attempts": len(lengths),
+        "wholes that parse": len(lengths) - len(faults) - sum(never.values()) + never["raised"],
+        "wholes that do not parse": len(faults) - never["raised"],
+        **never,
         "middles other than the one cut out": changed,
         "thrown away by the check of the whole": again,
-        "given up": never,
-        "budget too small": tight,
-        "refused: cannot be cut": uncut,
         "characters": [statistics.median(lengths), max(lengths)] if lengths else [],
         "between() ms, median and max": [round(statistics.median(compile_ms), 2), round(max(compile_ms), 1)],
         "all ms, median and max": [round(statistics.median(total_ms), 1), round(max(total_ms), 1)],

@@ -9,8 +9,7 @@ token by token, also inside repeated tags, or is an output thrown away at its en
 Answers are checked: every call of a finished output is validated by `jsonschema`, keys by a reader that sees repeated
 ones. Outputs are completed in time (`complete=True`). Counted for each form: finished, cut off at `max_tokens`, dead
 ends, and outputs that were thrown away on the way and sampled anew (`stats.retries`). "guarded" says whether
-repetitions are vetoed token by token; if not, the finished text is checked. The first form can run into a dead end:
-calls that must differ, one of which has become equal to another before its last bracket.
+repetitions are vetoed token by token; if not, the finished text is checked.
 """
 
 from __future__ import annotations

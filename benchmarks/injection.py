@@ -165,11 +165,14 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=200, help="calls that are all tried")
     parser.add_argument("--beyond", type=int, default=20, help="places beyond them")
     parser.add_argument("--signals", type=int, default=50)
+    parser.add_argument("--only", default="", help="scenarios whose name contains this")
     parser.add_argument("--patience", type=float, default=300, help="seconds of one place, then it hangs")
     parser.add_argument("--out", type=Path, help="folder of the record")
     options = parser.parse_args()
     rows = []
     for name, way in SCENARIOS:
+        if options.only not in f"{name}, {way}":
+            continue
         rows.append(injected(name, way, options.most, options.beyond, options.patience))
         print(json.dumps(rows[-1]), flush=True)
     if options.signals:

@@ -5,6 +5,7 @@ are cut or invalid; and how much CPU time goes into the grammar: checking a requ
 
     python benchmarks/serving.py --out benchmarks/record/<date>-vllm
     python benchmarks/serving.py --backends constrain,xgrammar --vocab reference --rounds 1 --batches 16
+    python benchmarks/serving.py --backends constrain,none,xgrammar,guidance --batches 16,64
     python benchmarks/serving.py --drafts --requests 200
 
 It runs in an environment with vLLM (`make serve-test` makes .venv-vllm). Each backend gets a process of its own with
@@ -21,7 +22,10 @@ of the schema's `properties`.
 | invalid | it ended, and jsonschema refuses it |
 | reproduced | it is the instance |
 | check, compile, fill, accept | CPU time of the calling thread in ms, for all requests of a pass: on the front end's path; in the backend's `compile_grammar`, `fill_bitmask`, `accept_tokens` |
+| step p50, p99 | CPU time of the process for a step of the engine in ms: what lies between two tokens of a request |
 | tokens/s | of the pass, by wall-clock time: the model and vLLM are most of it |
+
+The backend `none` has no constraint: the processor alone makes the same texts. It shows what a step takes without one.
 
 A pass sends its requests in batches, and waits for each. The first pass is *cold*, the second, with the same requests,
 *warm*. Front end and engine share a process here, but not what they have read: in a server they are two. A read of the
@@ -49,6 +53,7 @@ from pathlib import Path
 from typing import Any
 
 BACKENDS = ("constrain", "guidance", "xgrammar")
+NONE = "none"  # no constraint
 STAGES = ("check", "compile", "fill", "accept")
 VERDICTS = ("refused", "failed", "cut", "invalid", "reproduced", "other")
 LEAST, MOST = 5, 200  # tokens of an instance
@@ -67,6 +72,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     count = "of each batch size, at least one batch; 16 of batch size 1 (default: 64)"
     parser.add_argument("--requests", type=int, default=64, help=count)
     parser.add_argument("--rounds", type=int, default=3, help="processes of each backend (default: 3)")
+    size = "of the model's one layer: with 1024 a step takes as long as that of a real model (default: 64)"
+    parser.add_argument("--hidden", type=int, default=64, help=size)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
     parser.add_argument("--out", type=Path, help="folder for the record")
@@ -87,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     runs: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
-        write_model(model, options.vocab, data_folder(options.data))
+        write_model(model, options.vocab, data_folder(options.data), options.hidden)
         backends = options.backends.split(",")
         for number in range(options.rounds):
             turned = backends[number % len(backends) :] + backends[: number % len(backends)]
@@ -132,8 +139,8 @@ def data_folder(given: Path | None) -> Path:
 # --- the model --------------------------------------------------------------------------------------------------------
 
 
-def write_model(folder: Path, vocab: str, data: Path) -> None:
-    """A configuration and a tokenizer; vLLM makes the weights."""
+def write_model(folder: Path, vocab: str, data: Path, hidden: int) -> None:
+    """A configuration and a tokenizer; vLLM makes the weights. hidden: the size of a layer."""
     from transformers import AutoTokenizer, LlamaConfig, PreTrainedTokenizerFast
     from transformers.convert_slow_tokenizer import TikTokenConverter
 
@@ -153,7 +160,7 @@ def write_model(folder: Path, vocab: str, data: Path) -> None:
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=fast, eos_token=special[9])
         assert tokenizer.eos_token_id == LLAMA3_EOS
     tokenizer.save_pretrained(folder)
-    small = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    small = {"hidden_size": hidden, "intermediate_size": hidden, "num_hidden_layers": 1, "num_attention_heads": 2}
     LlamaConfig(
         **small, num_key_value_heads=1, head_dim=32, vocab_size=len(tokenizer), max_position_embeddings=1024,
         eos_token_id=tokenizer.eos_token_id, bos_token_id=None, architectures=["LlamaForCausalLM"],
@@ -206,6 +213,19 @@ class Clock:
 
     def __init__(self) -> None:
         self.spent: Counter[str] = Counter()
+        self.steps: list[float] = []  # CPU seconds of the process
+
+    def wrap_steps(self, engine: Any) -> None:
+        """Time the steps of an engine."""
+        step = engine.step
+
+        def timed() -> Any:
+            begin = time.process_time()
+            outputs = step()
+            self.steps.append(time.process_time() - begin)
+            return outputs
+
+        engine.step = timed
 
     def wrap(self, owner: Any, name: str, stage: str) -> None:
         """Time a method of a class."""
@@ -229,6 +249,9 @@ class Clock:
 
 def clock_of(backend: str) -> Clock:
     """A clock on the classes of a backend."""
+    clock = Clock()
+    if backend == NONE:
+        return clock
     if backend == "constrain":
         import constrain.serve.requests.compiler as engine_side
         from constrain.serve.vllm.backend import ConstrainBackend as Backend
@@ -242,7 +265,6 @@ def clock_of(backend: str) -> Clock:
     else:
         from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend as Backend
         from vllm.v1.structured_output.backend_xgrammar import XgrammarGrammar as Grammar
-    clock = Clock()
     clock.wrap(Backend, "compile_grammar", "compile")
     clock.wrap(Grammar, "fill_bitmask", "fill")
     clock.wrap(Grammar, "accept_tokens", "accept")
@@ -275,7 +297,7 @@ def worker(options: argparse.Namespace) -> int:
     from vllm import LLM
 
     chosen: dict[str, Any] = {"structured_outputs_config": {"backend": options.worker}}
-    if options.worker == "constrain":
+    if options.worker in ("constrain", NONE):
         chosen = {"additional_config": {"constrain": {}}}
     sizes = [int(size) for size in options.batches.split(",")]
     llm = LLM(
@@ -284,6 +306,8 @@ def worker(options: argparse.Namespace) -> int:
         logits_processors=[pushing()], seed=0, disable_log_stats=True, async_scheduling=False, **chosen,
     )  # fmt: skip
     clock = clock_of(options.worker)
+    clock.wrap_steps(llm.llm_engine)
+    llm.constrained = options.worker != NONE
     llm.llm_engine.input_processor._validate_params = lambda params, tasks: False  # `admitted` has checked it
     tokenizer = llm.get_tokenizer()
     counts = [min(options.requests, 16) if size == 1 else max(options.requests, size) for size in sizes]
@@ -300,6 +324,7 @@ def worker(options: argparse.Namespace) -> int:
 def serve(llm: Any, clock: Clock, asked: list[Row], size: int) -> Row:
     """Serve requests in batches: what became of them, and the time that it took."""
     clock.spent.clear()
+    clock.steps.clear()
     begin, begin_cpu = time.perf_counter(), time.process_time()
     verdicts: dict[str, str] = {}
     tokens = 0
@@ -317,7 +342,7 @@ def serve(llm: Any, clock: Clock, asked: list[Row], size: int) -> Row:
     wall, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     spent = {stage: clock.spent[stage] * 1e3 for stage in STAGES}
     return {"files": [row["file"] for row in asked], "verdicts": verdicts, "tokens": tokens, "wall_s": wall,
-            "process_cpu_s": cpu, "ms": spent}  # fmt: skip
+            "process_cpu_s": cpu, "ms": spent, "step_ms": [round(each * 1e3, 3) for each in clock.steps]}  # fmt: skip
 
 
 def admitted(llm: Any, clock: Clock, row: Row, verdicts: dict[str, str]) -> Any:
@@ -329,7 +354,7 @@ def admitted(llm: Any, clock: Clock, row: Row, verdicts: dict[str, str]) -> Any:
     end = llm.get_tokenizer().eos_token_id
     params = SamplingParams(
         max_tokens=len(row["ids"]) + SLACK, temperature=1.0, seed=0, extra_args={"push": [*row["ids"], end]},
-        structured_outputs=StructuredOutputsParams(json=row["schema"]),
+        structured_outputs=StructuredOutputsParams(json=row["schema"]) if llm.constrained else None,
     )  # fmt: skip
     processor = llm.llm_engine.input_processor
     try:
@@ -418,7 +443,8 @@ def drafts(options: argparse.Namespace) -> str:
 
 def table(runs: list[Row]) -> str:
     """Medians over the rounds; verdicts must be the same in all of them, else their range is shown."""
-    heads = ["batch", "", "backend", *VERDICTS, *(f"{stage} ms" for stage in STAGES), "all ms", "process s", "tokens/s"]
+    times = [*(f"{stage} ms" for stage in STAGES), "all ms", "process s", "step p50", "p99", "tokens/s"]
+    heads = ["batch", "", "backend", *VERDICTS, *times]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for place in range(len(runs[0]["passes"])):
         for backend in dict.fromkeys(each["backend"] for each in runs):
@@ -429,7 +455,9 @@ def table(runs: list[Row]) -> str:
             whole = statistics.median(sum(row["ms"].values()) for row in rows)
             process = statistics.median(row["process_cpu_s"] for row in rows)
             speed = statistics.median(row["tokens"] / row["wall_s"] for row in rows)
-            times = [*(f"{value:.1f}" for value in spent), f"{whole:.0f}", f"{process:.1f}", f"{speed:.0f}"]
+            steps = sorted(step for row in rows for step in row["step_ms"])
+            tokens = [*(f"{steps[int(len(steps) * share)]:.1f}" for share in (0.5, 0.99)), f"{speed:.0f}"]
+            times = [*(f"{value:.1f}" for value in spent), f"{whole:.0f}", f"{process:.1f}", *tokens]
             cells = [str(rows[0]["batch"]), rows[0]["state"], backend, *shown, *times]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

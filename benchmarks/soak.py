@@ -10,7 +10,10 @@ A job has a number, which says all: the constraint (schemas of tests/data, patte
 of `attack_cases.py`), and the tokens, drawn from each mask. Its answer is a digest of its masks. Numbers repeat, so
 threads are compared with each other too. One in ten jobs is cancelled: its reading by `Limits(cancelled=...)`, or its
 matcher is dropped on the way. Attacks may end in a LimitError, whose moment depends on the machine; all else has one
-answer. Memory is the resident set, every ten seconds; the record has it with the counts.
+answer. Memory is the resident set, every ten seconds; the record has it with the counts, and what it is made of: the
+number of Python's blocks ("blocks"); in MB, the arrays of the automaton ("arrays") and of the store of decisions about
+languages ("decisions", at most 256), what C has handed out ("heap"), and what it keeps though it is free ("free": glibc
+has as many heaps as threads once needed at the same time). At the end: Python's own heap ("arenas", of which "used").
 Bias: the vocabulary is small (271 tokens), so that more jobs are done.
 """
 
@@ -18,11 +21,15 @@ from __future__ import annotations
 
 import argparse
 import collections
+import ctypes
 import faulthandler
 import hashlib
 import json
+import os
 import random
+import re
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -33,6 +40,7 @@ import constrain
 import schema_corpus
 import vocabularies
 from attack_cases import CASES
+from constrain.automata.decide import shared_store
 from constrain.limits import resident_megabytes
 
 VOCABULARY = vocabularies.tiny()
@@ -49,6 +57,51 @@ TEXTS = [
 ]
 ATTACKS = [each for each in CASES if each.group in ("counts", "values", "reading")]
 SHORT = constrain.Limits(seconds=0.3)  # of an attack
+
+
+class Heap(ctypes.Structure):
+    """What glibc says of its heaps (mallinfo2), in bytes."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "mapped", "usmblks", "fsmblks", "used", "free", "keepcost")
+    ]
+
+
+def made_of(automaton: constrain.TokenAutomaton) -> dict[str, float]:
+    """What the memory of the process is made of, as far as it can be told."""
+    parts: dict[str, float] = {"blocks": sys.getallocatedblocks()}
+    for name, store in (("arrays", automaton), ("decisions", shared_store())):
+        parts[name] = round(sum(each.nbytes for each in (store.A, store.H, store.S)) / 2**20, 1)
+    try:
+        heap = ctypes.CDLL(None).mallinfo2
+    except AttributeError:  # not glibc, or an old one
+        return parts
+    heap.restype = Heap
+    found = heap()
+    return parts | {"heap": round((found.used + found.mapped) / 2**20, 1), "free": round(found.free / 2**20, 1)}
+
+
+def python_heap() -> dict[str, float]:
+    """Python's own heap in MB: how large its arenas are, and what is used of them (sys._debugmallocstats)."""
+    with tempfile.TemporaryFile() as file:
+        before = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            sys._debugmallocstats()
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        file.seek(0)
+        text = file.read().decode().replace(",", "")
+    found = {
+        name: re.search(pattern, text)
+        for name, pattern in {
+            "arenas": r"arenas \* \d+ bytes/arena\s+=\s+(\d+)",
+            "used": r"bytes in allocated blocks\s+=\s+(\d+)",
+        }.items()
+    }
+    return {name: round(int(each[1]) / 2**20, 1) for name, each in found.items() if each}
 
 
 class Job:
@@ -157,7 +210,7 @@ class Soak:
                 faulthandler.dump_traceback_later(PATIENCE, exit=True)
             elapsed = round(time.monotonic() - began)
             rows.append({"seconds": elapsed, "mb": round(resident_megabytes(), 1), "done": done, **self.counts})
-            rows[-1]["epoch"] = self.automaton.epoch
+            rows[-1] |= {"epoch": self.automaton.epoch, **made_of(self.automaton)}
             if self.out:
                 lines = "".join(json.dumps(row) + "\n" for row in rows)
                 (self.out / "rows.jsonl").write_text(lines, encoding="utf-8")
@@ -193,7 +246,8 @@ def main() -> int:
     quarters = [rows[len(rows) * i // 4]["mb"] for i in range(4)] + [rows[-1]["mb"]]
     summary = {
         "threads": options.threads, "seconds": rows[-1]["seconds"], **soak.counts, "jobs": len(soak.found),
-        "flushes": soak.automaton.epoch, "mb at quarters": quarters, "faults": soak.faults[:20], "wrong": wrong[:20],
+        "flushes": soak.automaton.epoch, "mb at quarters": quarters, "python": python_heap(),
+        "faults": soak.faults[:20], "wrong": wrong[:20],
     }  # fmt: skip
     print(json.dumps(summary, indent=1))
     if options.out:

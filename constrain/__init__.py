@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from constrain import calls as calls
     from constrain import collection as collection
     from constrain import composed as composed
+    from constrain import diffusion as diffusion
     from constrain import hf as hf
+    from constrain import monitors as monitors
     from constrain import processors as processors
     from constrain import reference as reference
     from constrain import sampling as sampling
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from constrain import streaming as streaming
     from constrain import tags as tags
     from constrain.answers.score import score
+    from constrain.answers.trace import trace
     from constrain.calls.tools import tools
     from constrain.cfg.layout import Layout
     from constrain.constraints.base import Constraint
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
         astream,
         converse,
         generate,
+        infill,
     )
     from constrain.grammar_text.text import grammar
     from constrain.sampling.bitmask.apply import apply_bitmask_
@@ -123,6 +127,7 @@ __all__ = [
     "fill_masks",
     "generate",
     "grammar",
+    "infill",
     "json_schema",
     "many",
     "optional",
@@ -134,6 +139,7 @@ __all__ = [
     "substring",
     "token",
     "tools",
+    "trace",
     "triggered",
 ]
 
@@ -173,6 +179,7 @@ _HOMES = {
     "fill_masks": "constrain.engine",
     "generate": "constrain.generation",
     "grammar": "constrain.grammar_text.text",
+    "infill": "constrain.generation",
     "json_schema": "constrain.schema",
     "many": "constrain.constraints.combinators",
     "optional": "constrain.constraints.combinators",
@@ -184,6 +191,7 @@ _HOMES = {
     "substring": "constrain.constraints.substring",
     "token": "constrain.constraints.combinators",
     "tools": "constrain.calls.tools",
+    "trace": "constrain.answers.trace",
     "triggered": "constrain.derived.triggered",
 }
 _ROOMS = (
@@ -191,7 +199,9 @@ _ROOMS = (
     "calls",
     "collection",
     "composed",
+    "diffusion",
     "hf",
+    "monitors",
     "processors",
     "reference",
     "sampling",

@@ -31,7 +31,7 @@ def place(path: str) -> str | None:
     """Where a file of the repository stands on the site, as a path below `docs/`; None if it is no page of it."""
     if path in PROJECT:
         return "project/" + path.lower().replace("/", "-")
-    if path.startswith("docs/") and (ROOT / path).suffix == ".md":
+    if path.startswith("docs/") and (ROOT / path).suffix in (".md", ".svg", ".png"):
         return path.removeprefix("docs/")
     folder = path.rstrip("/")
     if f"{folder}/README.md" in PROJECT:

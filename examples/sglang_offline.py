@@ -1,7 +1,7 @@
 """A batch of requests with SGLang: a schema, a pattern and a grammar. Not run so far: SGLang needs a GPU.
 
-    pip install sglang constrain-lm         # written for SGLang 0.5.23; see docs/howto/sglang.md for what is tested
-    python examples/sglang_offline.py MODEL
+pip install sglang constrain-lm         # written for SGLang 0.5.23; see docs/howto/sglang.md for what is tested
+python examples/sglang_offline.py MODEL
 """
 
 from __future__ import annotations

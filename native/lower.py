@@ -54,6 +54,9 @@ def lower() -> Lowered:
         function.name = symbol_of(kernel)
         if kernel.is_inline:
             function.add_function_attribute("alwaysinline")
+        if kernel.is_apart:
+            function.add_function_attribute("noinline")
+            function.add_function_attribute("cold")
         whole.link_in(module)
         _link_helpers(whole, library, helpers)
     return Lowered(whole, list(jit.declared), context.errors)

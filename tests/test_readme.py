@@ -8,7 +8,7 @@ from pathlib import Path
 
 def test_the_examples_of_the_readme_run(repository: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (repository / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 4
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)

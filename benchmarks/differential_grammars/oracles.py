@@ -156,7 +156,7 @@ class Contextual:
         token = lark.Token(name, value)
         if name in lexer.callback:
             token = lexer.callback[name](token)
-        if token.type not in self.parser.ignore_tokens:
+        if name not in self.parser.ignore_tokens:  # an ignored string found as the text of a regex is fed, and refused
             try:
                 run.feed_token(token)
             except lark.exceptions.UnexpectedToken:

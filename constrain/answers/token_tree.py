@@ -146,7 +146,7 @@ def _as_trees(
         logits = session.forward(list(map(list, prompts)), [1] * count, [tokens] * count, [parents] * count)
         for scores, rows in zip(found, logits, strict=True):  # float[1 + nodes, W]
             scores.forwards += 1
-            _note(scores, tree, [ROOT, *nodes], rows, ends, temperature)
+            note(scores, tree, [ROOT, *nodes], rows, ends, temperature)
 
 
 def _parts(tree: TokenTree) -> list[list[int]]:
@@ -174,7 +174,7 @@ def _as_paths(
     session, logits = handle.start(list(map(list, prompts)), [1] * len(prompts))
     for scores, rows in zip(found, logits, strict=True):
         scores.forwards += 1
-        _note(scores, tree, [ROOT], rows, ends, temperature)
+        note(scores, tree, [ROOT], rows, ends, temperature)
     paths = [(row, tree.path(leaf)) for row in range(len(prompts)) for leaf in tree.leaves()]
     groups = [paths]
     if not handle.ragged:
@@ -186,12 +186,12 @@ def _as_paths(
         chunks = [[tree.tokens[node] for node in path] for _, path in group]
         branch = session.fork([row for row, _ in group])
         for (row, path), rows in zip(group, branch.feed(chunks, list(map(len, chunks))), strict=True):
-            _note(found[row], tree, path, rows, ends, temperature)
+            note(found[row], tree, path, rows, ends, temperature)
         for row in {row for row, _ in group}:
             found[row].forwards += 1
 
 
-def _note(
+def note(
     scores: TreeScores,
     tree: TokenTree,
     places: Sequence[int],

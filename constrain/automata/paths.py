@@ -64,6 +64,11 @@ class Language:
             self._expressions.append(expression)
         return self._numbers[expression]
 
+    @property
+    def size(self) -> int:
+        """The number of states that are known."""
+        return len(self._expressions)
+
     def accepts(self, state: int) -> bool:
         """Whether a state is accepting."""
         return self.store.is_nullable(self._expressions[state])

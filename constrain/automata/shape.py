@@ -49,6 +49,15 @@ def nullable(node: Node) -> bool:
     return isinstance(node, Concat | Intersect) and all(map(nullable, node.args))
 
 
+def endless(node: Node) -> bool:
+    """Whether it is plain that every beginning of a text of the language is that of infinitely many."""
+    if isinstance(node, Concat):
+        return endless(node.args[-1])
+    if isinstance(node, Alternate):
+        return all(map(endless, node.args))
+    return isinstance(node, Repeat) and node.high is None and min_length(node.node) > 0
+
+
 def min_length(node: Node) -> int:
     """A lower bound on the characters of a text of the language."""
     if isinstance(node, Chars):

@@ -26,6 +26,7 @@ from constrain import kernels
 from constrain.automata.marks import mark_ranges
 from constrain.automata.syntax import Ranges, Tokens
 from constrain.errors import LimitError
+from constrain.kernels.gaps import derivations, least, lexemes  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.lexer import derivatives, expressions, spelling, unions
 from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.parser import items, key_set_rules, object_rules  # noqa: F401  (all are declared for `load`)
@@ -48,6 +49,7 @@ STOPS = (
     items.Unexpanded,
     derivatives.SearchLimit,
 )
+SCRATCH = 1 << 18  # words of the scratch stack at first
 FIRST_LOOK = 25  # ms of CPU time after which a kernel asks for its deadline
 BOTTOM = STACK.WORDS  # of the scratch stack; its top when a kernel is called
 
@@ -93,10 +95,16 @@ class Store:
         _stores.add(self)
         self.budget_words = min(MAX_WORDS, budget // 4) if budget is not None else MAX_WORDS
         self.may_exceed = False  # set while an operation runs that does not fit into an empty arena
+        self._sizes = words, slots, at_once
+        self._allocate()
+        self.reset()
+
+    def _allocate(self) -> None:
+        """Make the arrays, as large as they are at first."""
+        words, slots, at_once = self._sizes
         self.A: Int32 = pages(words, at_once)
         self.H: Int32 = np.zeros(slots, np.int32)
-        self.S: Int32 = np.zeros(1 << 18, np.int32)
-        self.reset()
+        self.S: Int32 = np.zeros(SCRATCH, np.int32)
 
     def after_fork(self) -> None:
         """In a child process: end what a thread was doing that only the parent has."""
@@ -111,7 +119,10 @@ class Store:
         self.reset()
 
     def reset(self) -> None:
-        """Make an empty arena."""
+        """Make an empty arena. What was larger than at first, for one large constraint, is given back."""
+        words, slots, _ = self._sizes
+        if self.A.size > words or self.H.size > slots or self.S.size > SCRATCH:
+            self._allocate()
         self.H[:] = 0
         self.lowered: dict[Hashable, int] = {}
         self.spellings: dict[Hashable, int] = {}  # cache of parts of character sets (lower.py)

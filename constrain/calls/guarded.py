@@ -23,6 +23,7 @@ from constrain.constraints.combinators import Combined
 from constrain.guards import Guard
 from constrain.guards.pieces import GuardedPiece, Pieces
 from constrain.guards.prefixed import Prefixed
+from constrain.guards.repeats import Reading
 from constrain.guards.thoughts import Thoughts
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -115,6 +116,10 @@ class ByMarks:
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
         """See `Guard`."""
         self.inner.veto(state, row)
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        return self.inner.reader(state)
 
 
 def _spelled(edge: Edge, vocabulary: Vocabulary) -> bytes:

@@ -10,8 +10,12 @@ more bytes but fewer tokens would fit.
 
 `least`: an EOS is refused before this number of tokens, EOS included, as long as another token is allowed.
 
-Exact for the grammar; if a guard or a check of the finished text objects, the text may still be truncated. Cost: the
-engine's mask, plus `TokensToEnd.after` for each new configuration.
+Where items must differ, the completion must please the guard, too (guarded.py). Within the last `NEAR` tokens that the
+text needs, the tokens after which an item may still repeat another one are tried one by one; all others must leave as
+many tokens more as the guard's objections cost now, and the first token of the completion that was found is allowed.
+
+Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
+does. Cost: the engine's mask, plus `TokensToEnd.after` for each new configuration.
 """
 
 from __future__ import annotations
@@ -22,11 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata.marks import without_marks
+from constrain.completion.guarded import GuardedEnds
 from constrain.completion.tokens_to_end import NEVER, Counts, TokensToEnd
 from constrain.engine.compiled import CompiledConstraint
+from constrain.engine.lookahead import open_reading, suspected_tokens
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError
-from constrain.vocab.bits import set_bits
+from constrain.vocab.bits import clear_bits, has_bit, set_bits
+
+NEAR = 32  # tokens that are left beyond those that the grammar needs
 
 
 class LengthBudget:
@@ -42,10 +50,12 @@ class LengthBudget:
 
     def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
         self.compiled = compiled
-        automaton, self.to_end = compiled.automaton, None
+        automaton, self.to_end, self.guarded = compiled.automaton, None, None
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             self.to_end = automaton.attempt(make)
+            if compiled.lookahead is not None:
+                self.guarded = GuardedEnds(self.to_end, compiled.lookahead)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -55,7 +65,7 @@ class LengthBudget:
         Raises ConstrainError if the shortest text needs more than `most` tokens.
         """
         limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
-        need = limited.needs()
+        need = limited.needs_allowed()
         if need > most:
             raise ConstrainError(self._too_small(need, most), fix=self._fix(need))
         return limited
@@ -75,7 +85,10 @@ class LengthBudget:
     def _shortest(self) -> str:
         def ask() -> bytes:
             assert self.to_end is not None
-            return self.to_end.shortest.completion(self.compiled.start()) or b""
+            start = self.compiled.start()
+            if self.guarded is not None:
+                return self.guarded.completion(start, self.guarded.guard.start()) or b""
+            return self.to_end.shortest.completion(start) or b""
 
         text: bytes = self.compiled.automaton.attempt(ask)
         return without_marks(text).decode()
@@ -98,6 +111,7 @@ class LimitedMatcher:
         self.least = least
         self.most = most
         self.taken = 0
+        self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
 
     @property
     def state(self) -> tuple[Any, int]:
@@ -110,25 +124,81 @@ class LimitedMatcher:
         return self.most - self.taken
 
     def needs(self) -> int:
-        """The number of tokens that complete the text, EOS included; 0 with complete=False."""
+        """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
         to_end = self.budget.to_end
         return 0 if to_end is None else self.inner.locked(to_end.needs)
 
+    def needs_allowed(self) -> int:
+        """The tokens with which the grammar completes the text and the guard allows it; 0 with complete=False."""
+        guarded = self.budget.guarded
+        if guarded is None:
+            return self.needs()
+        _, state = open_reading(self.inner)
+        return self.inner.locked(lambda configuration: guarded.needs(configuration, state))
+
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
         """See `Matcher.fill_mask`."""
-        to_end = self.budget.to_end
-        if to_end is None:
+        if self.budget.to_end is None:
             self.inner.fill_mask(row)
+        elif self._is_near():
+            row.view(np.uint32)[: len(self.budget.eos)] = self._near_mask()
         else:
-            self.inner.write_mask(row, lambda configuration: self._in_time(to_end.after(configuration)))
+            self._write_in_time(row, self.left)
         words = row.view(np.uint32)[: len(self.budget.eos)]
         if self.taken + 1 < self.least and (words & ~self.budget.eos).any():
             words &= ~self.budget.eos
 
-    def _in_time(self, counts: Counts) -> NDArray[np.uint32]:
-        """uint32[ceil(V / 32)]: the mask of the tokens after which the text can still be completed in time."""
+    def _is_near(self) -> bool:
+        """Whether an item may repeat another one, and few tokens more are left than the grammar needs."""
+        if self.budget.guarded is None or self.inner.ended or open_reading(self.inner)[0] is None:
+            return False
+        return self.left < self.needs() + NEAR
+
+    def _near_mask(self) -> NDArray[np.uint32]:
+        """uint32[ceil(V / 32)]: the mask near the end, where the guard's objections count."""
+        if self._near is not None and self._near[:2] == (self.inner.state, self.taken):
+            return self._near[2]
+        row = np.zeros(len(self.budget.eos), np.uint32)
+        allowed = self.needs_allowed()
+        more = allowed - self.needs() if allowed <= self.left else 0
+        self._write_in_time(row, self.left - more)
+        for alike in list(suspected_tokens(self.inner, row)):
+            if not self._leaves_time(alike[0]):
+                clear_bits(row, alike)
+        if more:
+            set_bits(row, self._first_of_completion())
+        self._near = self.inner.state, self.taken, row
+        return row
+
+    def _leaves_time(self, token: int) -> bool:
+        """Whether the guard allows a completion in time after a token."""
+        if not self.inner.advance(token):
+            return False
+        needs = self.needs_allowed()
+        self.inner.rollback(1)
+        return needs < self.left
+
+    def _first_of_completion(self) -> list[int]:
+        """The first token of the completion that the guard allows; none if it is not a token of text."""
+        guarded = self.budget.guarded
+        assert guarded is not None
+        _, state = open_reading(self.inner)
+        text = self.inner.locked(lambda configuration: guarded.completion(configuration, state))
+        if not text or guarded.to_end.spellings.fewest(text) >= NEVER:
+            return []
+        token = guarded.to_end.spellings.first(text)
+        return [token] if token < self.budget.compiled.vocabulary.size and self.inner.allows(token) else []
+
+    def _write_in_time(self, row: NDArray[np.uint32], left: int) -> None:
+        """Write the mask of the tokens after which the grammar needs fewer than `left` tokens."""
+        to_end = self.budget.to_end
+        assert to_end is not None
+        self.inner.write_mask(row, lambda configuration: self._in_time(to_end.after(configuration), left))
+
+    def _in_time(self, counts: Counts, left: int) -> NDArray[np.uint32]:
+        """uint32[ceil(V / 32)]: the tokens after which fewer than `left` tokens complete the text."""
         words = np.zeros(len(self.budget.eos), np.uint32)
-        bits = np.packbits(counts < self.left, bitorder="little")
+        bits = np.packbits(counts < left, bitorder="little")
         words.view(np.uint8)[: len(bits)] = bits
         return words
 
@@ -142,10 +212,14 @@ class LimitedMatcher:
     def advance(self, token_id: int) -> bool:
         """See `Matcher.advance`."""
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
+        near = not ends and self._is_near()
+        inside = 0 <= token_id < self.budget.compiled.vocabulary.size
+        if near and inside and not has_bit(self._near_mask(), token_id):
+            return False
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
         self.taken += 1
-        if not ends and self.needs() > self.left:
+        if not (ends or near) and self.needs() > self.left:
             self.rollback(1)
             return False
         return True

@@ -176,8 +176,10 @@ class Shortest:
     def name(self, record: int) -> Symbol:
         """The symbol of a record."""
         if record not in self.names:
-            self.names = inspect.symbols(self.automaton, self.rules)
-            self.names |= {self.automaton.terminal(terminal): terminal for terminal in self.grammar.ignore}
+            self.names = {self.automaton.terminal(terminal): terminal for terminal in self.grammar.ignore}
+            self.names |= inspect.symbols(self.automaton, self.rules)
+            if record not in self.names:  # a member behind others that no text has reached
+                self.names |= inspect.symbols(self.automaton, self.rules, whole=True)
         return self.names[record]
 
     def terminals(self, parser: int) -> list[tuple[int, int]]:

@@ -39,16 +39,26 @@ class Spellings(PerVocabulary):
     """The texts of a vocabulary's tokens, for counting how many tokens spell a text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.texts = {token for token in vocabulary.tokens if token}
+        self.texts = {token: i for i, token in enumerate(vocabulary.tokens) if token}
         self.longest = max(map(len, self.texts), default=0)
 
     def fewest(self, text: bytes) -> int:
         """The least number of tokens that spell a text; NEVER if no tokens do."""
+        return min(self._counts(text)[0], NEVER)
+
+    def first(self, text: bytes) -> int:
+        """The first of the fewest tokens that spell a text; the text is not empty, and there are such tokens."""
+        counts = self._counts(text)
+        ends = range(1, min(len(text), self.longest) + 1)
+        return self.texts[text[: next(n for n in ends if text[:n] in self.texts and counts[n] == counts[0] - 1)]]
+
+    def _counts(self, text: bytes) -> list[int]:
+        """The least number of tokens that spell each end of a text, the longest first."""
         counts = [0] * (len(text) + 1)
         for start in range(len(text) - 1, -1, -1):
             ends = range(start + 1, min(len(text), start + self.longest) + 1)
             counts[start] = 1 + min((counts[end] for end in ends if text[start:end] in self.texts), default=NEVER)
-        return min(counts[0], NEVER)
+        return counts
 
 
 class TokensToEnd:

@@ -172,6 +172,11 @@ class Constraint:
         return False
 
     @property
+    def stands_alone(self) -> str:
+        """Why it cannot be a part of another constraint, as the end of a sentence; "": it can."""
+        return ""
+
+    @property
     def followed(self) -> tuple[FollowedRule, ...]:
         """The rules whose tokens matter: those with a budget of tokens or with a temperature."""
         return ()
@@ -239,7 +244,11 @@ class Constraint:
 
 
 def refuse_counts(constraint: Constraint) -> None:
-    """Raise GrammarError if a constraint counts tokens, since then it stands alone."""
+    """Raise GrammarError if a constraint counts tokens, or has another reason to stand alone."""
+    if constraint.stands_alone:
+        raise GrammarError(
+            f"{constraint._shown()} stands alone: {constraint.stands_alone}", fix="put the other parts inside of it"
+        )
     if constraint.followed:
         raise GrammarError(
             f"{constraint._shown()} has a rule with max_tokens or a temperature and stands alone: "

@@ -14,6 +14,7 @@ words stay whole if the constraint declares them (grammar_text/words.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,7 @@ from constrain.cfg.rules import Grammar, Nonterminal
 from constrain.cfg.transform.analysis import empty_node
 from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.constraints.report import Entry
+from constrain.derived.holes import FirstHole, split_holes
 from constrain.derived.members import is_member
 from constrain.derived.quotient import left_quotient, right_quotient
 from constrain.errors import ConstrainError
@@ -105,27 +107,38 @@ class Between(Constraint):
         return f"between({self.inner!r}, prefix={_shown(self.prefix)}, suffix={_shown(self.suffix)})"
 
 
-def between(constraint: Constraint, *, prefix: str = "", suffix: str = "") -> Constraint:
-    """The texts w such that prefix + w + suffix is a member of a constraint.
+def between(
+    constraint: Constraint,
+    *,
+    prefix: str = "",
+    suffix: str = "",
+    text: str | None = None,
+    holes: Sequence[tuple[int, int]] = (),
+) -> Constraint:
+    """The texts w such that prefix + w + suffix is a member of a constraint; or what the first of several holes may be.
 
     Args:
         constraint: The constraint on the whole text.
         prefix: The text before. Default: none.
         suffix: The text after. Default: none.
+        text: Instead of both, a whole text with holes. Default: none.
+        holes: The stretches of `text` that are open, as (begin, end) in characters, in their order; an empty stretch is
+            a hole too. The constraint is on what the first one becomes: some filling of the others makes a member.
 
     Returns:
-        A constraint on the middle; its `parse`, where there is one, gives the value of the whole text.
+        A constraint on the middle; its `parse`, where there is one and one hole, gives the value of the whole text.
 
     Raises:
         UnsatisfiableError: No member begins with the prefix, ends with the suffix, or fits between both; with the place
-            where reading fails.
-        LimitError: A number under `multipleOf` would have to be cut.
+            where reading fails. With several holes: the stretch that no filling completes.
+        LimitError: A number under `multipleOf` would have to be cut; with several holes, the grammar is too large.
         GrammarError: The grammar has a layout of lines and columns.
-        ConstrainError: An argument has the wrong type.
+        ConstrainError: An argument has the wrong type, or holes overlap.
 
     Source:
         Quotients of context-free languages: Hopcroft and Ullman, "Introduction to Automata Theory, Languages, and
-        Computation" (1979), section 6.2. Derivatives: Brzozowski (JACM 1964).
+        Computation" (1979), section 6.2. Derivatives: Brzozowski (JACM 1964). Several holes: Bar-Hillel, Perles and
+        Shamir, "On formal properties of simple phrase structure grammars" (1961).
 
     Example:
         >>> import constrain
@@ -133,17 +146,31 @@ def between(constraint: Constraint, *, prefix: str = "", suffix: str = "") -> Co
         >>> matcher = constrain.compile(word, constrain.Vocabulary.of_bytes()).matcher()
         >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
         ['f', 'h']
+        >>> first = constrain.between(constrain.regex("(ab|cd)-(ab|cd)"), text="?b-??", holes=[(0, 1), (3, 5)])
+        >>> matcher = constrain.compile(first, constrain.Vocabulary.of_bytes()).matcher()
+        >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
+        ['a']
     """
     if not isinstance(constraint, Constraint):
         raise ConstrainError(
             f"between() takes a constraint, not {type(constraint).__name__}",
             fix="wrap it: constrain.json_schema(...), .regex(...), .grammar(...) or .choices([...])",
         )
-    for name, text in (("prefix", prefix), ("suffix", suffix)):
-        if not isinstance(text, str):
-            raise ConstrainError(f"{name} is a str, not {type(text).__name__}: {text!r:.60}", fix="decode it")
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise ConstrainError(f"{name} has a lone surrogate: {text!r:.60}", fix="it is not text: remove it")
+    for name, given in (("prefix", prefix), ("suffix", suffix)):
+        if not isinstance(given, str):
+            raise ConstrainError(f"{name} is a str, not {type(given).__name__}: {given!r:.60}", fix="decode it")
+        if any("\ud800" <= character <= "\udfff" for character in given):
+            raise ConstrainError(f"{name} has a lone surrogate: {given!r:.60}", fix="it is not text: remove it")
+    if text is not None or holes:
+        if prefix or suffix or text is None:
+            raise ConstrainError("between() takes prefix and suffix, or text and holes", fix="leave one pair out")
+        prefix, *after = split_holes(text, holes)
+        if len(after) > 1:
+            refuse_tokens(constraint, "cannot be cut")
+            first = FirstHole(constraint, prefix, tuple(after))
+            first.to_grammar()
+            return first
+        [suffix] = after
     if not prefix and not suffix:
         return constraint
     refuse_tokens(constraint, "cannot be cut")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.engine.matcher import STATE, WATCH, Matcher
+from constrain.engine.matcher import WATCH, Matcher
 from constrain.engine.rows import Row, Rows, checked_row, shared_array
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import batch, fill
@@ -164,10 +164,7 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
         automaton.attempt(operation)
     taken[places] = (results > arena.NONE) & (results < WATCH)
     for i in np.flatnonzero(results >= WATCH).tolist():
-        matcher, token = matchers[i], int(tokens[i])
-        if matcher._is_clear(token, keep=True):
-            matcher.take(token, int(results[i]) & STATE)
-            taken[places[i]] = True
+        taken[places[i]] = matchers[i].advance(int(tokens[i]))
     for i in np.flatnonzero(ends).tolist():
         taken[places[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
 
@@ -242,7 +239,7 @@ def _narrow_all(group: _Group, rows: Row, states: Ids, flags: Ids) -> None:
     for i in range(len(matchers)) if any(always) else np.flatnonzero(flags).tolist():
         watched = always[i] or flags[i] & fill.IS_WATCHED
         if states[i] and (watched or matchers[i].compiled.constraint.residual):
-            matchers[i]._narrow(rows[places[i]], int(flags[i]))
+            matchers[i].narrow(rows[places[i]], int(flags[i]))
 
 
 def _write_in_parallel(

@@ -14,8 +14,10 @@ from constrain.constraints.base import Constraint
 from constrain.constraints.report import Entry
 from constrain.engine.automaton import Mentioned, TokenAutomaton
 from constrain.engine.followed import followed_by
+from constrain.engine.lookahead import Lookahead
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, VocabularyError
+from constrain.guards import EndingGuard, RememberingGuard
 from constrain.kernels.records import arena
 from constrain.vocab.marked import Marked, reads_text, spans_of
 from constrain.vocab.vocabulary import Vocabulary
@@ -42,9 +44,10 @@ class CompiledConstraint:
         (True, False)
     """
 
-    # For the engine's own rooms: `rules` (the grammar with its records), `guard` (or None), `always_guarded`,
-    # `by_token` (whether the guard is a `TokenGuard`), `followed` (the guard, if rules are followed), `known_start`
-    # ((epoch, configuration) of the start as last computed), `start`.
+    # For the engine's own rooms: `rules` (the grammar with its records), `guard` (or None), `lookahead` (for the
+    # constraint's own guard), `always_guarded`, `by_token` (whether the guard is a `TokenGuard`), `ending` (the guard,
+    # if it is an `EndingGuard`), `remembering` (if it is a `RememberingGuard`), `followed` (the guard, if rules are
+    # followed), `known_start` ((epoch, configuration) of the start as last computed), `start`.
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         self.constraint = constraint
@@ -54,11 +57,18 @@ class CompiledConstraint:
             automaton.mention({node: spans_of(node, vocabulary) for node in constraint.token_sets})
         self.rules = automaton.rules_of(constraint)
         self.guard = constraint.guard(vocabulary)
+        self.lookahead = None
+        if self.guard is not None:
+            greedy = self.rules.grammar.lexer == "greedy"
+            self.lookahead = Lookahead(automaton, self.guard, vocabulary.tokens, greedy)
         self.followed = followed_by(constraint, vocabulary, self.guard) if constraint.followed else None
         if self.followed is not None:
             self.guard = self.followed
         self.always_guarded = self.guard is not None and self.guard.always
         self.by_token = hasattr(self.guard, "step_token")
+        self.ending: EndingGuard | None = self.guard if hasattr(self.guard, "may_end") else None  # type: ignore[assignment]
+        remembers = hasattr(self.guard, "known_row") and not constraint.residual
+        self.remembering: RememberingGuard | None = self.guard if remembers else None  # type: ignore[assignment]
         self.known_start = (-1, 0)
         if automaton.attempt(self.start) == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(constraint))

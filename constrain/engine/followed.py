@@ -22,6 +22,7 @@ from constrain.engine.automaton import TokenAutomaton
 from constrain.engine.situations import Open, Situations, Walk
 from constrain.errors import ConstrainError, GrammarError
 from constrain.guards import Guard
+from constrain.guards.repeats import Reading
 from constrain.vocab.bits import Row, clear_bits, has_bit, set_bits
 from constrain.vocab.marked import reads_text, spans_of
 from constrain.vocab.tables import PerVocabulary
@@ -164,6 +165,14 @@ class Followed:
             row[:] &= words
 
         self.automaton.attempt(narrow)
+
+    def inner_state(self, state: Hashable) -> Hashable:
+        """The state of the constraint's other guard."""
+        return cast(FollowedState, state).inner
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        return None if self.inner is None else self.inner.reader(self.inner_state(state))
 
     def _is_loose(self, situation: int, which: int) -> bool:
         """Whether every rule can end with the tokens that are left after the next one.

@@ -21,9 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.cfg.bulk_rules import BulkNonterminal
 from constrain.cfg.rules import Symbol, Terminal
 from constrain.cfg.transform.walk import alternatives_of
 from constrain.engine.automaton import TokenAutomaton
+from constrain.engine.bulk_rules import bulk_record
 from constrain.engine.compiled_rules import CompiledRules
 from constrain.engine.matcher import Matcher
 from constrain.kernels.parser.advance import STATE, advance_bytes
@@ -194,8 +196,11 @@ def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[n
     return same
 
 
-def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol]:
-    """Record -> symbol, for all symbols of a grammar that texts have reached so far."""
+def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False) -> dict[int, Symbol]:
+    """Record -> symbol, for all symbols of a grammar that texts have reached so far.
+
+    whole: Of JSON objects and arrays whose rules were made in bulk all symbols, also where no text was yet.
+    """
     start: Symbol = rules.grammar.start
     names: dict[int, Symbol] = {}
     seen: set[Symbol] = {start}
@@ -205,9 +210,13 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol
         symbol = stack.pop()
         record = automaton.symbol(symbol, rules)
         names[record] = symbol
+        in_bulk = _bulk_record(automaton, symbol, rules) if whole else None
+        if in_bulk is not None:  # a text that begins inside an object has reached the symbol alone before
+            names[in_bulk] = symbol
         if isinstance(symbol, Terminal):
             names[automaton.terminal(symbol)] = symbol  # for a nullable terminal, the record of its nonempty part
-        elif alternatives_record(automaton.A, record) or symbol in skipped:  # expanded, maybe through an equal one
+        elif alternatives_record(automaton.A, record) or symbol in skipped or in_bulk is not None:
+            # expanded, maybe through an equal one
             alternatives = alternatives_of(symbol)
             new = {inner for alternative in alternatives for inner in alternative} - seen
             if keys_of(automaton.A, record):
@@ -215,6 +224,13 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules) -> dict[int, Symbol
             seen |= new
             stack.extend(new)
     return names
+
+
+def _bulk_record(automaton: TokenAutomaton, symbol: Symbol, rules: CompiledRules) -> int | None:
+    """The record of a nonterminal among rules that were made in bulk; None if they were not."""
+    if not isinstance(symbol, BulkNonterminal):
+        return None
+    return bulk_record(automaton, symbol, automaton.shared if symbol.shared else rules)
 
 
 def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:

@@ -14,11 +14,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
-from constrain.engine.rows import Row, checked_row
+from constrain.engine.lookahead import lives_after, veto_ahead
+from constrain.engine.pickled import reread
+from constrain.engine.remembering import fill_remembered
+from constrain.engine.rows import Row, checked_row, words_of
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
@@ -115,9 +117,10 @@ class Matcher:
             state = automaton.known_step(automaton.A, self._epoch, self._states[now], token)
             state = state or self._ask(automaton.step, token)
             if state >= WATCH:
-                if not self._is_clear(token, keep=True):
+                epoch = self._epoch
+                if not self.is_clear(token, keep=True):
                     return False
-                state &= STATE
+                state = (state if self._epoch == epoch else self._ask(automaton.step, token)) & STATE  # it may flush
             elif state == arena.NONE:
                 return False
             self._end = -1  # it may be of steps that were taken back
@@ -143,9 +146,10 @@ class Matcher:
             raise ConstrainError(f"advance_bytes() takes bytes, not {type(text).__name__}", fix="text.encode()")
         if self.ended or MARK in text:
             return False
-        state = self._ask(advance.advance_bytes, _words(text))
-        if state == arena.NONE or (state >= WATCH and not self._is_clear(bytes(text), keep=True)):
+        state, epoch = self._ask(advance.advance_bytes, words_of(text)), self._epoch
+        if state == arena.NONE or (state >= WATCH and not self.is_clear(bytes(text), keep=True)):
             return False
+        state = state if self._epoch == epoch else self._ask(advance.advance_bytes, words_of(text))  # as in `advance`
         self.take(bytes(text), state & STATE)
         return True
 
@@ -225,7 +229,7 @@ class Matcher:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the compiled constraint and the steps; the steps are read again."""
-        return _reread, (self.compiled, self._steps, self._own_eos_ids)
+        return reread, (self.compiled, self._steps, self._own_eos_ids)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -248,6 +252,9 @@ class Matcher:
         if self._end == now:
             row[:] = 0
             return
+        if self.compiled.remembering is not None and self._own_eos_ids is None:
+            fill_remembered(self, self.compiled.remembering, row)
+            return
         try:
             flags = automaton.known_mask(automaton.A, self._epoch, self._states[now], row)  # PERF: as in `advance`
         except TypeError:  # the flags or the shape of the row have changed since it was checked
@@ -255,7 +262,7 @@ class Matcher:
         if flags < 0:
             flags = self._ask(automaton.fill_mask, row)
         if flags > 0 or self._always_narrowed:
-            self._narrow(row, flags)
+            self.narrow(row, flags)
 
     def write_mask(self, row: Row, find: Callable[[int], Row]) -> None:
         """Write a mask like `fill_mask`, with the tokens that a function computes. EOS, guard and check are added here.
@@ -279,7 +286,7 @@ class Matcher:
         if flags & fill.IS_ACCEPTING:
             set_bits(row, self._automaton.eos_ids)
         if flags or self._always_narrowed:
-            self._narrow(row, flags)
+            self.narrow(row, flags)
 
     def mask(self) -> Row:
         """The mask of the tokens that may come next, in the format of `fill_mask`.
@@ -298,7 +305,7 @@ class Matcher:
         if not self.ended:
             flags = self._ask(automaton.fill_mask, row)
             if self._narrows(flags):
-                self._narrow(row, flags)
+                self.narrow(row, flags)
             else:
                 automaton.keep_row(self._epoch, self._states[len(self._steps)], row, flags)
         row.flags.writeable = False
@@ -316,7 +323,7 @@ class Matcher:
         if token in self._eos_ids:
             return self.is_accepting()
         state = self._ask(self._automaton.step, token)
-        return state != arena.NONE and (state < WATCH or self._is_clear(token))
+        return state != arena.NONE and (state < WATCH or self.is_clear(token))
 
     def is_accepting(self) -> bool:
         """Whether the text so far is a member of the language and passes the constraint's check."""
@@ -397,7 +404,7 @@ class Matcher:
             (None, True, 0.5)
         """
         followed = self.compiled.followed
-        return None if followed is None or self.ended else followed.temperature(self._guard_state())
+        return None if followed is None or self.ended else followed.temperature(self.guard_state())
 
     @property
     def state(self) -> int:
@@ -409,7 +416,7 @@ class Matcher:
 
         def number(configuration: int) -> int:
             if self.compiled.guard is not None and is_watched(automaton.A, configuration):
-                return self._epoch << 32 | automaton.watched_state(configuration, self._guard_state())
+                return self._epoch << 32 | automaton.watched_state(configuration, self.guard_state())
             return self._epoch << 32 | configuration
 
         state = self.locked(number)
@@ -425,10 +432,9 @@ class Matcher:
 
     # -- the guard and the check ---------------------------------------------------------------------------------------
 
-    def _guard_state(self) -> Hashable:
+    def guard_state(self) -> Hashable:
         """The guard's state after the steps so far. The guard reads all steps that it has not read yet at once."""
-        guard = self.compiled.guard
-        assert guard is not None
+        guard: Any = self.compiled.guard
         states, now = self._guarded, len(self._steps)
         if len(states) <= now:
             states += [None] * (now + 1 - len(states))
@@ -452,19 +458,22 @@ class Matcher:
         after: Hashable | None = guard.step_token(state, step) if by_token else guard.step(state, self._bytes(step))
         return after
 
-    def _is_clear(self, step: int | bytes, keep: bool = False) -> bool:
-        """Whether the guard allows a step. keep: the step will be taken, so remember the guard's state."""
-        if self.compiled.guard is None:
+    def is_clear(self, step: int | bytes, keep: bool = False) -> bool:
+        """Whether the guard allows a step that the grammar allows, and some text after it. keep: it will be taken."""
+        guard = self.compiled.guard
+        if guard is None:
             return True
-        after = self._read(self._guard_state(), step)
-        if after is not None and keep:
+        after = self._read(self.guard_state(), step)
+        if after is None or (guard.reader(after) is not None and not lives_after(self, step, after)):
+            return False
+        if keep:
             self._guarded[len(self._steps) + 1 :] = (after,)
-        return after is not None
+        return True
 
     def _passes(self) -> bool:
-        """Whether the text so far, which the grammar accepts, passes the constraint's check and budgets."""
-        followed = self.compiled.followed
-        return self._fault() is None and (followed is None or followed.may_end(self._guard_state()))
+        """Whether the text so far, which the grammar accepts, passes the constraint's check, and its guard's."""
+        ending = self.compiled.ending
+        return self._fault() is None and (ending is None or ending.may_end(self.guard_state()))
 
     def _fault(self) -> str | None:
         """What the constraint's check says of the text so far, which the grammar accepts. Asked once for each text."""
@@ -503,19 +512,19 @@ class Matcher:
         return with_places(automaton.spans, self._steps, automaton.vocabulary.tokens, self.compiled.vocabulary)
 
     def _narrows(self, flags: int) -> bool:
-        """Whether `_narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
+        """Whether `narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
         watched = flags & fill.IS_WATCHED and self.compiled.guard is not None
         checked = flags & fill.IS_ACCEPTING and self.compiled.constraint.residual
         return bool(self._always_narrowed or watched or checked)
 
-    def _narrow(self, words: Row, flags: int) -> None:
+    def narrow(self, words: Row, flags: int) -> None:
         """Remove the tokens that the guard vetoes from a mask, and the EOS tokens if the text fails its check.
 
         The kernel knows the vocabulary's EOS tokens only: those of a matcher of its own are set here.
         """
         guard = self.compiled.guard
         if guard is not None and (flags & fill.IS_WATCHED or guard.always):
-            guard.veto(self._guard_state(), words)
+            veto_ahead(self, guard, self.guard_state(), words)
         ends = bool(flags & fill.IS_ACCEPTING) and self._passes()
         if not ends or self._own_eos_ids is not None:
             clear_bits(words, self._automaton.eos_ids)
@@ -567,7 +576,7 @@ class Matcher:
         for step in self._steps:
             automaton.begin()  # a text has no limit, but each of its steps
             if isinstance(step, bytes):
-                states.append(automaton.call(advance.advance_bytes, states[-1], _words(step)) & STATE)
+                states.append(automaton.call(advance.advance_bytes, states[-1], words_of(step)) & STATE)
             elif step in self._eos_ids:
                 states.append(states[-1])
             else:
@@ -582,19 +591,3 @@ class Matcher:
         if not 0 <= token < self._automaton.size:
             raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.size} tokens")
         return token
-
-
-def _reread(compiled: CompiledConstraint, steps: list[int | bytes], eos_ids: tuple[int, ...] | None) -> Matcher:
-    """Rebuild a matcher from a pickle."""
-    matcher = Matcher(compiled, eos_ids)
-    for step in steps:
-        taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
-        if not taken:
-            raise ConstrainError(
-                f"step {step!r} of a pickled matcher is not allowed any more", fix="use equal versions of constrain"
-            )
-    return matcher
-
-
-def _words(text: bytes) -> NDArray[np.int32]:
-    return np.frombuffer(text, np.uint8).astype(np.int32)

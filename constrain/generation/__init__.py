@@ -13,6 +13,7 @@ require("hf", "constrain.generate")  # before torch is imported: the message nam
 from constrain.generation.asynchronous import AsyncStream, agenerate, astream
 from constrain.generation.chat import Conversation, converse
 from constrain.generation.front import generate
+from constrain.generation.holes import Infilled, infill
 from constrain.generation.jobs import make_job
 from constrain.generation.result import Generation, Generations, Stats, Stream
 from constrain.generation.vote import Vote
@@ -22,6 +23,7 @@ __all__ = [
     "Conversation",
     "Generation",
     "Generations",
+    "Infilled",
     "Stats",
     "Stream",
     "Vote",
@@ -29,5 +31,6 @@ __all__ = [
     "astream",
     "converse",
     "generate",
+    "infill",
     "make_job",
 ]

@@ -28,6 +28,7 @@ from constrain.generation.request.arguments import (
 )
 from constrain.generation.request.drafts import check_draft, speculation_of
 from constrain.generation.request.entries import Entries, constraints_of
+from constrain.generation.request.images import check_images, has_images, seeing
 from constrain.generation.request.openai_shapes import check_tools, tools_of
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.request.shaping import between_texts, check_limits, ending_at
@@ -112,14 +113,17 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
             f"stream=True takes one prompt, not a list of {len(prompts.each)}", fix="call generate once for each prompt"
         )
     check_tools(given["tools"], given["tool_choice"])
+    images = check_images(given["images"], prompts)
     with clock.stage("compile"):
         constraints = constraints_of(given, prompts).each(lambda each: _shaped(each, prompt, given, limits))
     handle = for_call(handle_of(model, given["tokenizer"]))  # whatever can be wrong without a model is checked above
+    if has_images(prompts, images):
+        handle = seeing(handle)
     if given["tools"] is not None:
         tools = _with_tools(given, handle)
         constraints = constraints.each(lambda _: tools)
     functions = [each.functions if isinstance(each, ToolUse) else () for each in constraints.values]
-    texts = token_ids(prompts, handle, functions)
+    texts = token_ids(prompts, handle, functions, images)
     with clock.stage("compile"):
         compiled = constraints.each(lambda each: None if each is None else compile_for(each, handle))
     if healing:

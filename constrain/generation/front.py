@@ -302,6 +302,7 @@ def generate(
     response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None = None,
     tools: Sequence[Any] | None = None,
     tool_choice: str | Mapping[str, Any] = "auto",
+    images: Any = None,
     tokenizer: object = None,
     method: str | Method = "lcd",
     n: int = 1,
@@ -332,7 +333,7 @@ def generate(
             `tokenizer`, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:" and a name (docs/howto/vllm.md);
             a model of mlx-lm, llama-cpp-python or onnxruntime-genai.
         prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
-            or a list of such prompts.
+            what a processor of transformers made of text and images, or a list of such prompts.
         schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.
         regex: a pattern that the whole text matches (`constrain.regex`).
         grammar: a Lark grammar (`constrain.grammar`).
@@ -347,7 +348,10 @@ def generate(
             that the tokenizer's chat template names; the template gets the tools. Then the output has `tool_calls`,
             `content` and `thinking`. Other formats: `constraint=constrain.tools(...)`. Their results: `converse`.
         tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
-        tokenizer: of transformers; None: found by the model's name.
+        images: what a vision-language model sees with the prompt: an image or a list of images (PIL, arrays, tensors),
+            for which the prompt has placeholders, or content parts if it is chat messages; beside a list of prompts a
+            list with an entry for each. They need the model's processor as `tokenizer` (docs/models.md).
+        tokenizer: of transformers, or a processor, which has one; None: found by the model's name.
         method: what is sampled, by name or as an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is
             masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says
             which.

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Generic
 from constrain.calls.message import Event, Message, ToolCall
 from constrain.calls.reading import Reader
 from constrain.calls.tools import ToolUse
+from constrain.display.html import shares_html, tokens_html
+from constrain.display.terminal import print_tokens
+from constrain.display.tokens import ShownToken, shown_tokens
 from constrain.errors import ConstrainError
 from constrain.generation.vote import Vote, vote
 from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
@@ -105,6 +108,9 @@ class Generation(Generic[T]):
             end; empty unless `finish_reason` is "stop".
         message: content, thoughts and calls of the text, if the constraint was made by `constrain.tools`; also of a
             text that was cut off, with a `fault`. `content`, `thinking` and `tool_calls` are its parts.
+        pieces: the bytes of each token, special tokens by their names.
+
+    In a notebook an output is shown with its tokens coloured; `show()` does so in a terminal.
 
     Example:
         >>> import constrain
@@ -129,6 +135,7 @@ class Generation(Generic[T]):
     population: list[Generation[T]] = field(default_factory=list, repr=False)
     captures: list[Capture] = field(default_factory=list)
     message: Message | None = field(default=None, repr=False)
+    pieces: list[bytes] = field(default_factory=list, repr=False)
 
     @property
     def content(self) -> str:
@@ -150,6 +157,42 @@ class Generation(Generic[T]):
         """Weights of the population, which sum to 1 (to 0 if all are dead); [1.0] where there is none."""
         members = self.population or [self]
         return normalised([member.log_weight for member in members])
+
+    @property
+    def shown(self) -> list[ShownToken]:
+        """The tokens with what was recorded of them: probability, the mass that was allowed, whether it was forced."""
+        return shown_tokens(self.pieces, self.tokens, self.trace)
+
+    def show(self, console: Any = None) -> None:
+        """Print the output in colours: what was unlikely, what was forced, where the constraint overruled the model.
+
+        Args:
+            console: A `rich.console.Console`; None: the standard output.
+
+        Raises:
+            MissingExtraError: rich is not installed.
+
+        Example:
+            >>> import constrain, io
+            >>> from rich.console import Console
+            >>> g = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}", seed=1)
+            >>> screen = Console(file=io.StringIO(), width=100)
+            >>> g.show(screen)
+            >>> g.text in screen.file.getvalue()
+            True
+        """
+        print_tokens(self.shown, self._said(), console)
+
+    def _repr_html_(self) -> str:
+        return tokens_html(self.shown, self._said())
+
+    def _said(self) -> list[str]:
+        """What is shown above the tokens."""
+        stats = self.stats
+        said = [f"{self.finish_reason}: {self.fault}" if self.fault else self.finish_reason, stats.method or "sampled"]
+        said.append(f"{len(self.tokens)} tokens, {stats.forced} forced, {stats.forwards} forwards")
+        said.append(f"log p {self.logprob:.2f}, log weight {self.log_weight:.2f}")
+        return said
 
 
 class Generations(list[Generation[T]], Generic[T]):
@@ -175,6 +218,10 @@ class Generations(list[Generation[T]], Generic[T]):
     def ess(self) -> float:
         """Effective sample size: how many unweighted outputs these are worth."""
         return diagnose(self).ess
+
+    def _repr_html_(self) -> str:
+        rows = [(output.text, weight) for output, weight in zip(self, self.weights, strict=True)]
+        return shares_html(rows, f"{len(self)} outputs with their weights, worth {self.ess:.1f} unweighted ones")
 
     @property
     def diagnostics(self) -> Diagnostics:

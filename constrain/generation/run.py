@@ -286,6 +286,7 @@ class Run:
             finish_reason=sample.finish_reason,
             stats=stats,
             trace=sample.trace,
+            pieces=[self.vocabulary.to_bytes([token], names=True) for token in sample.tokens],
             log_evidence=sample.log_evidence,
             evidence_bounds=sample.evidence_bounds,
             tv_bound=sample.tv_bound,

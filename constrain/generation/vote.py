@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from constrain.display.html import shares_html
 from constrain.errors import ConstrainError
 from constrain.sampling.measure.diagnostics import normalised
 
@@ -57,6 +58,10 @@ class Vote:
 
     def __iter__(self) -> Iterator[tuple[Any, float]]:
         return iter(zip(self.answers, self.shares, strict=True))
+
+    def _repr_html_(self) -> str:
+        rows = [(answer if isinstance(answer, str) else repr(answer), share) for answer, share in self]
+        return shares_html(rows, f"{len(rows)} answers of {sum(map(len, self.voters))} outputs with their shares")
 
 
 def vote(

@@ -13,10 +13,13 @@ start reading at: repeats.py
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from constrain.guards.repeats import Reading
 
 
 class Guard(Protocol):
@@ -41,9 +44,32 @@ class Guard(Protocol):
         row: uint32[>= ceil(V / 32)], the tokens that the grammar allows; changed in place.
         """
 
+    def reader(self, state: Hashable) -> Reading | None:
+        """The JSON text under way in which a value may run out, and its reader.
+
+        None: there is none, so the guard cannot veto everything that the grammar leaves.
+        """
+
 
 class TokenGuard(Guard, Protocol):
     """A guard that counts tokens, or reads special ones. It reads each token by itself."""
 
     def step_token(self, state: Hashable, token: int) -> Hashable | None:
         """`step` for a token that does not end the text. `step` reads bytes that are no token, as one token."""
+
+
+class EndingGuard(Guard, Protocol):
+    """A guard that has a say in where a text may end."""
+
+    def may_end(self, state: Hashable) -> bool:
+        """Whether the text may end, if the grammar allows it."""
+
+
+class RememberingGuard(EndingGuard, Protocol):
+    """A guard that remembers masks. A mask depends on the guard's state and the configuration alone."""
+
+    def known_row(self, state: Hashable, key: tuple[int, int]) -> NDArray[np.uint32] | None:
+        """The mask at a state and (epoch, configuration), if it was kept."""
+
+    def keep_row(self, state: Hashable, key: tuple[int, int], row: NDArray[np.uint32]) -> None:
+        """Keep a mask."""

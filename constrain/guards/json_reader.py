@@ -40,6 +40,9 @@ class WatchedPlace(Protocol):
     def unique(self) -> bool: ...  # the items of an array must differ
 
     @property
+    def runs_out(self) -> frozenset[str]: ...  # of which kinds an item's beginning may leave only what was seen
+
+    @property
     def repeats(self) -> bool: ...  # two items of an array must be equal
 
     def item(self, i: int) -> WatchedPlace | None: ...
@@ -254,6 +257,31 @@ def decode(raw: bytes) -> str:
     return str(text)
 
 
+_ESCAPE = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+|\\[^u]", re.DOTALL)
+_WHOLE = (
+    re.compile(  # characters and escapes; the first half of a pair (RFC 8259, section 7) only before another escape
+        rb"(?:[^\\]|\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\u[0-9a-fA-F]{4}|(?=[^\\]|\\[^u]))"
+        rb"|\\u(?![dD][89abAB])[0-9a-fA-F]{4})*",
+        re.DOTALL,
+    )
+)
+
+
+def unescaped(raw: bytes) -> tuple[bytes, bytes]:
+    """(the bytes that the beginning of a string stands for, the escape at its end that is not complete)."""
+    if b"\\" not in raw:
+        return raw, b""
+    whole = _WHOLE.match(raw)
+    assert whole is not None
+    return _ESCAPE.sub(_meant, whole.group()), raw[whole.end() :]
+
+
+def _meant(escape: re.Match[bytes]) -> bytes:
+    """The bytes that escapes stand for."""
+    text: str = json.loads(b'"' + escape.group() + b'"')
+    return text.encode("utf-8", "surrogatepass")
+
+
 def key_of_scalar(raw: bytes) -> Hashable:
     """The key of a number, `true`, `false` or `null`."""
     if raw in (b"true", b"false", b"null"):
@@ -264,13 +292,18 @@ def key_of_scalar(raw: bytes) -> Hashable:
         return "number", raw
 
 
+def parts_so_far(frame: OpenContainer) -> list[Hashable]:
+    """The members or the items of a container that were noted, in order."""
+    parts, last = [], frame.parts
+    while last is not None:
+        parts.append(last.part)
+        last = last.before
+    return parts[::-1]
+
+
 def key_of_container(frame: OpenContainer) -> Hashable:
     """The key of a complete container, in which the order of members does not matter; None if it is not needed."""
     if not frame.keyed:
         return None
-    parts = []
-    last = frame.parts
-    while last is not None:
-        parts.append(last.part)
-        last = last.before
+    parts = parts_so_far(frame)
     return ("object", frozenset(parts)) if frame.is_object else ("array", tuple(parts))

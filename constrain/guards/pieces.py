@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from constrain.guards import Guard
 from constrain.guards.json_reader import AFTER, SCALAR
 from constrain.guards.json_reader import JsonState as Read
-from constrain.guards.repeats import Repeats
+from constrain.guards.repeats import Reading, Repeats
 from constrain.guards.token_tables import TokenTables
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -155,3 +155,8 @@ class Pieces:
             cast(Repeats, self.pieces[here.piece].guard).veto(here.inner, row)
         if here.mode != LOST:  # tokens that begin a piece and contain a repetition
             self.tables.veto_doubles(row, partial(self.step, here))
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(PiecesState, state)
+        return cast(Repeats, self.pieces[here.piece].guard).reader(here.inner) if here.mode == INSIDE else None

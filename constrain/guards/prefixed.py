@@ -19,6 +19,7 @@ from constrain.automata.decide import Run, first_end
 from constrain.automata.syntax import Node
 from constrain.errors import UnsatisfiableError
 from constrain.guards import Guard
+from constrain.guards.repeats import Reading
 from constrain.guards.token_tables import TokenTables
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -84,6 +85,11 @@ class Prefixed:
         elif not here.known and self.always:  # tokens that begin a value and contain a repetition
             self.tables.veto_doubles(row, partial(self.step, here))
 
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(PrefixState, state)
+        return None if here.guard is None else here.guard.reader(here.inner)
+
 
 class PatternState(NamedTuple):
     """The state of `AfterPattern`.
@@ -137,6 +143,11 @@ class AfterPattern:
         elif self.always:  # tokens that begin a value and contain a repetition
             self.tables.veto_doubles(row, partial(self.step, here))
 
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(PatternState, state)
+        return None if here.inner is None else self.guard.reader(here.inner)
+
 
 class AfterPrefix:
     """A guard that has already read a prefix. Raises UnsatisfiableError if it vetoes the prefix."""
@@ -160,3 +171,7 @@ class AfterPrefix:
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
         """See `Guard`."""
         self.guard.veto(state, row)
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        return self.guard.reader(state)

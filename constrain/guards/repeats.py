@@ -7,16 +7,25 @@ than one value are few, and are tried one by one.
 
 Exact for keys, and for arrays whose items must differ whatever follows (`WatchedPlace.unique`). Arrays where that
 depends on a choice between branches are left to the check of the finished text.
+
+A value that can only become what was seen is vetoed too. What it can become is known to the engine alone, so the guard
+says where there is a doubt (rivals.py), and after which tokens (`suspects`); the engine looks ahead.
 Cost: only inside objects with undeclared keys and arrays with `uniqueItems`: a few µs a mask, 2 µs for each token that
 is tried. Tokens that close the same brackets are tried together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import cast
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
 
 from constrain.guards.json_reader import (
+    AFTER,
+    COLON,
+    NAME,
     SCALAR,
     TEXT,
     VALUE,
@@ -24,13 +33,32 @@ from constrain.guards.json_reader import (
     JsonState,
     OpenContainer,
     Repeated,
+    Stack,
     WatchedPlace,
     decode,
     read,
+    unescaped,
+)
+from constrain.guards.rivals import (
+    Rivals,
+    digits_of,
+    is_named,
+    item_in_question,
+    kind_of,
+    rivals,
+    spelled,
+    watches,
 )
 from constrain.guards.token_tables import BracketTokens, Row, Tokens, TokenTables
 from constrain.vocab.bits import clear_bits
 from constrain.vocab.vocabulary import Vocabulary
+
+
+class Reading(NamedTuple):
+    """A JSON text that a guard reads. guard: the one that reads it; here: its state."""
+
+    guard: Repeats
+    here: JsonState
 
 
 class Repeats:
@@ -45,6 +73,7 @@ class Repeats:
         self.root = root
         self.tables = TokenTables.of(vocabulary)
         self.always = self.tables.doubles.ids.size > 0
+        self._latest: tuple[Stack, Rivals, int, str] = (None, Rivals([], [], []), VALUE, "")
 
     def start(self) -> JsonState:
         """The state before the first byte."""
@@ -74,6 +103,77 @@ class Repeats:
                 self._try_brackets(here, tables.after_string_brackets, row)
         else:
             self._veto_outside_strings(here, row)
+
+    # -- for looking ahead ---------------------------------------------------------------------------------------------
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        if self.root is None:  # PERF: nearly all schemas
+            return None
+        here = cast(JsonState, state)
+        return Reading(self, here) if here.stack is None or watches(here.stack) else None
+
+    def suspects(self, here: JsonState, row: Row) -> Iterator[Sequence[int]]:
+        """The tokens after which a value may still become one that was seen, those together that behave alike.
+
+        here: of a text that `reader` gives. row: uint32[>= ceil(V / 32)], the mask.
+        """
+        yield from ([token] for token in self.tables.doubles.within(row))
+        if here.mode in (AFTER, COLON) or item_in_question(here, every_kind=True) is None:
+            return
+        found = self._rivals(here)
+        if here.mode == TEXT:
+            yield from self._suspects_in_string(here, found, row)
+        else:
+            yield from self._suspects(here, found, row)
+
+    def moving(self, here: JsonState, row: Row) -> Iterable[Sequence[int]]:
+        """The tokens of a mask that move to another value or member, those together that behave alike."""
+        return _alike(self.tables.renewing if here.mode == TEXT else self.tables.outside, row)
+
+    def _rivals(self, here: JsonState) -> Rivals:
+        """The rivals at a place. PERF: remembered, for the tokens of one string."""
+        stack, found, mode, kind = self._latest
+        if stack is not here.stack or mode != here.mode or kind != kind_of(here):
+            found = rivals(here, every_kind=True)
+            self._latest = here.stack, found, here.mode, kind_of(here)
+        return found
+
+    def _suspects_in_string(self, here: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
+        """The tokens after which the string may still become one that was seen, or that end it so."""
+        tables = self.tables
+        begun, cut = unescaped(here.raw)
+        named = here.stack is not None and is_named(here.stack[0])
+        texts = map(spelled, found.texts(named))
+        left = [text[len(begun) :] for text in texts if text.startswith(begun)]
+        if left and cut:  # the next characters complete an escape
+            everything = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+            yield from ([token] for token in everything[everything < len(tables.tokens)].tolist())
+        elif left:
+            beginnings = {text[:n] for text in left for n in range(min(len(text), tables.longest) + 1)}
+            yield from ([token] for text in beginnings for token in _within(tables.going_on(text), row))
+            for text in left:
+                ended = tables.strings_ended_by.get(text.decode("utf-8", "surrogatepass")) if _is_whole(text) else None
+                if ended is not None:
+                    yield from ([token] for token in ended.within(row))
+
+    def _suspects(self, here: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
+        """The tokens after which a number or a string may still become one that was seen."""
+        tables = self.tables
+        if here.mode in (VALUE, SCALAR):
+            for key in found.values:
+                if key[0] == "number":
+                    for group in tables.agreeing(here.raw, digits_of(key)):
+                        yield from ([token] for token in _within(group, row))
+        if here.mode in (VALUE, NAME):
+            texts = found.texts(here.mode == NAME)
+            beginnings = {text[:n] for text in map(spelled, texts) for n in range(len(text) + 1)} or {b""}
+            for text in beginnings:
+                group = _within(tables.opening.get(text, ()), row)
+                if group:
+                    yield group
+
+    # -- what is vetoed at once ----------------------------------------------------------------------------------------
 
     def _veto_outside_strings(self, here: JsonState, row: Row) -> None:
         tables = self.tables
@@ -136,6 +236,24 @@ def _within_reach(here: JsonState, tables: TokenTables) -> Iterator[OpenContaine
             return
         container, stack = stack
         yield container
+
+
+def _within(tokens: Iterable[int], row: Row) -> list[int]:
+    """The tokens that a mask allows."""
+    return [token for token in tokens if row[token >> 5] >> (token & 31) & 1]
+
+
+def _alike(tokens: BracketTokens, row: Row) -> Iterable[list[int]]:
+    """The tokens that a mask allows, those together that behave alike."""
+    groups: defaultdict[bytes, list[int]] = defaultdict(list)
+    for token in tokens.within(row):
+        groups[tokens.short[token]].append(token)
+    return groups.values()
+
+
+def _is_whole(text: bytes) -> bool:
+    """Whether a text begins with a whole character."""
+    return not text or not 0x80 <= text[0] < 0xC0
 
 
 def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.guards import Guard
+from constrain.guards.repeats import Reading
 from constrain.vocab.bits import clear_bits, has_bit, set_bits
 from constrain.vocab.tables import PerVocabulary
 from constrain.vocab.utf8 import FOLLOWING, missing_bytes
@@ -185,6 +186,11 @@ class Thoughts:
             left = self.most - here.taken - 1 if here.mode == INSIDE and here.taken is not None else self.most
             if left < FOLLOWING:
                 self._veto_open(here, left, row)
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(ThoughtState, state)
+        return self.inner.reader(here.inner) if here.mode == AFTER and self.inner is not None else None
 
     def _veto_open(self, here: ThoughtState, left: int, row: Row) -> None:
         """Clear the tokens that leave a character open which the tokens that are left cannot complete."""

@@ -44,6 +44,19 @@ def check_kind(model: Any, encodes: bool = False) -> None:
     )
 
 
+def auto_class(config: Any) -> Any:
+    """The class of transformers that loads a model by name, from its configuration."""
+    import transformers
+
+    if getattr(config, "is_encoder_decoder", False):
+        return transformers.AutoModelForSeq2SeqLM
+    if not _class_name(config, "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES") and _class_name(
+        config, "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES"
+    ):
+        return transformers.AutoModelForImageTextToText
+    return transformers.AutoModelForCausalLM
+
+
 def is_encoder_decoder(model: Any) -> bool:
     """Whether a model reads a text by an encoder, and writes another by a decoder."""
     return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))

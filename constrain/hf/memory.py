@@ -12,7 +12,8 @@ Limit: an axis may hold several places for each row (rows times heads), then tho
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -62,6 +63,19 @@ def module_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
         for attribute, value in vars(module).items()
         if isinstance(value, torch.Tensor)
     }
+
+
+@contextmanager
+def forgotten(modules: Sequence[Any]) -> Iterator[None]:
+    """Modules without the `rope_deltas` of the last images, which a forward would add to positions; put back after."""
+    before = [module.rope_deltas for module in modules]
+    for module in modules:
+        module.rope_deltas = None
+    try:
+        yield
+    finally:
+        for module, value in zip(modules, before, strict=True):
+            module.rope_deltas = value
 
 
 def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Any]]:

@@ -20,8 +20,9 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.hf.cache import is_plain, keeps_everything
-from constrain.hf.kinds import check_kind, is_encoder, is_encoder_decoder
-from constrain.hf.reading import Reading
+from constrain.hf.kinds import auto_class, check_kind, is_encoder, is_encoder_decoder
+from constrain.hf.memory import forgotten
+from constrain.hf.reading import PLAIN, Reading
 from constrain.hf.session import GroupedSession, HFSession, RereadSession, open_session
 from constrain.hf.trials import reading_of
 from constrain.vocab.vocabulary import Vocabulary
@@ -40,9 +41,10 @@ class HFModel:
     Args:
         model: A causal language model of transformers; `HFModel.of` takes encoder-decoders too. It runs in
             evaluation mode from now on.
-        tokenizer: Its tokenizer.
+        tokenizer: Its tokenizer; or its processor, which has a tokenizer and reads images too (images.py).
 
     Attributes:
+        processor: What was given as the tokenizer, if that is a processor; else None.
         width: Logits a position.
         context: Positions that the model has; None: unlimited.
         vocabulary: The tokenizer's vocabulary, padded to `width`.
@@ -62,7 +64,8 @@ class HFModel:
     def __init__(self, model: Any, tokenizer: Any) -> None:
         check_kind(model, self.encodes)
         self.model = model.eval()
-        self.tokenizer = tokenizer
+        self.processor = tokenizer if is_processor(tokenizer) else None
+        self.tokenizer = tokenizer.tokenizer if is_processor(tokenizer) else tokenizer
         text_config = self.text_config
         head = model.get_output_embeddings()
         self.width: int = text_config.vocab_size if head is None else head.weight.shape[0]
@@ -124,7 +127,13 @@ class HFModel:
 
     def forward(self, beside: Any, **arguments: Any) -> Any:
         """One forward of the model. beside: of `opened`."""
-        return self.model(**arguments)
+        with forgotten(self.noting):
+            return self.model(**arguments)
+
+    @cached_property
+    def noting(self) -> list[Any]:
+        """The modules in which the model notes something about the images of its last prompt."""
+        return [module for module in self.model.modules() if "rope_deltas" in vars(module)]
 
     @cached_property
     def plain(self) -> bool:
@@ -136,7 +145,19 @@ class HFModel:
             return False
         both = is_encoder(self.model.config) and not self.encodes
         unsure = getattr(unwrapped(self.model), "_is_stateful", False) or both
-        return known and "past_key_values" in takes and not unsure
+        return known and "past_key_values" in takes and not unsure and (self.encodes or self._takes_chunks())
+
+    @torch.inference_mode()
+    def _takes_chunks(self) -> bool:
+        """Several tokens at once may follow what is remembered: two small forwards, which some models refuse."""
+        ids = torch.arange(5, device=self.model.device).unsqueeze(0) % self.width
+        try:
+            cache = self.new_cache()
+            self.forward(None, input_ids=ids[:, :3], past_key_values=cache, use_cache=True)
+            self.forward(None, input_ids=ids[:, 3:], past_key_values=cache, use_cache=True)
+        except Exception:  # whatever the model has against it: how it is read is found by trial
+            return False
+        return True
 
     @cached_property
     def may_be_ragged(self) -> bool:
@@ -207,6 +228,7 @@ class HFModel:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
         lengths = list(map(len, prefixes))
         even = self.plain and not self.encodes and len(set(lengths)) == 1  # then there is one way, and nothing to find
+        even = even and vars(self).get("reading", PLAIN).argument is not None
         session = HFSession(self, len(prefixes)) if even else open_session(self, lengths, self.reading)
         return session, session.feed(prefixes, keep)
 
@@ -246,6 +268,11 @@ def eos_ids_of(model: Any) -> list[int]:
     return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
 
 
+def is_processor(tokenizer: Any) -> bool:
+    """Whether an object is a processor of transformers: it reads images beside text."""
+    return hasattr(tokenizer, "tokenizer") and hasattr(tokenizer, "image_processor")
+
+
 def unwrapped(model: Any) -> Any:
     """The model inside `torch.compile` and adapters, whose own `forward` takes any arguments."""
     model = getattr(model, "_orig_mod", model)
@@ -257,23 +284,34 @@ def _tokenizer_of(model: Any) -> Any:
     name = getattr(getattr(model, "config", None), "_name_or_path", "")
     if not name:
         raise ConstrainError("the model has no name to find its tokenizer by", fix="pass tokenizer=")
-    from transformers import AutoTokenizer
-
     try:
-        return AutoTokenizer.from_pretrained(name)
+        return _reader_named(name, model.config)
     except (OSError, ValueError) as error:
         raise ConstrainError(f"no tokenizer was found for the model {name!r}", fix="pass tokenizer=") from error
 
 
+def _reader_named(name: str, config: Any) -> Any:
+    """The processor of a model that sees images, where there is one; else the tokenizer. Raises OSError, ValueError."""
+    from transformers import AutoProcessor, AutoTokenizer
+
+    if getattr(config, "vision_config", None) is not None:
+        try:
+            processor = AutoProcessor.from_pretrained(name)
+        except (OSError, ValueError, ImportError):  # text goes without one
+            return AutoTokenizer.from_pretrained(name)
+        if is_processor(processor):
+            return processor
+    return AutoTokenizer.from_pretrained(name)
+
+
 @lru_cache(maxsize=LOADED_MODELS)
 def _load(name: str) -> HFModel:
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoConfig
 
     start = time.perf_counter()
     try:
-        encodes = getattr(AutoConfig.from_pretrained(name), "is_encoder_decoder", False)
-        kind = AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM
-        handle = HFModel.of(kind.from_pretrained(name), AutoTokenizer.from_pretrained(name))
+        config = AutoConfig.from_pretrained(name)
+        handle = HFModel.of(auto_class(config).from_pretrained(name), _reader_named(name, config))
     except (OSError, ValueError) as error:
         if isinstance(error, ConstrainError):
             raise

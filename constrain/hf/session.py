@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from constrain.errors import ConstrainError
 from constrain.hf.cache import branched, is_plain
 from constrain.hf.memory import gathered
 from constrain.hf.reading import PLAIN, Reading
@@ -95,7 +96,13 @@ class HFSession:
     def call(self, *, wanted: int, **arguments: Any) -> Any:
         """The model's forward, on what is remembered. wanted: last positions whose logits are needed."""
         reading = self.reading
-        assert reading.argument is not None  # or the session is a `RereadSession`
+        if reading.argument is None:
+            raise ConstrainError(
+                f"{type(self.handle.model).__name__} was read on what it remembers, and a trial finds that it does not "
+                "go on from there",
+                place="a batch whose rows grow by different lengths",
+                fix="let the way to read it be found first: HFModel.of(model, tokenizer).reading",
+            )
         if self.handle.takes_keep:
             arguments["logits_to_keep"] = wanted
         if self.cache is None and reading.given:

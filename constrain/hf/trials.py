@@ -128,12 +128,13 @@ class _Trials:
         return memory
 
     def _check_causal(self) -> None:
-        """Raises ConstrainError: a token depends on those after it, or no logits come from token ids alone."""
+        """Raises ConstrainError: a token depends on those after it or their number, or there are no logits."""
         name = type(self.handle.model).__name__
         left, right = self._text(0, 6), self._text(1, 6)
         try:
             source = self.handle.trial_source(0)
             first, second = self.handle.read([[*source, *left], [*source, *left[:3], *right[3:]]])
+            (short,) = self.handle.read([[*source, *left[:3]]])
         except Exception as error:
             reason = str(error).strip().split("\n")[0]
             raise ConstrainError(
@@ -145,6 +146,11 @@ class _Trials:
                 f"{name} reads text in both directions: its logits at a token depend on the tokens after it",
                 fix="load a model that was trained to write on (a decoder, such as Llama or GPT-2); "
                 "if this one was, load it with is_decoder=True",
+            )
+        if not alike(short[-1:], first[len(short) - 1 : len(short)]):
+            raise ConstrainError(
+                f"{name} is not read token by token: its logits at a token depend on how many tokens follow",
+                fix="load a model whose logits after a text are those of the text alone (Llama, GPT-2, T5, BART, …)",
             )
 
     def _holds(self, reading: Reading) -> bool:

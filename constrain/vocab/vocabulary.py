@@ -75,6 +75,7 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By content: within a process, equal vocabularies become one, so that they share their automaton."""
+        _by_key.setdefault(self.key, self)  # read again in this process, it is this one
         return _restored, (self.key, self.tokens, self.eos_ids, self.names)
 
     def __copy__(self) -> Vocabulary:

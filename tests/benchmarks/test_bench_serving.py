@@ -85,10 +85,30 @@ def test_the_clock_counts_work_and_not_waiting() -> None:
 def test_the_table_shows_what_differs_between_rounds() -> None:
     def run(backend: str, verdicts: dict[str, str], fill: float) -> dict[str, Any]:
         row = {"batch": 2, "state": "cold", "files": ["f"], "verdicts": verdicts, "tokens": 10, "wall_s": 2.0,
-               "process_cpu_s": 1.5, "ms": {"check": 1.0, "compile": 2.0, "fill": fill, "accept": 1.0}}  # fmt: skip
+               "process_cpu_s": 1.5, "ms": {"check": 1.0, "compile": 2.0, "fill": fill, "accept": 1.0},
+               "step_ms": [4.0, 2.0, 3.0]}  # fmt: skip
         return {"backend": backend, "passes": [row]}
 
     runs = [run("x", {"f": "reproduced", "g": "refused: no"}, 1.0), run("x", {"f": "cut", "g": "refused: no"}, 3.0)]
     last = serving.table(runs).splitlines()[-1]
     cells = [cell.strip() for cell in last.strip("|").split("|")]
-    assert cells == ["2", "cold", "x", "1", "0", "0–1", "0", "0–1", "0", "1.0", "2.0", "2.0", "1.0", "6", "1.5", "5"]
+    assert cells == [
+        "2",
+        "cold",
+        "x",
+        "1",
+        "0",
+        "0–1",
+        "0",
+        "0–1",
+        "0",
+        "1.0",
+        "2.0",
+        "2.0",
+        "1.0",
+        "6",
+        "1.5",
+        "3.0",
+        "4.0",
+        "5",
+    ]

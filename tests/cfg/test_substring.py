@@ -39,9 +39,26 @@ def test_words(seed):
     blanks = rng.choices([" ", "\n", "  "], k=len(words) - 1)
     pieces = [piece for pair in zip(words, [*blanks, ""], strict=True) for piece in pair]
     spans = {"".join(pieces[i : j + 1]) for i in range(0, len(pieces), 2) for j in range(i, len(pieces), 2)}
-    node = substring(" " + "".join(pieces) + "\n").node
-    for text in [*texts("ab ", 5), *spans, *(span + " " for span in spans), *(span[:-1] for span in spans)]:
-        assert matches(node, text) == (text in spans), (pieces, text)
+    document = " " + "".join(pieces) + "\n"
+    tried = [*texts("ab ", 5), *spans, *(span + " " for span in spans), *(span[:-1] for span in spans)]
+    for constraint, members in (
+        (substring(document), spans | {" " + span for span in spans}),
+        (substring(document, blank=False), spans),
+    ):
+        for text in tried:
+            assert matches(constraint.node, text) == (text in members), (pieces, text)
+            if text in members:
+                assert constraint.parse(text) == text.removeprefix(" ")
+
+
+def test_a_blank_that_is_of_the_span_stays():
+    document = " a b"
+    assert substring(document, "char").parse(" a") == " a"
+    both = substring(document, "char", blank=True)
+    assert (both.parse(" a"), both.parse("  a"), both.parse("b")) == (" a", " a", "b")
+    assert repr(both) == "substring(' a b', 'char', blank=True)"
+    assert repr(substring("a", blank=False)) == "substring('a', 'word', blank=False)"
+    assert substring("a", blank=False) != substring("a") == substring("a", blank=True)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -58,6 +75,9 @@ def test_prefixes_are_what_can_be_continued():
     compiled = constrain.compile(substring(document), vocabularies.tiny())
     for text, alive, accepted in [
         ("", True, False),
+        (" ", True, False),
+        ("  ", False, False),
+        (" the cart", True, True),
         ("the ca", True, False),
         ("the cat", True, True),
         ("the cat ", True, False),
@@ -144,6 +164,7 @@ def test_equal_documents_are_equal():
         (lambda: substring(["a", ""], "chunk"), GrammarError, "chunk 1 is not a text: ''"),
         (lambda: substring(["a", 3], "chunk"), GrammarError, "chunk 1 is not a text: 3"),
         (lambda: substring("a\udc00", "char"), GrammarError, "a lone surrogate in the text"),
+        (lambda: substring("a", blank="no"), GrammarError, "blank must be True or False, not 'no'"),
         (lambda: substring(" \n"), UnsatisfiableError, "there is nothing to quote"),
         (lambda: substring([], "chunk"), UnsatisfiableError, "there is nothing to quote"),
     ],

@@ -1,4 +1,6 @@
-"""Every command of the README runs as it stands, from an installed wheel, in a folder with the files that it names.
+"""Every command of docs/howto/command-line.md runs as it stands, from an installed wheel; the README has some of them.
+
+They run in a folder with the files that they name.
 
 The wheel is built from this checkout and installed into an environment of its own, which sees the packages of this one:
 nothing is fetched. A wheel with kernels compiled takes minutes to build, so `make test` builds one without.
@@ -21,9 +23,9 @@ import pytest
 
 import vocabularies
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-SECTION = README.split("## Command line\n")[1].split("\n## ")[0]
-LINES = re.findall(r"^    (constrain .*)$", SECTION.split("`--schema`")[0], re.MULTILINE)
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "howto" / "command-line.md").read_text(encoding="utf-8")
+LINES = re.findall(r"^    (constrain .*)$", PAGE.split("`--schema`")[0], re.MULTILINE)
 PERSON = {
     "type": "object",
     "properties": {"name": {"type": "string", "maxLength": 9}, "age": {"type": "integer", "minimum": 0}},
@@ -92,12 +94,14 @@ def run(programs: Path, line: str, folder: Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=folder, env=ELSEWHERE, capture_output=True, text=True, check=False)
 
 
-def test_all_commands_are_in_the_readme() -> None:
+def test_all_commands_are_on_the_page() -> None:
     assert [shlex.split(line)[1] for line in LINES] == list(ENDS)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").split("## Command line\n")[1].split("\n## ")[0]
+    assert set(re.findall(r"^    (constrain .*)$", readme, re.MULTILINE)) <= set(LINES)
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: shlex.split(line)[1])
-def test_a_line_of_the_readme(programs: Path, line: str, tmp_path: Path) -> None:
+def test_a_line_of_the_page(programs: Path, line: str, tmp_path: Path) -> None:
     name = shlex.split(line)[1]
     if name == "diagram":
         pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
@@ -120,7 +124,7 @@ def test_a_line_of_the_readme(programs: Path, line: str, tmp_path: Path) -> None
         assert "<svg" in (tmp_path / "my.html").read_text(encoding="utf-8")
 
 
-def test_the_fault_that_the_readme_shows(programs: Path, tmp_path: Path) -> None:
-    line, message = SECTION.split("\n    $ ")[1].split("\n", 1)
+def test_the_fault_that_the_page_shows(programs: Path, tmp_path: Path) -> None:
+    line, message = PAGE.split("\n    $ ")[1].split("\n", 1)
     done = run(programs, line, tmp_path)
     assert (done.returncode, done.stderr.rstrip()) == (2, re.sub("^    ", "", message, flags=re.MULTILINE).rstrip())

@@ -159,3 +159,21 @@ def test_endlessly_many_rules(monkeypatch):
     assert LengthBudget(compile_source(Made(Grammar(endless(0, 60))), AB)).matcher().needs() == 60  # 58 b, bba, EOS
     with pytest.raises(LimitError, match="no text within 100 rules"):
         LengthBudget(compile_source(Made(Grammar(endless(0, 1000))), AB))
+
+
+def test_a_text_that_begins_inside_an_object():
+    """Its members were reached one by one before the rules of an object are made in bulk."""
+    members = {"a": {"enum": [1, 0]}, "t": {"type": "string", "format": "date-time"}, "reason": {"type": "string"}}
+    items = {"type": "object", "properties": {**members, "m": {"type": "number"}, "n": {"type": "number"}}}
+    schema = constrain.json_schema({"type": "array", "items": items})
+    whole = '[{"a": 1, "t": "2022-01-01T12:00:00Z", "reason": "none", "m": 10, "n": 5}, {"a": 0}]'
+    begin, end = whole.index("00:00Z"), whole.index("ason")
+    gap = constrain.between(schema, prefix=whole[:begin], suffix=whole[end:])
+    vocabulary = Vocabulary.of_bytes()
+    budget = LengthBudget(constrain.compile(gap, vocabulary))
+    for seed in range(3):
+        rng, matcher = random.Random(seed), budget.matcher(most=60)
+        while not matcher.is_finished():
+            assert matcher.advance(rng.choice(allowed(matcher, vocabulary)))
+        text = whole[:begin] + matcher.inner.text.decode() + whole[end:]
+        assert compiled_matcher(constrain.compile(schema, vocabulary), text).is_accepting(), text

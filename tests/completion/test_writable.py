@@ -10,8 +10,10 @@ import pytest
 
 import constrain
 from constrain import UnsatisfiableError, Vocabulary
-from constrain.completion.writable import refuse_unwritable
+from constrain.completion.writable import refuse_unwritable, written
+from constrain.errors import GrammarError
 from toy_handle import PIECES, ToyHandle
+from toy_model import TableModel
 
 LETTERS = [letter.encode() for letter in '{}[]":, ' + string.ascii_lowercase + string.digits]
 WITHOUT_BYTES = Vocabulary([*LETTERS, b"ab", None], eos_ids=[len(LETTERS) + 1])
@@ -78,6 +80,110 @@ def test_against_all_texts(pattern: str, parts: tuple[str, str]) -> None:
         assert not can
     else:
         assert can
+
+
+ABC = Vocabulary([b"a", b"b", b"c", b"ab", b"ca", b"cab", None], eos_ids=[6])
+LANGUAGES: list[Any] = [
+    *(
+        "(ab|aé|cü)+c?|bäb",
+        "a(b|é)c?",
+        "aé|aéb|ab",
+        "(a|b)*é|c",
+        "a{1,3}é|aab",
+        "((a|bé)c){2}",
+        "ab*(éa|c)?",
+        "[^é]{2}é|cc",
+    ),
+    constrain.choices(["abé", "aba", "é", "ca"]),
+    constrain.grammar('start: "a" start "b" | "c" | "a" "é" | "b" start "ü"'),
+    constrain.grammar('start: item+\nitem: A "c" | "b" E\nA: /a[bé]/\nE: "é" | "ü" | "a"'),
+    constrain.grammar('start: "a" tail | "b"\ntail: "é" | tail "é"'),
+    constrain.regex("[a-cé]{2}") & constrain.regex("(a|é|c|ü)+b?"),
+    constrain.seq("a", constrain.alt("é", "b"), constrain.many(constrain.alt("ca", "cé"), high=2)),
+    constrain.choices(["aéc", "acb"]) | constrain.grammar('start: "c" start "é" | "a"'),
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=repr)
+def test_masks_allow_what_can_be_completed_in_tokens(language: Any) -> None:
+    """Every sequence of tokens of up to three characters, beside all members of up to seven."""
+    constraint = constrain.regex(language) if isinstance(language, str) else language
+    every = constrain.compile(constraint, Vocabulary.of_bytes()).matcher()
+    members = {
+        text for size in range(8) for text in map("".join, product("abc", repeat=size)) if _takes(every.fork(), text)
+    }
+    beginnings = {text[:end] for text in members for end in range(len(text) + 1)}
+    compiled = constrain.compile(written(constraint, ABC), ABC)
+
+    def walk(matcher: Any, text: str, left: int) -> None:
+        for token, piece in enumerate(ABC.tokens):
+            if piece is None:
+                assert matcher.allows(token) == (text in members), text
+            elif len(text) + len(piece) <= 3:
+                after = text + piece.decode()
+                assert matcher.allows(token) == (after in beginnings), after
+                if left and after in beginnings:
+                    twin = matcher.fork()
+                    assert twin.advance(token)
+                    walk(twin, after, left - 1)
+
+    walk(compiled.matcher(), "", 3)
+
+
+def test_what_has_no_dead_end_stays_as_it_is() -> None:
+    for constraint in (
+        constrain.regex("[^x]+"),
+        constrain.json_schema({"type": "object"}),
+        constrain.json_schema({"type": "array", "items": {"type": "string", "maxLength": 20}}),
+        constrain.grammar('start: "a" start "b" | "c"'),
+    ):
+        assert written(constraint, WITHOUT_BYTES) is constraint
+    assert written(constrain.regex("né|no"), Vocabulary.of_bytes()) == constrain.regex("né|no")
+
+
+def test_values_and_checks_stay() -> None:
+    """A schema that is cut keeps its values, its guard and its check."""
+    schema = {"type": "array", "uniqueItems": True, "items": {"enum": ["né", "no", "a"]}, "minItems": 2}
+    constraint = constrain.json_schema(schema)
+    part = written(constraint, WITHOUT_BYTES)
+    assert part is not constraint
+    assert part.parse('["no","a"]') == ["no", "a"]  # type: ignore[attr-defined]
+    matcher = constrain.compile(part, WITHOUT_BYTES).matcher()
+    assert matcher.advance_bytes(b'["no","') and matcher.forced_bytes() == b'a"'[: len(matcher.forced_bytes())]
+
+
+def test_a_greedy_grammar_that_can_end_dead_is_refused() -> None:
+    grammar = constrain.grammar("start: NAME+\nNAME: /a[éü]|b/", lexer="greedy")
+    with pytest.raises(GrammarError, match="cannot write all of NAME") as caught:
+        written(grammar, WITHOUT_BYTES)
+    assert caught.value.place == "NAME" and caught.value.fix
+    fine = constrain.grammar("start: NAME+\nNAME: /[a-zé]/", lexer="greedy")
+    assert written(fine, WITHOUT_BYTES) is fine
+
+
+DEAD = [("(ab|aÉ|cé)+x?|zÜz", 1000), ('"n(aïve|ow|é)"', 100)]
+
+
+@pytest.mark.parametrize(("pattern", "before"), DEAD)
+@pytest.mark.parametrize("outputs", [100, pytest.param(2000, marks=pytest.mark.slow)])
+def test_no_output_ends_dead(pattern: str, before: int, outputs: int) -> None:
+    """before: at least so many of 2,000 outputs did, and do if the constraint is compiled as it stands."""
+    tokens = [*LETTERS, b"ab", None]
+    model = _table_of(tokens, WITHOUT_BYTES)
+
+    def dead(constraint: Any) -> int:
+        found = constrain.generate(model, [0], constraint=constraint, n=outputs, max_tokens=60, seed=1)
+        return sum(output.finish_reason == "dead_end" for output in found)
+
+    constraint = constrain.regex(pattern)
+    assert dead(constraint) == 0
+    assert dead(constrain.compile(constraint, WITHOUT_BYTES)) >= before * outputs // 2000 * 8 // 10
+
+
+def _table_of(tokens: Any, vocabulary: Vocabulary) -> Any:
+    model = TableModel(len(tokens), 1)
+    model.vocabulary, model.tokenizer = vocabulary, ToyHandle.tokenizer  # type: ignore[attr-defined]
+    return model
 
 
 def _takes(matcher: Any, text: str) -> bool:

@@ -109,8 +109,9 @@ def test_matchers_live_on_after_a_flush(automaton):
 
 
 def test_an_operation_larger_than_the_budget():
-    """One text that needs more states than fit is read all the same."""
+    """One text that needs more states than fit is read all the same. The memory is given back by the next flush."""
     automaton = TokenAutomaton(VOCABULARY, budget=0)
+    sizes = [each.size for each in (automaton.A, automaton.H, automaton.S)]
     compiled = constrain.compile(constrain.regex(r"a{300000}b"), VOCABULARY, automaton=automaton)
     matcher = compiled.matcher()
     assert matcher.advance_bytes(b"a" * 300_000)
@@ -118,6 +119,11 @@ def test_an_operation_larger_than_the_budget():
     assert matcher.advance_bytes(b"b")
     assert matcher.is_finished()
     assert automaton.epoch > 0
+    assert automaton.A.size > 2 * sizes[0]
+    with automaton.lock:
+        automaton.flush()
+    assert [each.size for each in (automaton.A, automaton.H, automaton.S)] == sizes
+    assert constrain.compile(constrain.regex("ab?"), VOCABULARY, automaton=automaton).matcher().advance_bytes(b"ab")
 
 
 def test_state_after_others_filled_the_memory():

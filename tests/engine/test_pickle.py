@@ -121,11 +121,19 @@ def test_a_finished_matcher_stays_finished() -> None:
 
 def test_vocabularies_become_one_again() -> None:
     first, second = (pickle.loads(pickle.dumps(VOCABULARY)) for _ in range(2))
-    assert first is second and first.tokens == VOCABULARY.tokens and first.eos_ids == VOCABULARY.eos_ids
+    assert first is second is VOCABULARY
+
+
+def test_a_copy_stands_in_a_batch_with_its_original() -> None:
+    matcher = constrain.compile(constrain.regex("ab*"), VOCABULARY).matcher()
+    assert matcher.advance(97)
+    rows = np.zeros((2, VOCABULARY.words), np.uint32)
+    constrain.fill_masks([matcher, pickle.loads(pickle.dumps(matcher))], rows)
+    assert rows[0].any() and (rows[0] == rows[1]).all()
 
 
 def test_steps_that_are_not_allowed_any_more_are_an_error() -> None:
-    from constrain.engine.matcher import _reread
+    from constrain.engine.pickled import reread
 
     with pytest.raises(ConstrainError, match="not allowed any more"):
-        _reread(constrain.compile(constrain.regex("a"), VOCABULARY), [98], None)
+        reread(constrain.compile(constrain.regex("a"), VOCABULARY), [98], None)

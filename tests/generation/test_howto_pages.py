@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -36,15 +37,36 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
     with_examples = {page.stem for page in pages if blocks(page.read_text(encoding="utf-8"))}
     assert with_examples == OWN_TESTS | {
         "grammars-in-python",
+        "diffusion",
+        "monitors",
         "openai-strict",
         "processors",
         "search",
+        "see",
         "serving",
         "spelling",
         "streaming",
         "tags",
         "tools",
     }
+
+
+def test_see(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(repository, "see", 3)
+    assert names["output"].value["city"] in ("Paris", "Rome", "Lima")
+    assert len(names["trace"]) == len(names["output"].tokens)
+    assert names["output"].text.split('"')[1] in capsys.readouterr().out
+
+
+def test_diffusion(repository: Path) -> None:
+    names = run(repository, "diffusion", 3)
+    assert json.loads(names["out"].text) is not None and names["out"].fault is None
+    assert names["filled"].text[4] == names["filled"].text[7] == "-"
+    assert names["weighted"].log_weight <= 0 and names["date"].check(names["likeliest"].text) is None
+
+
+def test_monitors(repository: Path) -> None:
+    run(repository, "monitors", 2)
 
 
 def test_spelling(repository: Path) -> None:
@@ -116,6 +138,6 @@ def test_processors(repository: Path) -> None:
 
 
 def test_search(repository: Path) -> None:
-    names = run(repository, "search", 5)
+    names = run(repository, "search", 6)
     assert sorted(names["orders"].best[0]) == [0, 1, 2]
     assert names["vote"].answer in (1, 2, 3)

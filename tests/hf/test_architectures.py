@@ -15,6 +15,7 @@ import transformers
 
 import constrain
 from architectures import FAMILIES, OFTEN, build, missing, row_of
+from constrain.errors import ConstrainError
 from constrain.generation import Generation
 from constrain.hf import HFModel
 from toy_model import tiny_llama, tiny_tokenizer
@@ -89,3 +90,23 @@ def check(handle: HFModel, prompt: list[int], output: Generation, tolerance: flo
     found = torch.tensor([record.log_prob_raw for record in output.trace])
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
     assert output.finish_reason == "stop" or len(output.tokens) == GIVEN["max_tokens"]
+
+
+@pytest.mark.parametrize("encodes", [False, True])
+def test_logits_that_depend_on_the_length_of_the_text_are_refused(encodes: bool) -> None:
+    """ProphetNet: its forward over a longer text gives other logits at the same token."""
+    torch.manual_seed(0)
+    tokenizer = tiny_tokenizer()
+    sizes = {"hidden_size": 32, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "num_encoder_layers": 2, "ngram": 2}
+    sizes |= {"num_decoder_layers": 2, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4}
+    config = transformers.ProphetNetConfig(
+        vocab_size=len(tokenizer), **sizes, is_decoder=not encodes, is_encoder_decoder=encodes,
+        decoder_start_token_id=2, pad_token_id=0, eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    kind = transformers.ProphetNetForConditionalGeneration if encodes else transformers.ProphetNetForCausalLM
+    model = kind(config).eval()
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            torch.nn.init.normal_(parameter, std=0.2)
+    with pytest.raises(ConstrainError, match="is not read token by token: its logits at a token depend on how many"):
+        constrain.generate(model, "red", tokenizer=tokenizer, regex="(red|green){2}", seed=1)

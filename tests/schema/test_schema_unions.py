@@ -134,6 +134,28 @@ def test_masks_are_those_of_shapes_side_by_side(name: str, order: Any, monkeypat
                 break
 
 
+@pytest.mark.parametrize("count", [3, 25, 60, 200])
+def test_exactly_one_of_many_keys(count: int) -> None:
+    """Differences of n branches, each with a key of its own, are not 2^n boxes. Above 45 branches, all others are
+    subtracted at once."""
+    branches = [{**kinds(f"p{i}"), "required": [f"p{i}"]} for i in range(count)]
+    start = matcher_of({"oneOf": branches}, "any")
+    for value, is_valid in [
+        ({"p1": 1}, True),
+        ({"p1": 1, "p2": "a"}, True),
+        ({"p2": "a", "p1": 1, "x": 0}, True),
+        ({f"p{count - 1}": 1, "p0": None}, True),
+        ({"p1": 1, "p2": 2}, False),
+        ({"p2": 2, "x": 0, "p0": 2}, False),
+        ({"p1": "a"}, False),
+        ({"x": 1}, False),
+        ({}, False),
+    ]:
+        matcher = start.fork()
+        accepted = matcher.advance_bytes(json.dumps(value, separators=(",", ":")).encode()) and matcher.is_accepting()
+        assert accepted == is_valid, value
+
+
 def test_hundreds_of_shapes_are_few_situations() -> None:
     names = [f"k{i}" for i in range(16)]
     pairs = [{"oneOf": [{"required": [a]}, {"required": [b]}]} for a, b in zip(names[::2], names[1::2], strict=True)]

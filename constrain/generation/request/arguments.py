@@ -134,11 +134,10 @@ def compile_for(constraint: Any, handle: Handle) -> Any:
     it.
     """
     if not hasattr(constraint, "matcher"):
-        from constrain.completion.writable import refuse_unwritable
+        from constrain.completion.writable import written
         from constrain.engine import compile as compile_source
 
-        refuse_unwritable(constraint, handle.vocabulary)
-        return compile_source(constraint, handle.vocabulary)
+        return compile_source(written(constraint, handle.vocabulary), handle.vocabulary)
     size = constraint.vocabulary.size
     if size > handle.width:
         raise ConstrainError(

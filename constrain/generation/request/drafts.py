@@ -17,6 +17,7 @@ from constrain.constraints.union import Union
 from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
 from constrain.hf.encoder_decoder import EncoderDecoder
+from constrain.hf.images import ImageModel
 from constrain.hf.model import HFModel
 from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
@@ -107,6 +108,12 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
         if not hasattr(model, "forward"):
             raise
         drafter = HFModel.of(model, handle.tokenizer)
+    if isinstance(handle, ImageModel):
+        raise ConstrainError(
+            f"{type(drafter.model).__name__} cannot draft for a prompt with images, which it does not see",
+            place="draft",
+            fix='use drafters that need no model: "auto", "forced", "lookup", "ngram"',
+        )
     if drafter.encodes != handle.encodes:
         raise ConstrainError(
             f"{type(drafter.model).__name__} cannot draft for {type(handle.model).__name__}: one of them is an "

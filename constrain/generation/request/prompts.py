@@ -1,6 +1,7 @@
 """Prompts: text, chat messages or token ids, one or several → token ids.
 
-A list is several prompts, unless it is a list of numbers (token ids) or of dicts (chat messages). What a prompt is, is
+A list is several prompts, unless it is a list of numbers (token ids) or of dicts (chat messages). A dict with
+"input_ids" is a prompt that a processor made, maybe with images (images.py). What a prompt is, is
 decided before a model is loaded (`parse_prompts`); its tokens are found with the model's tokenizer (`token_ids`).
 """
 
@@ -13,8 +14,12 @@ from constrain.calls.functions import Function
 from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle
 
-FORMS = "pass a str, a list of chat messages (dicts), a list of token ids, or a list of such prompts"
-Parsed: TypeAlias = "str | list[int] | list[Mapping[str, Any]]"  # text, token ids, chat messages
+FORMS = (
+    "pass a str, a list of chat messages (dicts), a list of token ids, what a processor returned, or a list of such "
+    "prompts"
+)
+# text, token ids, chat messages, a processor's output
+Parsed: TypeAlias = "str | list[int] | list[Mapping[str, Any]] | Mapping[str, Any]"
 
 
 class ParsedPrompts(NamedTuple):
@@ -35,7 +40,7 @@ def parse_prompts(prompt: Any) -> ParsedPrompts:
         return ParsedPrompts([_parse(prompt, "the prompt")], True)
     if not prompt:
         raise ConstrainError("the prompt is an empty list", fix=FORMS)
-    if isinstance(_plain(prompt[0]), (int, Mapping)):
+    if isinstance(_plain(prompt[0]), (int, Mapping)) and not _is_features(prompt[0]):
         return ParsedPrompts([_parse(prompt, "the prompt")], True)
     return ParsedPrompts([_parse(each, f"prompt {i}") for i, each in enumerate(prompt)], False)
 
@@ -46,6 +51,8 @@ def _parse(prompt: Any, name: str) -> Parsed:
         if any("\ud800" <= character <= "\udfff" for character in prompt):
             raise ConstrainError(f"{name} has a lone surrogate: {prompt!r:.60}", fix="it is not text: remove it")
         return prompt
+    if _is_features(prompt):
+        return dict(prompt)
     if isinstance(prompt, (list, tuple)) and prompt and all(isinstance(each, Mapping) for each in prompt):
         _check_messages(prompt, name)
         return list(prompt)
@@ -61,6 +68,10 @@ def _parse(prompt: Any, name: str) -> Parsed:
     raise ConstrainError(f"{name} is neither text, chat messages nor token ids: {what}", fix=FORMS)
 
 
+def _is_features(prompt: Any) -> bool:
+    return isinstance(prompt, Mapping) and "input_ids" in prompt
+
+
 def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
     for place, message in enumerate(messages):
         if not isinstance(message.get("role"), str):
@@ -71,16 +82,28 @@ def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
             )
 
 
-def token_ids(prompts: ParsedPrompts, handle: Handle, functions: Sequence[Sequence[Function]] = ()) -> list[list[int]]:
+def token_ids(
+    prompts: ParsedPrompts,
+    handle: Handle,
+    functions: Sequence[Sequence[Function]] = (),
+    images: Sequence[Sequence[Any]] | None = None,
+) -> list[list[int]]:
     """Token ids of every prompt. Raises ConstrainError: what the model or its tokenizer cannot read.
 
     functions: of each prompt the tools, which the chat template tells the model; nothing where there are none.
+    images: of each prompt; the handle reads images then (`images.seeing`).
     """
     tools = [[function.json for function in each] for each in functions or [()] * len(prompts.each)]
-    return [_ids(prompt, handle, prompts.name(place), tools[place]) for place, prompt in enumerate(prompts.each)]
+    pictures = images or [()] * len(prompts.each)
+    return [
+        _ids(prompt, handle, prompts.name(place), tools[place], pictures[place])
+        for place, prompt in enumerate(prompts.each)
+    ]
 
 
-def _ids(prompt: Any, handle: Handle, name: str, tools: list[dict[str, Any]]) -> list[int]:
+def _ids(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], images: Sequence[Any]) -> list[int]:
+    if isinstance(prompt, Mapping) or images:
+        return _fitting(_with_images(prompt, handle, name, tools, images), handle, name)
     if isinstance(prompt, str):
         ids = tokenize(handle.tokenizer, prompt)
     elif prompt and isinstance(prompt[0], Mapping):
@@ -97,6 +120,29 @@ def _ids(prompt: Any, handle: Handle, name: str, tools: list[dict[str, Any]]) ->
     begun = getattr(handle, "begun", None)
     ids = ids or _beginning(handle.tokenizer, name)
     return _fitting(ids if begun is None else begun(ids, name), handle, name)
+
+
+def _with_images(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], images: Sequence[Any]) -> list[int]:
+    """The sequence of a prompt with images, by the model's processor. Raises ConstrainError."""
+    from constrain.generation.request.images import processed
+    from constrain.hf.images import ImageModel, image_prompt, placeholder_ids
+
+    if not isinstance(handle, ImageModel):
+        raise ConstrainError(f"{name} is a processor's output, and only generate reads images", place="prompt")
+    if isinstance(prompt, str):
+        prompt = processed(prompt, images, handle, name)
+    elif not isinstance(prompt, Mapping):
+        reader = handle.processor if getattr(handle.processor, "chat_template", None) else handle.tokenizer
+        prompt = processed(_render(prompt, reader, name, tools), images, handle, name, special=False)
+    made = image_prompt(prompt, handle.model, name)
+    for place, token in enumerate(made.ids):
+        if not 0 <= token < handle.width and token not in placeholder_ids(handle.model.config):
+            raise ConstrainError(
+                f"{name} has token id {token}, which the model does not know",
+                place=f"token {place} of the prompt",
+                fix=f"ids of this model go from 0 to {handle.width - 1}",
+            )
+    return handle.seen(made)
 
 
 def _fitting(ids: list[int], handle: Handle, name: str) -> list[int]:

@@ -42,7 +42,8 @@ class Compiled(Protocol):
 
 
 ModelLike: TypeAlias = str | Handle | ModelAndTokenizer | torch.nn.Module
-Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]]  # text, token ids, chat messages
+# text, token ids, chat messages, what a processor made of text and images
+Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]] | Mapping[str, Any]
 # A str is a sequence of str, so only lists and tuples of str are several prompts.
 Prompts: TypeAlias = list[str] | tuple[str, ...] | Sequence[Sequence[int]] | Sequence[Sequence[Mapping[str, object]]]
 DraftLike: TypeAlias = ModelLike | Drafter | Speculation
@@ -61,6 +62,7 @@ class Options(TypedDict, total=False):
     seed: int | None
     tools: Sequence[Any] | None
     tool_choice: str | Mapping[str, Any]
+    images: Any
     response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
     draft: DraftLike | Sequence[DraftLike] | None
     processors: ProcessorLike | Sequence[ProcessorLike] | None

@@ -27,7 +27,7 @@ if MODE == "numba":
 
 
 def kernel(
-    signature: str, *, entry: bool = False, brief: bool = False, inline: bool = False
+    signature: str, *, entry: bool = False, brief: bool = False, inline: bool = False, apart: bool = False
 ) -> Callable[[Function], Function]:
     """Declare a kernel. In the signature, `arena` stands for int32[::1], `row` for uint32[::1], `i` for int64; see
     `expand_signature` for all.
@@ -35,11 +35,12 @@ def kernel(
     entry: Python calls it, not only other kernels.
     brief: it is so short that it keeps the interpreter's lock. No other thread runs Python meanwhile.
     inline: numba copies it into its callers, although it is not small.
+    apart: it is rarely called, and never copied into its callers, although it is small.
     """
 
     def declare(function: Function) -> Any:
         if MODE == "numba":
-            return jit.compiled(function, expand_signature(signature), entry, brief, inline)
+            return jit.compiled(function, expand_signature(signature), entry, brief, inline, apart)
         if MODE == "native" and entry:
             return native.find(function, expand_signature(signature))
         return _plain(function)

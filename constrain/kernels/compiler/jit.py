@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class Kernel(NamedTuple):
-    """A declared kernel. is_entry, is_brief, is_inline: as in `declare.kernel`."""
+    """A declared kernel. is_entry, is_brief, is_inline, is_apart: as in `declare.kernel`."""
 
     name: str
     dispatcher: Any
@@ -44,6 +44,7 @@ class Kernel(NamedTuple):
     is_entry: bool
     is_brief: bool
     is_inline: bool
+    is_apart: bool
 
 
 declared: list[Kernel] = []
@@ -53,7 +54,9 @@ _lock = threading.Lock()
 _job: _Job | None = None
 
 
-def compiled(function: Any, signature: str, is_entry: bool, is_brief: bool, is_inline: bool) -> Any:
+def compiled(
+    function: Any, signature: str, is_entry: bool, is_brief: bool, is_inline: bool, is_apart: bool = False
+) -> Any:
     """The kernel as a function that numba compiles."""
     # PERF: without numba's runtime, arrays are passed without counting references. Two locked instructions an array
     # and call were 38 % of all CPU time of MaskBench (perf record; note 0005). So kernels cannot make arrays.
@@ -62,8 +65,8 @@ def compiled(function: Any, signature: str, is_entry: bool, is_brief: bool, is_i
     )
     name = native.name_of(function, signature)
     dispatcher._cache = _Memory(name)
-    linking.declare(dispatcher, signature, is_inline)
-    declared.append(Kernel(name, dispatcher, signature, is_entry, is_brief, is_inline))
+    linking.declare(dispatcher, signature, is_inline, is_apart)
+    declared.append(Kernel(name, dispatcher, signature, is_entry, is_brief, is_inline, is_apart))
     return dispatcher
 
 

@@ -39,9 +39,10 @@ def caller(function: Any) -> Any:
     return linked
 
 
-def declare(dispatcher: Any, signature: str, is_inline: bool) -> None:
-    """Let kernels that are declared from now on call this one by its symbol, if it is large and not to be copied."""
-    if never_copied or (len(dispatcher.py_func.__code__.co_code) > SMALL and not is_inline):
+def declare(dispatcher: Any, signature: str, is_inline: bool, is_apart: bool) -> None:
+    """Let kernels that are declared from now on call this one by its symbol, if it is large or rarely called."""
+    is_large = len(dispatcher.py_func.__code__.co_code) > SMALL
+    if never_copied or is_apart or (is_large and not is_inline):
         arguments, result = sigutils.normalize_signature(signature)
         _symbols[dispatcher] = call(symbol_name(dispatcher), result(*arguments))
 

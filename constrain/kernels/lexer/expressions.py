@@ -156,7 +156,7 @@ def literal(A, H, text, at, tail):
     return e
 
 
-@kernel("i(arena, arena, i)")
+@kernel("i(arena, arena, i)", apart=True)
 def unrolled(A, H, e):
     """A LITERAL as a CAT of its next characters and of the LITERAL of the others."""
     text = literal_text(A, e)
@@ -170,6 +170,16 @@ def unrolled(A, H, e):
     return e
 
 
+@kernel("i(arena, arena, i, i)", apart=True)
+def literal_cat(A, H, a, b):
+    """The expression of a LITERAL and of what follows it, which is not the empty text."""
+    tail = literal_tail(A, a)
+    if tail != EPS:
+        b = intern2(A, H, CAT.KIND, tail, b)
+        flags(A, b)
+    return literal(A, H, literal_text(A, a), literal_at(A, a), b)
+
+
 @kernel("i(arena, arena, i, i)")
 def cat(A, H, a, b):
     """The expression of one after the other."""
@@ -180,13 +190,7 @@ def cat(A, H, a, b):
     if b == EPS:
         return a
     if kind(A, a) == LITERAL.KIND:
-        tail = literal_tail(A, a)
-        if tail != EPS:
-            tail = intern2(A, H, CAT.KIND, tail, b)
-            flags(A, tail)
-        else:
-            tail = b
-        return literal(A, H, literal_text(A, a), literal_at(A, a), tail)
+        return literal_cat(A, H, a, b)
     e = intern2(A, H, CAT.KIND, a, b)
     flags(A, e)
     return e

@@ -162,7 +162,7 @@ def reserve(A, n):
     return first
 
 
-@kernel("void(arena)")
+@kernel("void(arena)", apart=True)
 def look(A):
     """Look at the clock. Raises OutOfTime."""
     A[HEADER.FUEL] = STEPS_A_LOOK

@@ -16,7 +16,6 @@ from constrain.schema.sets.algebra import (
     ANY_OBJECT,
     BOTH_BOOLEANS,
     EVERYTHING,
-    FALSE,
     NOTHING,
     TRUE,
     ArrayBox,
@@ -96,14 +95,19 @@ def counted(start: int, conj: Conj, least: int, most: int | None, negate: Negate
 
 
 def complement_of_objects(box: ObjectBox, negate: Negate, strings: Strings) -> list[ObjectBox]:
-    """The objects outside a box, as a union of boxes."""
-    outside = [ObjectBox(named=((name, FALSE),)) for name in box.required]
+    """The objects outside a box, as a union of boxes.
+
+    That a required property is absent or has another value is one box, not two: differences of n branches, each with a
+    property of its own, would be 2^n boxes.
+    """
+    named = dict(box.named)
+    outside = [ObjectBox(named=((name, negate(named.get(name, TRUE))),)) for name in box.required]
     if box.low > 0:
         outside.append(ObjectBox(high=box.low - 1))
     if box.high is not None:
         outside.append(ObjectBox(low=box.high + 1))
     for name, conj in box.named:
-        if conj != TRUE:
+        if conj != TRUE and name not in box.required:
             outside.append(ObjectBox(named=((name, negate(conj)),), required=(name,)))
     names = [name for name, _ in box.named]
     for language, conj in box.classes:

@@ -12,7 +12,7 @@ from typing import Any
 
 from constrain.engine.compiled import CompiledConstraint, compile
 from constrain.engine.followed import refuse_tempered
-from constrain.serve.requests.constraints import check_writable, constraint_of
+from constrain.serve.requests.constraints import constraint_of, writable
 from constrain.serve.requests.options import Options
 from constrain.serve.requests.recent import Recent
 from constrain.serve.requests.vocabulary import vocabulary_of
@@ -44,7 +44,6 @@ class RequestCompiler:
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint:
         constraint = constraint_of(kind, text, self.options)
-        check_writable(constraint, self.vocabulary, self.options)
-        compiled = compile(constraint, self.vocabulary)
+        compiled = compile(writable(constraint, self.vocabulary, self.options), self.vocabulary)
         refuse_tempered(compiled, "the engine")
         return compiled

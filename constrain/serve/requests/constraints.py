@@ -18,7 +18,7 @@ import json
 import re
 from typing import Any
 
-from constrain.completion.writable import refuse_unwritable
+from constrain.completion.writable import written
 from constrain.constraints.base import Constraint
 from constrain.constraints.regular import choices, regex
 from constrain.errors import ConstrainError, GrammarError, LimitError
@@ -63,13 +63,13 @@ constraint_of = Recent(_constraint_of, 256)
 """`_constraint_of`, with its last results."""
 
 
-def check_writable(constraint: Constraint, vocabulary: Vocabulary, options: Options) -> None:
-    """Refuse a constraint of which an engine's tokens can write no text (completion/writable.py), under its limits.
+def writable(constraint: Constraint, vocabulary: Vocabulary, options: Options) -> Constraint:
+    """What an engine's tokens can write of a constraint (completion/writable.py), found under the engine's limits.
 
-    Raises UnsatisfiableError, LimitError.
+    Raises UnsatisfiableError, GrammarError, LimitError.
     """
     with Limits(seconds=options.seconds, megabytes=options.megabytes).reading("the constraint of the request"):
-        refuse_unwritable(constraint, vocabulary)
+        return written(constraint, vocabulary)
 
 
 def _read(kind: str, text: str, options: Options) -> Constraint:

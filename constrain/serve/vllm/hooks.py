@@ -194,10 +194,10 @@ def check_request(params: Any, options: Options, vocabulary: Vocabulary | None) 
     if params.json_object is False:
         raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")
     from constrain.engine.compiled import mentioned
-    from constrain.serve.requests.constraints import check_writable, constraint_of
+    from constrain.serve.requests.constraints import constraint_of, writable
 
     kind, text = get_structured_output_key(params)
     constraint = constraint_of(kind.name.lower(), text, options)
     if vocabulary is not None:
         mentioned(constraint, vocabulary)
-        check_writable(constraint, vocabulary, options)
+        writable(constraint, vocabulary, options)

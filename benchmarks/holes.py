@@ -1,0 +1,113 @@
+"""Several holes in a text, filled in order: does every whole parse, and what does it take?
+
+    python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json sql c java javascript] [--record DIR]
+
+Whole texts: the ones of `grammars/*/accept` of a limited length. From each, one, two or three random
+pieces of at most 12 characters are taken out, and the embedded reference model fills them with `constrain.infill`.
+Every text is an attempt and counts, whatever became of it. Answers are checked by the language's own parser where one
+is on this machine (`languages/oracles.py`), else by the engine under the grammar as it is (maximal munch included).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import constrain
+from constrain.derived.members import is_member
+from languages import oracles
+
+PIECE, TOKENS = 12, 32
+
+
+def texts(folder: Any, longest: int, rng: random.Random) -> Iterator[str]:
+    """Members of the accept folder of a limited length, in random order."""
+    found = []
+    for path in sorted((Path(folder.path) / "accept").iterdir()):
+        content = path.read_bytes()
+        found += content.splitlines() if path.suffix == ".lines" else [content]
+    rng.shuffle(found)
+    for each in found:
+        text = each.decode("utf-8", "replace")
+        if 12 <= len(text) <= longest and "\ufffd" not in text and is_member(folder.constraint(), text):
+            yield text
+
+
+def cut(text: str, holes: int, rng: random.Random) -> list[tuple[int, int]]:
+    """Random stretches that neither overlap nor touch."""
+    while True:
+        starts = sorted(rng.randrange(len(text)) for _ in range(holes))
+        found = [(start, min(len(text), start + 1 + rng.randrange(PIECE))) for start in starts]
+        if all(one[1] < two[0] for one, two in pairwise(found)):
+            return found
+
+
+def run(name: str, holes: int, count: int, longest: int, model: Any, rng: random.Random) -> dict[str, Any]:
+    """The row of a language and a number of holes."""
+    folder = constrain.collection.folder(name)
+    oracle = oracles.find(folder.settings.get("oracle", "")) if folder.settings.get("oracle") else None
+    constraint = folder.constraint()
+    ended: dict[str, int] = {}
+    seconds, again, faults = [], 0, []
+    for number, text in enumerate(texts(folder, longest, rng)):
+        if number == count:
+            break
+        stretches, begin = cut(text, holes, rng), time.thread_time()
+        try:
+            filled = constrain.infill(
+                model, constraint, text=text, holes=stretches, max_tokens=TOKENS, attempts=10, seed=number
+            )
+            verdict = filled.finish_reason
+            again += filled.attempts - 1
+            if verdict == "stop":
+                parses = oracle(filled.text.encode()) if oracle else None
+                verdict = "parses" if (is_member(constraint, filled.text) if parses is None else parses) else "refused"
+                if verdict == "refused":
+                    faults.append({"text": text, "holes": stretches, "whole": filled.text})
+        except Exception as error:  # it counts, and the record names it
+            verdict = type(error).__name__
+            faults.append({"text": text, "holes": stretches, "error": str(error)[:300]})
+        ended[verdict] = ended.get(verdict, 0) + 1
+        seconds.append(time.thread_time() - begin)
+    return {
+        "attempts": len(seconds),
+        "wholes that parse": ended.get("parses", 0),
+        "ended": ended,
+        "begun anew": again,
+        "oracle": "its own parser" if oracle else "the engine",
+        "CPU seconds, median and max": [round(statistics.median(seconds), 2), round(max(seconds), 2)]
+        if seconds
+        else [],
+        "faults": faults,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=int, default=10)
+    parser.add_argument("--longest", type=int, default=160)
+    parser.add_argument("--languages", nargs="+", default=["json", "sql", "c", "java", "javascript"])
+    parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
+    options = parser.parse_args()
+    model = constrain.reference.load()
+    table: dict[str, Any] = {}
+    for name in options.languages:
+        for holes in (1, 2, 3):
+            row = run(name, holes, options.texts, options.longest, model, random.Random(holes))
+            table[f"{name}, {holes} holes"] = row
+            print(name, holes, json.dumps({key: row[key] for key in row if key != "faults"}), flush=True)
+            if options.record:
+                options.record.mkdir(parents=True, exist_ok=True)
+                content = json.dumps(table, indent=1, ensure_ascii=False)
+                (options.record / "holes.json").write_text(content + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

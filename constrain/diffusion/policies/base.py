@@ -1,0 +1,23 @@
+"""What all policies have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.float64]
+
+
+class Policy:
+    """An order of open positions. Subclasses override `scores`, perhaps `count`."""
+
+    def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
+        """A score for each open position; the highest is set first.
+
+        probabilities: float64[n, V], the distribution at each of the n open positions. positions: their places.
+        """
+        raise NotImplementedError
+
+    def count(self, sorted_scores: Rows, due: int) -> int:
+        """How many positions to set in this step. due: so many that all are set after the steps that were asked for."""
+        return due

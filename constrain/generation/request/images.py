@@ -1,0 +1,94 @@
+"""Images beside prompts: the argument checked before a model is loaded, then made into what the model reads.
+
+images=[cat]                 of one prompt: an image or a list of them
+images=[[cat], [], [a, b]]   of a list of prompts: a list with an entry for each
+prompt=processor(...)        or the prompt is what the processor made of text and images
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.generation.request.prompts import ParsedPrompts
+
+NEEDED = "pass tokenizer=AutoProcessor.from_pretrained(name), or the processor's output as the prompt"
+
+
+def check_images(images: Any, prompts: ParsedPrompts) -> list[list[Any]] | None:
+    """The images of each prompt; None: none are given. Raises ConstrainError."""
+    if images is None:
+        return None
+    if prompts.single:
+        entries = [images]
+    else:
+        if not isinstance(images, (list, tuple)) or len(images) != len(prompts.each):
+            given = f"a list of {len(images)}" if isinstance(images, (list, tuple)) else type(images).__name__
+            raise ConstrainError(
+                f"images is {given}, and there is a list of {len(prompts.each)} prompts",
+                place="images",
+                fix="give a list with an entry for each prompt: an image, a list of images, or None",
+            )
+        entries = list(images)
+    found = []
+    for place, (entry, prompt) in enumerate(zip(entries, prompts.each, strict=True)):
+        own = [] if entry is None else list(entry) if isinstance(entry, (list, tuple)) else [entry]
+        where = "images" if prompts.single else f"images[{place}]"
+        if any(each is None or isinstance(each, (str, bytes, Mapping)) for each in own):
+            raise ConstrainError(
+                f"{where} has {next(e for e in own if e is None or isinstance(e, (str, bytes, Mapping)))!r:.60}",
+                place=where,
+                fix="open the image first: PIL.Image.open(path); arrays and tensors are images too",
+            )
+        if own and not isinstance(prompt, str) and not (isinstance(prompt, list) and isinstance(prompt[0], Mapping)):
+            raise ConstrainError(
+                f"{prompts.name(place)} is token ids or a processor's output, which have no place for images",
+                place=where,
+                fix="write the prompt as text with the processor's placeholder, or as chat messages",
+            )
+        found.append(own)
+    return found if any(found) else None
+
+
+def has_images(prompts: ParsedPrompts, images: Sequence[Sequence[Any]] | None) -> bool:
+    """Whether a call has images, or prompts that a processor made."""
+    return images is not None or any(isinstance(prompt, Mapping) for prompt in prompts.each)
+
+
+def seeing(handle: Any) -> Any:
+    """A handle that reads prompts with images. Raises ConstrainError: this kind of model reads none."""
+    from constrain.hf.images import ImageModel
+    from constrain.hf.model import HFModel
+
+    if not isinstance(handle, HFModel):
+        raise ConstrainError(
+            f"images need a model of transformers, and this is a {type(handle).__name__}", place="images"
+        )
+    return ImageModel.seeing(handle)
+
+
+def processed(text: str, images: Sequence[Any], handle: Any, name: str, special: bool = True) -> Mapping[str, Any]:
+    """What the model's processor makes of a text and its images. Raises ConstrainError: it has none or refuses."""
+    from constrain.hf.images import takes_images
+
+    kind = type(handle.model).__name__
+    if not takes_images(handle.model):
+        raise ConstrainError(
+            f"{kind} takes no images",
+            place="images",
+            fix="pass a vision-language model, such as AutoModelForImageTextToText.from_pretrained(name)",
+        )
+    if handle.processor is None:
+        raise ConstrainError(f"images need the processor of {kind}", place="images", fix=NEEDED)
+    given = {} if special else {"add_special_tokens": False}
+    try:
+        features: Mapping[str, Any] = handle.processor(text=[text], images=[list(images)], return_tensors="pt", **given)
+    except (ValueError, TypeError, IndexError, StopIteration, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ConstrainError(
+            f"the processor refuses {name} with {len(images)} images: {reason}",
+            place="images",
+            fix="write one placeholder for each image, or use chat messages",
+        ) from error
+    return features

@@ -1,0 +1,275 @@
+"""The guard of a monitored text: tokens whose bytes the monitor refuses.
+
+The idea: most tokens are a word, or a few other bytes and then a word (` name`). All words after the same bytes are
+judged at once: where any name may stand none is refused, and where some may stand the words that begin one are
+looked up. Of the other tokens few are in a mask; they are read byte by byte, and steps are remembered.
+
+Each place remembers which tokens were judged there, and the masks that came of it. Equal places are one, so what a text
+has visited is known when another one gets there.
+
+Cost: of a new place the tokens that are read one by one, some microseconds each: a thousand where a string may begin.
+Of a place and a configuration that were seen before: a copy of the mask, of at most `MAX_KEPT`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Names
+from constrain.monitors.reading import Empty, Reading, State
+from constrain.vocab.bits import clear_bits
+from constrain.vocab.tables import PerVocabulary
+from constrain.vocab.vocabulary import Vocabulary
+
+MAX_ROWS = 1024  # places whose judged tokens are remembered
+MAX_KEPT = 4096  # masks that are remembered
+MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
+FEW = 8  # tokens that are read one by one
+DEPTH = 3  # bytes at the beginning of tokens that are read together
+GROUP = 64  # words after the same bytes that are judged at once
+Row = NDArray[np.uint32]
+_DIGITS = frozenset(b"0123456789")
+
+
+class Monitoring:
+    """A `Guard` that has a say in where a text may end.
+
+    Args:
+        monitor: The monitor.
+        empty: See `Reading`.
+        vocabulary: The vocabulary.
+
+    Attributes:
+        always: See `Guard`.
+    """
+
+    always = True
+
+    def __init__(self, monitor: Monitor, empty: Empty, vocabulary: Vocabulary) -> None:
+        self.reading = Reading(monitor, empty)
+        self._judging = Reading(monitor, empty)  # its places are many, and are soon forgotten
+        self.words = Words.of(vocabulary)
+        self.tokens = vocabulary.tokens
+        self._remembered: deque[State] = deque()
+        self._kept: deque[tuple[State, tuple[int, int]]] = deque()
+
+    def start(self) -> State:
+        """The state before the first byte."""
+        return self.reading.start()
+
+    def step(self, state: Hashable, text: bytes) -> State | None:
+        """See `Guard`."""
+        return self.reading.step(cast(State, state), text)
+
+    def reader(self, state: Hashable) -> None:
+        """See `Guard`: no value can run out."""
+
+    def may_end(self, state: Hashable) -> bool:
+        """Whether the text may end."""
+        return self.reading.may_end(cast(State, state))
+
+    def veto(self, state: Hashable, row: Row) -> None:
+        """See `Guard`."""
+        here = cast(State, state)
+        row = row[: self.words.size]
+        if here.decided is None:
+            here.decided, here.refused = np.zeros((2, self.words.size), np.uint32)
+            self._remembered.append(here)
+            if len(self._remembered) > MAX_ROWS:
+                old = self._remembered.popleft()
+                old.decided = old.refused = None
+        new = row & ~here.decided
+        if new.any():
+            here.refused |= self._refused(here, new.copy())
+            here.decided |= new
+        row &= ~here.refused
+
+    def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
+        """See `RememberingGuard`."""
+        return cast(State, state).rows.get(key)
+
+    def keep_row(self, state: Hashable, key: tuple[int, int], row: Row) -> None:
+        """See `RememberingGuard`."""
+        here = cast(State, state)
+        if key not in here.rows:
+            here.rows[key] = row.copy()
+            self._kept.append((here, key))
+            if len(self._kept) > MAX_KEPT:
+                old, old_key = self._kept.popleft()
+                del old.rows[old_key]
+
+    def _refused(self, here: State, asked: Row) -> Row:
+        """uint32[ceil(V / 32)]: the refused ones of some tokens at a place. asked is overwritten."""
+        here = here.apart()
+        refused = np.zeros_like(asked)
+        asked &= ~self.words.within(here.free)
+        for group in self.words.groups:
+            mine = asked & group.mask
+            if mine.any():
+                verdict = self._judge(here, group)
+                if verdict is not None:
+                    refused |= mine & verdict
+                    asked &= ~mine
+        step, tokens = self._judging.step, self.tokens
+        (left,) = np.nonzero(np.unpackbits(asked.view(np.uint8), bitorder="little"))
+        left = self._shared(here, left, 0, refused)
+        for token in left.tolist():
+            if step(here, tokens[token] or b"") is None:
+                refused[token >> 5] |= np.uint32(1 << (token & 31))
+        return refused
+
+    def _shared(self, here: State, left: NDArray[np.int64], depth: int, refused: Row) -> NDArray[np.int64]:
+        """Judge tokens by the bytes that they share: with one byte in common all may be refused, or none.
+
+        here: The place after `depth` bytes, in which the tokens are alike. Returns the tokens that are left to read.
+        """
+        if len(left) < FEW or depth == DEPTH:
+            return left
+        byte = self.words.bytes[depth][left]
+        kept = []
+        for value in np.unique(byte).tolist():
+            mine = left[byte == value]
+            if value < 0:  # they end here, so they are not refused
+                continue
+            after = self._judging.step(here, bytes((value,)))
+            if after is None:
+                refused |= self.words.row(mine)
+            else:
+                mine = mine[(self.words.classes[depth + 1][mine] & ~np.uint8(after.free)) != 0]
+                kept.append(self._shared(after, mine, depth + 1, refused))
+        return np.concatenate(kept) if kept else left[:0]
+
+    def _judge(self, here: State, group: Group) -> Row | None:
+        """Refused tokens, among others all of a group that are refused; None: read them one by one."""
+        at = self._judging.step(here, group.before)
+        if at is None:
+            return group.mask
+        if at.free & WORD:
+            return self.words.none
+        if at.kind == NAME:
+            return None if at.names is None else group.but(self._judging.lexicon, at.names, at.text)
+        if self._judging.lexicon.scan(at.kind, at.text, ord("0" if group.is_digits else "a")) >= 0:
+            return None
+        if group.is_digits:
+            begun = self._judging.step(at, b"0")
+            return group.mask if begun is None else self.words.none if begun.free & WORD else None
+        names = self._judging.language(at)
+        if names is False:
+            return group.mask
+        return self.words.none if names is None else group.but(self._judging.lexicon, names, b"")
+
+
+class Group(NamedTuple):
+    """Tokens that are the same bytes and then a word.
+
+    Attributes:
+        before: These bytes; the last one is none of a word.
+        is_digits: The words begin with a digit.
+        words: (word, token id).
+        mask: uint32[ceil(V / 32)]: the tokens.
+        folded: By lexicon: word as it is folded -> token ids.
+        verdicts: By (lexicon, names, begun text): the tokens that begin no rest of a name.
+    """
+
+    before: bytes
+    is_digits: bool
+    words: list[tuple[bytes, int]]
+    mask: Row
+    folded: dict[Lexicon, dict[bytes, list[int]]]
+    verdicts: dict[tuple[Names, bytes], Row]
+
+    def but(self, lexicon: Lexicon, names: Names, begun: bytes) -> Row:
+        """The tokens of the group whose word begins no rest of a name of which some text was read."""
+        verdict = self.verdicts.get((names, begun))
+        if verdict is None:
+            if lexicon not in self.folded:
+                table = self.folded[lexicon] = {}
+                for word, token in self.words:
+                    table.setdefault(lexicon.folded(NAME, word), []).append(token)
+            table = self.folded[lexicon]
+            verdict = self.mask.copy()
+            for rest in names.rests(lexicon.folded(NAME, begun)):
+                for n in range(1, len(rest) + 1):
+                    clear_bits(verdict, table.get(rest[:n], ()))
+            if len(self.verdicts) >= MAX_ROWS:
+                self.verdicts.clear()
+            self.verdicts[names, begun] = verdict
+        return verdict
+
+
+class Words(PerVocabulary):
+    """The tokens of a vocabulary by their words.
+
+    Attributes:
+        size: The number of words of a row.
+        none: A row without tokens.
+        bytes: The first bytes of each token, in one array for each place; -1: it has none there.
+        classes: The classes of the bytes of each token from the first place on, from the second, ...
+        groups: Tokens that end with a word, by what stands before it, if these are many.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.size = -(-vocabulary.size // 32)
+        self.none = np.zeros(self.size, np.uint32)
+        self.bytes = np.full((DEPTH, 32 * self.size), -1, np.int16)
+        self.classes = np.zeros((DEPTH + 1, 32 * self.size), np.uint8)
+        self._within: dict[int, Row] = {}
+        table = bytes(CLASSES)
+        found: dict[tuple[bytes, bool], list[tuple[bytes, int]]] = {}
+        for token, text in enumerate(vocabulary.tokens):
+            if not text:
+                self.classes[0, token] = 0xFF
+                continue
+            classes = text.translate(table)
+            for place in range(DEPTH + 1):
+                rest = classes[place:]
+                self.classes[place, token] = sum(set(rest))  # different flags
+                if place < DEPTH and rest:
+                    self.bytes[place, token] = text[place]
+            word = len(classes) - len(classes.rstrip(bytes((WORD,))))
+            before = len(text) - word
+            if word and WORD not in classes[:before]:
+                is_digit = text[before] in _DIGITS
+                found.setdefault((text[:before], is_digit), []).append((text[before:], token))
+        self.groups = []
+        for (before_word, is_digit), words in found.items():
+            if len(words) >= GROUP:
+                mask = self.row(np.array([token for _, token in words]))
+                self.groups.append(Group(before_word, is_digit, words, mask, {}, {}))
+
+    def row(self, tokens: NDArray[np.int64]) -> Row:
+        """uint32[ceil(V / 32)]: some tokens."""
+        flags = np.zeros(32 * self.size, np.bool_)
+        flags[tokens] = True
+        return np.packbits(flags, bitorder="little").view(np.uint32)
+
+    def within(self, classes: int) -> Row:
+        """The tokens all of whose bytes are of some classes."""
+        row = self._within.get(classes)
+        if row is None:
+            inside = (self.classes[0] & ~np.uint8(classes)) == 0
+            row = self._within[classes] = np.packbits(inside, bitorder="little").view(np.uint32)
+        return row
+
+
+class Guards(PerVocabulary):
+    """The guards of monitors of a vocabulary: equal constraints share what they have seen."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.known: dict[tuple[Monitor, Empty], Monitoring] = {}
+
+    @classmethod
+    def guard(cls, monitor: Monitor, empty: Empty, vocabulary: Vocabulary) -> Monitoring:
+        """The guard of a monitor."""
+        known = cls.of(vocabulary).known
+        guard = known.get((monitor, empty))
+        if guard is None:
+            if len(known) >= MAX_GUARDS:
+                known.clear()
+            guard = known[monitor, empty] = Monitoring(monitor, empty, vocabulary)
+        return guard

@@ -1,0 +1,141 @@
+"""What a monitor is: it reads lexemes, and says which names may stand next.
+
+    class Declared:                                       # a monitor of a language with declarations
+        lexicon = WORDS
+        def start(self): return frozenset()
+        def begin(self, state, kind, first): return state
+        def advance(self, state, kind, text): return state | {text} if kind == NAME else state
+        def language(self, state): return Names(state) if state else None
+        def may_end(self, state): return True
+
+The idea: states are values, and all methods are pure functions. So a text may be read twice, in pieces, from any place:
+forks, rollbacks and beams cost nothing. A reading (reading.py) cuts bytes into lexemes and calls the methods.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable
+from typing import Protocol
+
+SPACE, NAME, QUOTED, STRING, NUMBER, SIGN, COMMENT, OTHER, NEWLINE = range(9)  # kinds of lexemes
+END = -1  # the kind that `begin` is called with at the end of a text
+
+# Classes of bytes, as flags: `Lexicon.free` says which of them change nothing in a lexeme.
+WORD, BLANK, LINE, APOSTROPHE, QUOTE, BACKSLASH, BRACE, PUNCTUATION = (1 << i for i in range(8))
+EVERY = 255
+
+
+def class_of(byte: int) -> int:
+    """The class of a byte."""
+    if byte >= 0x80 or chr(byte).isalnum() or byte == ord("_"):
+        return WORD
+    classes = {" ": BLANK, "\t": BLANK, "\n": LINE, "\r": LINE, "'": APOSTROPHE, '"': QUOTE, "\\": BACKSLASH}
+    return classes.get(chr(byte), BRACE if chr(byte) in "{}" else PUNCTUATION)
+
+
+CLASSES = tuple(map(class_of, range(256)))
+
+
+class Names:
+    """A finite set of names that may stand at a place, and the words that may stand there too.
+
+    Args:
+        names: The names, as the lexicon folds them (`Lexicon.folded`).
+        words: Keywords that the grammar admits at this place. They need no quotes, and cannot be quoted.
+        reserved: Words that are no names unless they are quoted.
+
+    Attributes:
+        is_empty: Whether there are no names.
+    """
+
+    __slots__ = ("_all", "_quoted", "is_empty")
+
+    def __init__(self, names: Iterable[str], words: Iterable[str] = (), reserved: frozenset[str] = frozenset()) -> None:
+        quoted = set(names)
+        self.is_empty = not quoted
+        self._quoted = sorted(name.encode() for name in quoted)
+        self._all = sorted(name.encode() for name in (quoted - reserved if reserved else quoted) | set(words))
+
+    def begins(self, text: bytes, *, quoted: bool = False) -> bool:
+        """Whether a name begins with a text."""
+        table = self._quoted if quoted else self._all
+        i = bisect_left(table, text)
+        return i < len(table) and table[i].startswith(text)
+
+    def has(self, text: bytes, *, quoted: bool = False) -> bool:
+        """Whether a text is a name."""
+        table = self._quoted if quoted else self._all
+        i = bisect_left(table, text)
+        return i < len(table) and table[i] == text
+
+    def rests(self, text: bytes) -> list[bytes]:
+        """What is left of the names without quotes that begin with a text."""
+        i = first = bisect_left(self._all, text)
+        while i < len(self._all) and self._all[i].startswith(text):
+            i += 1
+        return [name[len(text) :] for name in self._all[first:i]]
+
+    def listed(self) -> list[str]:
+        """The names and words, sorted."""
+        return sorted(name.decode() for name in {*self._quoted, *self._all})
+
+
+class Lexicon(Protocol):
+    """How bytes make lexemes. A language has one."""
+
+    def begin(self, byte: int) -> int:
+        """The kind of a lexeme that begins with a byte."""
+
+    def scan(self, kind: int, text: bytes, byte: int) -> int:
+        """The kind of the lexeme `text` with one more byte; -1: the byte begins another lexeme."""
+
+    def keeps(self, kind: int) -> bool:
+        """Whether the text of a lexeme matters; else it is cut to what `scan` needs (`short`)."""
+
+    def short(self, kind: int, text: bytes) -> bytes:
+        """What `scan` needs of the text of a lexeme."""
+
+    def free(self, kind: int, text: bytes) -> int:
+        """The classes of bytes that leave a lexeme what it is: flags."""
+
+    def folded(self, kind: int, text: bytes) -> bytes:
+        """The name that a NAME or QUOTED lexeme, which may be incomplete, spells so far.
+
+        Of a NAME it is the same text in one case: folding keeps the number of bytes, and each byte by itself.
+        """
+
+    def is_open(self, kind: int, text: bytes) -> bool:
+        """Whether a lexeme must go on: a text may not end in it."""
+
+    def is_decided(self, kind: int, text: bytes) -> bool:
+        """Whether the kind of a lexeme is certain: `/` may still begin a comment."""
+
+
+class Monitor(Protocol):
+    """The interface of monitors; the module shows one.
+
+    Attributes:
+        lexicon: How the language makes lexemes.
+    """
+
+    lexicon: Lexicon
+
+    def start(self) -> Hashable:
+        """The state before the first lexeme."""
+
+    def begin(self, state: Hashable, kind: int, first: bytes) -> Hashable | None:
+        """The state when a lexeme begins, of which only the kind and the first byte are known; None: it may not.
+
+        kind: `END` at the end of the text. Space and comments are not reported. All names begin alike, whatever their
+            first byte.
+        """
+
+    def advance(self, state: Hashable, kind: int, text: bytes) -> Hashable | None:
+        """The state after a lexeme; None: it may not stand there."""
+
+    def language(self, state: Hashable) -> Names | None:
+        """The names that the lexeme which has begun may be (`begin` comes first); None: any."""
+
+    def may_end(self, state: Hashable) -> bool:
+        """Whether the text may end, after `begin` with `END`."""

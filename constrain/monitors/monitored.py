@@ -1,0 +1,180 @@
+"""`constrain.monitors.monitored`: a constraint whose texts may use only the names that a monitor knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from constrain.cfg.rules import Grammar
+from constrain.constraints.base import Constraint, refuse_counts
+from constrain.constraints.report import Entry
+from constrain.errors import ConstrainError, GrammarError
+from constrain.guards import Guard
+from constrain.monitors.guard import Guards
+from constrain.monitors.monitor import Monitor
+from constrain.monitors.reading import Empty, Reading
+from constrain.vocab.vocabulary import Vocabulary
+
+REFUSED = "the monitor refuses the text"
+
+
+@dataclass(frozen=True)
+class Monitored(Constraint):
+    """The texts of a constraint that a monitor accepts. Made by `monitored`."""
+
+    inner: Constraint
+    monitor: Monitor
+    empty: Empty = "end"
+
+    def _build(self) -> Grammar:
+        return replace(self.inner.to_grammar(), watched=True)
+
+    @property
+    def token_sets(self) -> Any:
+        """See `Constraint`."""
+        return self.inner.token_sets
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is a guard."""
+        return True
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`: the inner constraint's checks remain."""
+        return self.inner.residual
+
+    def guard(self, vocabulary: Vocabulary) -> Guard:
+        """The guard that asks the monitor."""
+        return Guards.guard(self.monitor, self.empty, vocabulary)
+
+    def check(self, text: str) -> str | None:
+        """None if the inner constraint and the monitor accept a finished text, else one sentence."""
+        fault = self.inner.check(text) if self.inner.residual else None
+        if fault is not None:
+            return fault
+        reading = Reading(self.monitor, self.empty)
+        end = reading.step(reading.start(), text.encode())
+        return None if end is not None and reading.may_end(end) else self._refusal(text)
+
+    def _refusal(self, text: str) -> str:
+        """A sentence that says where the monitor refuses a text."""
+        accepted = accepted_beginning(self.monitor, text, empty=self.empty)
+        if len(accepted) < len(text):
+            return f"{REFUSED} after {accepted[-40:]!r}"
+        return f"{REFUSED} at its end: a name is not defined"
+
+    @property
+    def report(self) -> list[Any]:
+        """The entries of the inner constraint, and one for the monitor."""
+        return [*self.inner.report, Entry("(monitor)", "$", "enforced", f"names by {self.monitor!r:.60}")]
+
+    @property
+    def stands_alone(self) -> str:
+        """See `Constraint`."""
+        return "its monitor reads a text from the beginning to the end"
+
+    def __repr__(self) -> str:
+        return f"monitored({self.inner!r}, {self.monitor!r})"
+
+
+def monitored(constraint: Constraint, monitor: Monitor, *, empty: Empty = "end") -> Constraint:
+    """The texts of a constraint in which only names stand that a monitor knows.
+
+    Args:
+        constraint: The constraint, such as `constrain.collection.load("sql")`.
+        monitor: The monitor, such as `constrain.monitors.sql(...)`.
+        empty: What it means that the monitor knows no name where one must stand: "open": any name may stand there,
+            "end": none may, "error": an error when a text gets there.
+
+    Returns:
+        A constraint.
+
+    Raises:
+        ConstrainError: An argument has the wrong type.
+        GrammarError: The constraint counts tokens, or has a guard of its own.
+        UnsatisfiableError: Raised by a matcher under `empty="error"`.
+
+    Example:
+        >>> import constrain
+        >>> catalogue = constrain.monitors.sql("CREATE TABLE users (id, name)")
+        >>> query = constrain.monitors.monitored(constrain.collection.load("sql"), catalogue)
+        >>> matcher = constrain.compile(query, constrain.Vocabulary.of_bytes()).matcher()
+        >>> matcher.advance_bytes(b"select * from u"), matcher.advance_bytes(b"x"), matcher.advance_bytes(b"sers")
+        (True, False, True)
+    """
+    if not isinstance(constraint, Constraint):
+        raise ConstrainError(
+            f"monitored() takes a constraint, not {type(constraint).__name__}",
+            fix='use one of the collection: constrain.collection.load("sql")',
+        )
+    missing = [name for name in ("lexicon", "start", "begin", "advance", "language", "may_end")
+               if not hasattr(monitor, name)]  # fmt: skip
+    if missing:
+        raise ConstrainError(f"{monitor!r:.60} is no monitor: it has no {missing[0]}", fix="see constrain.monitors")
+    if empty not in ("open", "end", "error"):
+        raise ConstrainError(f"empty= is 'open', 'end' or 'error', not {empty!r:.40}", fix='leave it out: "end"')
+    refuse_counts(constraint)
+    if constraint.guarded:
+        raise GrammarError(
+            f"{constraint._shown()} has a guard of its own, and a text has one", fix="monitor the part that is code"
+        )
+    whole = Monitored(constraint, monitor, empty)
+    whole.to_grammar()  # errors are raised here
+    return whole
+
+
+def accepted_beginning(monitor: Monitor, text: str, *, empty: Empty = "end") -> str:
+    """The longest beginning of a text that a monitor accepts; whether the text may end there is another question.
+
+    Args:
+        monitor: The monitor.
+        text: A text of its language.
+        empty: See `monitored`.
+
+    Returns:
+        The text, or its beginning before the first refused character.
+
+    Example:
+        >>> import constrain
+        >>> catalogue = constrain.monitors.sql("CREATE TABLE users (id, name)")
+        >>> constrain.monitors.accepted_beginning(catalogue, "select id from users where age > 3")
+        'select id from users where a'
+    """
+    reading = Reading(monitor, empty)
+    at = reading.start()
+    for i, character in enumerate(text):
+        after = reading.step(at, character.encode())
+        if after is None:
+            return text[:i]
+        at = after
+    return text
+
+
+def names_at(monitor: Monitor, text: str, *, empty: Empty = "end") -> list[str] | None:
+    """The names that may stand after a text, or that the name at its end may become.
+
+    Args:
+        monitor: The monitor.
+        text: The beginning of a text.
+        empty: See `monitored`.
+
+    Returns:
+        Names and keywords, sorted; None: any.
+
+    Raises:
+        ConstrainError: The monitor refuses the text.
+
+    Example:
+        >>> import constrain
+        >>> catalogue = constrain.monitors.sql("CREATE TABLE users (id, name)")
+        >>> constrain.monitors.names_at(catalogue, "select * from users u where u.")
+        ['_rowid_', 'id', 'name', 'oid', 'rowid']
+    """
+    reading = Reading(monitor, empty)
+    at = reading.step(reading.start(), text.encode())
+    if at is None:
+        accepted = accepted_beginning(monitor, text, empty=empty)
+        raise ConstrainError("the monitor refuses the text", place=f"the text after {accepted[-40:]!r}")
+    names = reading.language(at)
+    return [] if names is False else None if names is None else names.listed()

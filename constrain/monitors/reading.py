@@ -1,0 +1,212 @@
+"""The reading of a text under a monitor: bytes become lexemes, and names are judged from their first byte on.
+
+The idea: a place has the begun lexeme and the monitor's state. A byte either goes on with the lexeme, or completes it
+and begins another one. The beginning of a name is refused as soon as no name of the monitor's language begins with it.
+Places are interned and remember their steps, so a step that is known is one look-up.
+
+Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; then the memory starts anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
+from constrain.errors import UnsatisfiableError
+from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SPACE, Monitor, Names
+
+Empty = Literal["open", "end", "error"]
+MAX_STATES = 100_000
+_ASK: Any = object()  # not known yet
+
+
+class Inner:
+    """A state of the monitor, with what is known of it.
+
+    Attributes:
+        value: The state.
+        hash: Its hash.
+        named: What a name that begins here may be: `Names`, None for any, or False: none may begin.
+    """
+
+    __slots__ = ("hash", "named", "value")
+
+    def __init__(self, value: Hashable) -> None:
+        self.value, self.hash, self.named = value, hash(value), _ASK
+
+
+class State:
+    """A place in a text. Equal places are equal.
+
+    Attributes:
+        kind: The kind of the begun lexeme.
+        text: Its bytes, as far as they matter.
+        inner: The monitor's state; before the begun lexeme counts.
+        names: What the begun lexeme may be, if it is a name; None: anything.
+        free: The classes of bytes after which the place is as good as this one.
+        steps: byte -> the place after it, or None.
+        decided: The tokens of which is known whether they are refused here (guard.py).
+        refused: The refused ones of these tokens.
+        rows: Masks by (epoch, configuration).
+    """
+
+    __slots__ = ("decided", "free", "inner", "kind", "names", "refused", "rows", "steps", "text")
+
+    def __init__(self, kind: int, text: bytes, inner: Inner, names: Names | None, free: int) -> None:
+        self.kind, self.text, self.inner, self.names, self.free = kind, text, inner, names, free
+        self.steps: dict[int, State | None] = {}
+        self.decided: Any = None
+        self.refused: Any = None
+        self.rows: dict[tuple[int, int], Any] = {}
+
+    def apart(self) -> State:
+        """An equal place that remembers nothing yet."""
+        return State(self.kind, self.text, self.inner, self.names, self.free)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.text, self.inner.hash))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, State)
+            and (self.kind, self.text, self.inner.hash) == (other.kind, other.text, other.inner.hash)
+            and self.inner.value == other.inner.value
+        )
+
+    def __repr__(self) -> str:
+        return f"State({self.kind}, {self.text!r}, {self.inner.value!r:.60})"
+
+
+class Reading:
+    """Steps between places.
+
+    Args:
+        monitor: The monitor.
+        empty: What a language without a name means: "open": any name, "end": none, "error": an error.
+    """
+
+    def __init__(self, monitor: Monitor, empty: Empty = "end") -> None:
+        self.monitor = monitor
+        self.lexicon = monitor.lexicon
+        self.empty = empty
+        self._known: dict[tuple[int, bytes, Inner], State] = {}
+        self._inners: dict[Hashable, Inner] = {}
+
+    def start(self) -> State:
+        """The place before the first byte."""
+        start = self._state(SPACE, b"", self._inner(self.monitor.start()), None)
+        assert start is not None
+        return start
+
+    def step(self, here: State, text: bytes) -> State | None:
+        """The place after more bytes; None: the monitor refuses them."""
+        at: State | None = here
+        for byte in text:
+            try:
+                at = at.steps[byte]  # type: ignore[union-attr]
+            except KeyError:
+                assert at is not None
+                after = self._step(at, byte)
+                at.steps[byte] = after
+                at = after
+            if at is None:
+                return None
+        return at
+
+    def may_end(self, here: State) -> bool:
+        """Whether the text may end here."""
+        if self.lexicon.is_open(here.kind, here.text):
+            return False
+        inner = self._completed(here)
+        if inner is None:
+            return False
+        ended = self.monitor.begin(inner.value, END, b"")
+        return ended is not None and self.monitor.may_end(ended)
+
+    def language(self, here: State) -> Names | Literal[False] | None:
+        """The names that the begun lexeme may be, or that may begin here; None: any; False: none may begin."""
+        if here.kind in (NAME, QUOTED):
+            return here.names
+        inner = self._completed(here)
+        return False if inner is None else self.named(inner)
+
+    def named(self, inner: Inner) -> Names | Literal[False] | None:
+        """`language` of a name that begins in a state."""
+        if inner.named is _ASK:
+            begun = self.monitor.begin(inner.value, NAME, b"a")
+            inner.named = False if begun is None else self._by_policy(self.monitor.language(begun))
+        return inner.named
+
+    def _step(self, here: State, byte: int) -> State | None:
+        lexicon = self.lexicon
+        kind = lexicon.scan(here.kind, here.text, byte)
+        if kind >= 0:
+            return self._grown(here, kind, here.text + bytes((byte,)))
+        inner = self._completed(here)
+        return None if inner is None else self._begun(inner, byte)
+
+    def _grown(self, here: State, kind: int, text: bytes) -> State | None:
+        """The place in a lexeme that got longer."""
+        if kind == here.kind and self.lexicon.is_decided(kind, here.text):
+            return self._state(kind, text, here.inner, here.names)
+        return self._decided(here.inner, kind, text)
+
+    def _begun(self, inner: Inner, byte: int) -> State | None:
+        """The place in a lexeme that begins with a byte."""
+        return self._decided(inner, self.lexicon.begin(byte), bytes((byte,)))
+
+    def _decided(self, inner: Inner, kind: int, text: bytes) -> State | None:
+        """The place in a lexeme whose kind may be certain now."""
+        if kind in (SPACE, COMMENT) or not self.lexicon.is_decided(kind, text):
+            return self._state(kind, text, inner, None)
+        if kind == NAME:
+            names = self.named(inner)
+            return None if names is False else self._state(kind, text, inner, names)
+        begun = self.monitor.begin(inner.value, kind, text[:1])
+        if begun is None:
+            return None
+        return self._state(kind, text, inner, self._by_policy(self.monitor.language(begun)) if kind == QUOTED else None)
+
+    def _by_policy(self, names: Names | None) -> Names | None:
+        if names is None or not names.is_empty or self.empty == "end":
+            return names
+        if self.empty == "open":
+            return None
+        message = "no name may stand here: the monitor knows none"
+        raise UnsatisfiableError(message, fix='pass empty="open" to allow any, or tell the monitor of some')
+
+    def _completed(self, here: State) -> Inner | None:
+        """The monitor's state after the begun lexeme."""
+        kind, text = here.kind, here.text
+        if kind in (SPACE, COMMENT):
+            return here.inner
+        if here.names is not None and not here.names.has(self.lexicon.folded(kind, text), quoted=kind == QUOTED):
+            return None
+        begun = self.monitor.begin(here.inner.value, kind, text[:1])
+        after = None if begun is None else self.monitor.advance(begun, kind, text)
+        return None if after is None else self._inner(after)
+
+    def _inner(self, value: Hashable) -> Inner:
+        inner = self._inners.get(value)
+        if inner is None:
+            inner = self._inners[value] = Inner(value)
+        return inner
+
+    def _state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
+        """The interned place; None: no name begins with the text."""
+        lexicon = self.lexicon
+        if names is not None and not names.begins(lexicon.folded(kind, text), quoted=kind == QUOTED):
+            return None
+        if not lexicon.keeps(kind):
+            text = lexicon.short(kind, text)
+        key = kind, text, inner
+        state = self._known.get(key)
+        if state is None:
+            if len(self._known) >= MAX_STATES:
+                self._known.clear()
+                self._inners.clear()
+            free = lexicon.free(kind, text) if names is None else 0
+            state = self._known[key] = State(kind, text, inner, names, free)
+        return state

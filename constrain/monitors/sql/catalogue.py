@@ -1,0 +1,177 @@
+"""What a database has: tables with their columns, and functions with the numbers of arguments that they take.
+
+A catalogue is read from CREATE statements, a connection of sqlite3, an engine or connection of SQLAlchemy, or a dict.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from constrain.errors import ConstrainError
+
+Columns = frozenset[str] | None  # None: they are not known
+MOST_TRIED = 4  # arguments, to find out how many a function takes at least
+ROWID = frozenset({"rowid", "oid", "_rowid_"})
+_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def fold(name: str) -> str:
+    """A name in lower case, as SQLite compares names: ASCII letters only."""
+    return name.translate(_LOWER)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What a database has. Names are in lower case.
+
+    Attributes:
+        tables: (table, its columns in their order, whether it has a rowid).
+        functions: (function, the numbers of arguments that it takes; -1 - n: n or more); None: they are not known.
+        schemas: The names of databases that may stand before those of tables.
+        modules: (function that gives a table, its columns), as `json_each`.
+    """
+
+    tables: tuple[tuple[str, tuple[str, ...], bool], ...]
+    functions: tuple[tuple[str, frozenset[int]], ...] | None
+    schemas: tuple[str, ...] = ("main", "temp")
+    modules: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Catalogue({len(self.tables)} tables)"
+
+
+def read_catalogue(source: Any, functions: Iterable[str] | Mapping[str, Any] | None = None) -> Catalogue:
+    """A catalogue from what a user has (`constrain.monitors.sql`).
+
+    Raises:
+        ConstrainError: The source has another type, or its text is not SQL that SQLite reads.
+    """
+    if isinstance(source, Catalogue):
+        return source
+    if isinstance(source, str):
+        return _of_text(source, functions)
+    if isinstance(source, sqlite3.Connection):
+        return _of_connection(source, functions)
+    if isinstance(source, Mapping):
+        return _of_mapping(source, functions)
+    if hasattr(source, "dialect"):
+        return _of_sqlalchemy(source, functions)
+    raise ConstrainError(
+        f"sql() takes CREATE statements, a connection or a dict, not {type(source).__name__}",
+        fix='sql({"users": ["id", "name"]})',
+    )
+
+
+def _of_text(text: str, functions: Any) -> Catalogue:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.executescript(text)
+        except sqlite3.Error as error:
+            raise ConstrainError(
+                f"the catalogue is not SQL that SQLite reads: {error}",
+                place=text.strip()[:60],
+                fix='pass CREATE TABLE statements, or a dict: {"users": ["id", "name"]}',
+            ) from None
+        return _of_connection(connection, functions)
+
+
+def _of_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
+    tables = []
+    schemas = [row[1] for row in connection.execute("PRAGMA database_list")]
+    for schema in dict.fromkeys([*schemas, "main"]):
+        quoted = schema.replace('"', '""')
+        listed = connection.execute(f"SELECT name, sql FROM \"{quoted}\".sqlite_master WHERE type IN ('table', 'view')")
+        for name, sql in [*listed, ("sqlite_master", ""), ("sqlite_schema", "")]:
+            tables.append((fold(name), _columns(connection, quoted, name), _has_rowid(sql)))
+    known = _functions_of(connection) if functions is None else _given(functions)
+    modules = {fold(row[0]) for row in connection.execute("PRAGMA module_list")}
+    modules |= {f"pragma_{fold(row[0])}" for row in connection.execute("PRAGMA pragma_list")}
+    found = tuple((name, _columns(connection, "main", name)) for name in sorted(modules) if _is_table(connection, name))
+    schemas = [*dict.fromkeys(fold(name) for name in [*schemas, "main", "temp"])]
+    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), found)
+
+
+def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[str, ...]:
+    """The columns of a table or a module, those too that virtual tables hide. schema: with its quotes doubled."""
+    rows = connection.execute(f'PRAGMA "{schema}".table_xinfo("{table.replace(chr(34), chr(34) * 2)}")')
+    return tuple(fold(row[1]) for row in rows)
+
+
+def _is_table(connection: sqlite3.Connection, module: str) -> bool:
+    """Whether FROM takes the name of a module (`json_each`), which others only do in CREATE VIRTUAL TABLE (`fts5`)."""
+    try:
+        connection.execute(f'EXPLAIN SELECT 1 FROM "{module}"')
+    except sqlite3.Error:
+        return False
+    return True
+
+
+def _has_rowid(sql: str | None) -> bool:
+    return "without" not in (sql or "").lower().rpartition(")")[2]
+
+
+def _of_mapping(source: Mapping[str, Any], functions: Any) -> Catalogue:
+    for table, columns in source.items():
+        if not isinstance(table, str) or isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise ConstrainError(
+                f"a catalogue has lists of columns by table, not {table!r:.40}: {columns!r:.40}",
+                fix='{"users": ["id", "name"]}',
+            )
+    tables = tuple((fold(table), tuple(fold(str(one)) for one in columns), True) for table, columns in source.items())
+    return Catalogue(tables, sqlite_functions() if functions is None else _given(functions))
+
+
+def _of_sqlalchemy(source: Any, functions: Any) -> Catalogue:
+    inspector = import_module("sqlalchemy").inspect(source)
+    names = [*inspector.get_table_names(), *inspector.get_view_names()]
+    tables = tuple(
+        (fold(name), tuple(fold(one["name"]) for one in inspector.get_columns(name)), True) for name in names
+    )
+    known = None if functions is None else _given(functions)
+    if functions is None and source.dialect.name == "sqlite":
+        known = sqlite_functions()
+    schemas = tuple(fold(name) for name in inspector.get_schema_names())
+    return Catalogue(tables, known, schemas or ("main", "temp"))
+
+
+def _given(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
+    """Functions as a user names them: names, or names with their numbers of arguments."""
+    if isinstance(functions, Mapping):
+        pairs = {fold(name): frozenset([n] if isinstance(n, int) else n) for name, n in functions.items()}
+    else:
+        pairs = dict.fromkeys(map(fold, functions), frozenset({-1}))
+    return tuple(sorted(pairs.items()))
+
+
+def _functions_of(connection: sqlite3.Connection) -> tuple[tuple[str, frozenset[int]], ...]:
+    found: dict[str, set[int]] = {}
+    for row in connection.execute("PRAGMA function_list"):
+        found.setdefault(fold(row[0]), set()).add(row[4])
+    return tuple((name, frozenset(_numbers(connection, name, found[name]))) for name in sorted(found))
+
+
+def _numbers(connection: sqlite3.Connection, function: str, numbers: set[int]) -> set[int]:
+    """The numbers of arguments of a function, of which "any number" may have a least one."""
+    if min(numbers) >= 0:
+        return numbers
+    for n in range(MOST_TRIED):
+        try:
+            connection.execute(f"EXPLAIN SELECT {function}({', '.join(['NULL'] * n)})")
+        except sqlite3.Error as error:
+            if "wrong number of arguments" in str(error):
+                continue
+        return {-1 - n}
+    return {-1}
+
+
+@lru_cache(maxsize=1)
+def sqlite_functions() -> tuple[tuple[str, frozenset[int]], ...]:
+    """The functions of the SQLite that Python has."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return _functions_of(connection)

@@ -1,0 +1,168 @@
+"""The monitor of SQL.
+
+The idea: a statement is read with a stack of queries and parentheses (scopes.py). `at` says what may come next. A name
+in an expression is held until the next lexeme shows what it is: a column, a function before `(`, a source before `.`.
+What the monitor does not follow (definitions, PRAGMA, a function that gives a table) it leaves open: it refuses
+nothing there.
+
+    at           what comes next
+    start        a statement
+    operand      an operand; `extra` are words that may begin it here beside the usual ones
+    operator     what follows an operand
+    held, theld  what shows the meaning of a held name; in an expression, or where a table stands
+    dot, tdot    the name after a dot, likewise
+    table        a table
+    joined       what follows a table
+    column       a column of a list: of INSERT, SET or USING
+    ...          names that are new (any), words (left to the grammar)
+    open         anything, to the end of the text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.monitors.monitor import END, NAME, QUOTED, SIGN, Names
+from constrain.monitors.sql.catalogue import ROWID, Catalogue, Columns, fold, read_catalogue
+from constrain.monitors.sql.expressions import Expressions
+from constrain.monitors.sql.lexicon import SqlLexicon
+from constrain.monitors.sql.scopes import (
+    Paren,
+)
+from constrain.monitors.sql.state import NO_WORDS, Sql
+
+
+class SqlMonitor(Expressions):
+    """A `Monitor` of SQL. Made by `sql`.
+
+    Args:
+        catalogue: What the database has.
+        ahead: Which columns may be used before FROM says where they come from.
+        aliases: Names that tables may have under `ahead="known"` before FROM gives them.
+        texts: Whether a name in double quotes that is no column is a text, as in SQLite.
+    """
+
+    lexicon = SqlLexicon()
+
+    def __init__(self, catalogue: Catalogue, ahead: str, aliases: frozenset[str], texts: bool) -> None:
+        self.catalogue, self.ahead, self.aliases, self.texts = catalogue, ahead, aliases, texts
+        self.tables: dict[str, Columns] = {}
+        for name, columns, has_rowid in catalogue.tables:
+            known = self.tables.get(name) or frozenset()  # the same name in two databases
+            self.tables[name] = known | frozenset(columns) | (ROWID if has_rowid else frozenset())
+        self.functions = None if catalogue.functions is None else dict(catalogue.functions)
+        self.modules: dict[str, Columns] = {name: frozenset(columns) | ROWID for name, columns in catalogue.modules}
+        self.every_column = frozenset().union(*(columns or () for columns in self.tables.values()))
+        self._names = lru_cache(maxsize=4096)(self._make_names)
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self.catalogue, self.ahead, self.aliases, self.texts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SqlMonitor) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SqlMonitor, self._identity()
+
+    def __repr__(self) -> str:
+        return f"sql({self.catalogue!r})"
+
+    def start(self) -> Sql:
+        """See `Monitor`."""
+        return Sql()
+
+    def begin(self, state: Any, kind: int, first: bytes) -> Sql | None:
+        """See `Monitor`."""
+        here: Sql | None = state
+        sign = first if kind == SIGN else b""
+        assert here is not None
+        if here.at == "held":
+            here = self._held(here, sign)
+        elif here.at == "theld":
+            here = self._table_held(here, sign)
+        if here is None:
+            return None
+        if kind == END or sign == b";":
+            return self._may_finish(here) if here.at != "open" else here
+        if kind == QUOTED and first == b'"' and self.texts and here.at == "operand":
+            return here._replace(quoted=True)
+        return here
+
+    def may_end(self, state: Any) -> bool:
+        """See `Monitor`. `begin` has decided."""
+        return True
+
+    def language(self, state: Any) -> Names | None:
+        """See `Monitor`."""
+        here: Sql = state
+        if here.at == "operand":
+            return None if here.quoted else self._operands(here)
+        if here.at == "dot":
+            return self._of_columns(self._columns_of(here))
+        if here.at == "table":
+            return self._tables(here)
+        if here.at == "tdot":
+            return self._names(frozenset(self.tables), NO_WORDS)
+        if here.at == "column":
+            return self._of_columns(self._listed(here))
+        return None
+
+    def advance(self, state: Any, kind: int, text: bytes) -> Sql | None:
+        """See `Monitor`."""
+        here: Sql = state
+        if here.at == "open":
+            return here
+        sign = text if kind == SIGN else b""
+        if sign == b";" and not isinstance(here.top, Paren):
+            return Sql()
+        name = self.lexicon.folded(kind, text).decode(errors="replace") if kind in (NAME, QUOTED) else ""
+        word = name if kind == NAME else ""
+        read = getattr(self, "_at_" + here.at.replace(" ", "_"))
+        after: Sql | None = read(here, kind, sign, word, name)
+        return after
+
+
+def sql(
+    catalogue: Any,
+    *,
+    ahead: str = "any",
+    aliases: Iterable[str] = (),
+    functions: Any = None,
+    texts: bool = True,
+) -> SqlMonitor:
+    """A monitor of SQL: tables of a catalogue, columns of the tables in FROM, functions with so many arguments.
+
+    Args:
+        catalogue: CREATE statements as a str, a connection of sqlite3, an engine or connection of SQLAlchemy, or a dict
+            of lists of columns by table.
+        ahead: Which columns may be used before FROM says where they come from. "any": every name, and then FROM must
+            provide it, maybe by a query. "known": columns, tables and tables of WITH that are known.
+        aliases: Names that tables may have under `ahead="known"` before FROM gives them, such as "t1".
+        functions: Names, or a dict of numbers of arguments by name (an int or several); by default those of SQLite, or
+            of the connection; of another dialect any.
+        texts: Whether a name in double quotes that is no column is a text, as SQLite reads it.
+
+    Returns:
+        The monitor, for `monitored`.
+
+    Raises:
+        ConstrainError: The catalogue cannot be read, or an argument has the wrong type.
+
+    Source:
+        https://sqlite.org/lang_select.html, https://sqlite.org/lang_with.html; SQL:1999 section 7.12.
+
+    Example:
+        >>> import constrain
+        >>> users = constrain.monitors.sql({"users": ["id", "name"]})
+        >>> constrain.monitors.accepted_beginning(users, "select name, age from users where x = 1")
+        'select name, age from users where'
+    """
+    if ahead not in ("any", "known"):
+        raise ConstrainError(f"ahead= is 'any' or 'known', not {ahead!r:.40}", fix='leave it out: "any"')
+    return SqlMonitor(read_catalogue(catalogue, functions), ahead, frozenset(map(fold, aliases)), texts)

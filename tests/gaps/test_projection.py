@@ -1,0 +1,65 @@
+"""The grammar of the first of several gaps, against enumeration, and the stretch that an error names."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from naive_gaps import ANY, fillings, grammar_of, members, random_rules, texts_of
+
+from constrain.cfg.rules import Grammar
+from constrain.errors import UnsatisfiableError
+from constrain.gaps.projection import first_gap
+from constrain.gaps.solution import GapLanguage
+from naive_grammar import member
+
+LONGEST = 7
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_first_gap(seed):
+    """A text is of the grammar if and only if some filling of the other gaps makes a member."""
+    rng = random.Random(seed)
+    rules = random_rules(rng)
+    known = members(rules, LONGEST)
+    after = ["".join(rng.choices("ab", k=rng.randint(1, 2))) for _ in range(rng.randint(1, 2))]
+    if rng.random() < 0.3:
+        after.append("")
+    rest = [part for text in after for part in (text, ANY)][:-1]
+    wanted = {w for w in texts_of("[ab]*", 3) if known & fillings([w, *rest], LONGEST)}
+    try:
+        grammar = first_gap(grammar_of(rules), after)
+    except UnsatisfiableError:
+        assert not known & fillings([ANY, *rest], LONGEST)
+        return
+    for w in texts_of("[ab]*", 3):
+        if w in wanted:
+            assert member(grammar, w), (rules, after, w)
+        elif member(grammar, w):  # then the whole is too long for the first enumeration
+            assert shortest_length(grammar_of(rules), [w, *rest]) > LONGEST, (rules, after, w)
+
+
+def shortest_length(grammar: Grammar, parts: list[str]) -> int:
+    """The length of a text that fits; there has to be one. test_solution.py tests `shortest`."""
+    language = GapLanguage(grammar)
+    pattern = language.pattern()
+    for part in parts:
+        if part == ANY:
+            pattern.anything()
+        else:
+            pattern.text(part.encode())
+    arcs = language.solve(pattern).shortest()
+    assert arcs is not None
+    return len(arcs)
+
+
+def test_the_stretch_that_contradicts():
+    """The error names the least stretch that no filling completes, and draws its place."""
+    rules = {"S": [("A", "b", "S"), ("a",)], "A": [("a+",)]}  # every b stands between two a
+    with pytest.raises(UnsatisfiableError) as raised:
+        first_gap(grammar_of(rules), ["aba", "abba", "a"])
+    assert "'bb'" in raised.value.message
+    assert "column 2" in str(raised.value)
+    with pytest.raises(UnsatisfiableError) as raised:
+        first_gap(grammar_of(rules), ["aa", "b"])
+    assert "'b' and then ends" in raised.value.message

@@ -1,0 +1,215 @@
+"""Monitors as guards: masks against a grammar with the names written into its lexer; forks, drafts and batches."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import constrain
+import vocabularies
+from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
+from constrain.monitors import Names, accepted_beginning, monitored, names_at, sql
+from constrain.monitors.sql.lexicon import SqlLexicon
+
+RULES = """
+start: expr (" + " expr)* ";"
+expr: NAME | NAME "(" [expr ("," " "? expr)*] ")" | NAME "." NAME | "'" /[a-z ]*/ "'" | "!" expr
+"""
+NAMES = ["a", "ab", "abc", "foo", "foobar", "the", "value", "valued", "x1", "i", "id", "user_id", "print", "é", "naïve"]
+STRADDLING = [
+    *(b"foo(", b"foo.bar(", b"a, b", b"a,b", b"obar;", b"abc(ab)", b" + the + va", b".id", b"lue);", b"bc + ", b"x1,"),
+    *(b"foo(nosuch", b"nosuch(", b"!a.ab", b"'a' + ab", b"\xa9(", b"id;", b"va", b"lue", b"print(", b"foob", b"ed"),
+]
+LEXICON = SqlLexicon()
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A monitor that knows some names."""
+
+    names: Names = field(hash=False, compare=False)
+    key: tuple[str, ...] = ()
+    lexicon: Any = LEXICON
+
+    def start(self) -> Hashable:
+        return 0
+
+    def begin(self, state: Hashable, kind: int, first: bytes) -> Hashable:
+        return state
+
+    def advance(self, state: Hashable, kind: int, text: bytes) -> Hashable:
+        return state
+
+    def language(self, state: Hashable) -> Names:
+        return self.names
+
+    def may_end(self, state: Hashable) -> bool:
+        return True
+
+
+def declared(*names: str) -> Declared:
+    return Declared(Names(names), names)
+
+
+def any_case(name: str) -> str:
+    """A regex of a name whose ASCII letters may be in either case."""
+    return "".join(f"[{c}{c.upper()}]" if c.isascii() and c.isalpha() else c for c in name)
+
+
+def both(names: list[str], vocabulary: constrain.Vocabulary) -> tuple[Any, Any]:
+    """The same language twice: under a monitor, and with the names as a terminal."""
+    generic = constrain.grammar(RULES + r"NAME: /[A-Za-z_\u0080-\U0010ffff][A-Za-z_0-9\u0080-\U0010ffff]*/")
+    spelled = constrain.grammar(RULES + f"NAME: /{'|'.join(map(any_case, names))}/")
+    return (
+        constrain.compile(monitored(generic, declared(*names)), vocabulary),
+        constrain.compile(spelled, vocabulary),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "places"), [(vocabularies.tiny, 40), pytest.param(vocabularies.llama3, 400, marks=pytest.mark.slow)]
+)
+def test_masks_are_those_of_names_in_the_lexer(given: Any, places: int) -> None:
+    """Every token of a vocabulary, and those that run over the end of a name."""
+    known = given().tokens
+    vocabulary = constrain.Vocabulary([*known, *STRADDLING, None], eos_ids=[len(known) + len(STRADDLING)])
+    rng = random.Random(places)
+    rows = np.zeros((2, vocabulary.words), np.uint32)
+    straddling = 0
+    for names in (NAMES, NAMES[3:8]):
+        one, two = (compiled.matcher() for compiled in both(names, vocabulary))
+        for _ in range(places // 2):
+            one.fill_mask(rows[0])
+            two.fill_mask(rows[1])
+            differ = np.flatnonzero(np.unpackbits((rows[0] ^ rows[1]).view(np.uint8), bitorder="little"))
+            assert [vocabulary.tokens[i] for i in differ] == [], two.text
+            tokens = np.flatnonzero(np.unpackbits(rows[0].view(np.uint8), bitorder="little"))
+            texts = [vocabulary.tokens[i] or b"" for i in tokens]
+            straddling += sum(text in STRADDLING for text in texts)
+            if one.is_finished() or rng.random() < 0.05:
+                one, two = one.compiled.matcher(), two.compiled.matcher()
+                continue
+            token = int(rng.choice(tokens))
+            assert one.advance(token) == two.advance(token)
+    assert straddling > 0
+
+
+def test_a_matcher_equals_one_that_reads_again() -> None:
+    """Fork, rollback, pickle, drafts, batches: wherever a matcher has been, its mask is that of a new one."""
+    vocabulary = vocabularies.tiny()
+    catalogue = sql({"ab": ["abc", "true"], "abc": ["ab"]})
+    compiled = constrain.compile(monitored(constrain.collection.load("sql"), catalogue), vocabulary)
+    rng = random.Random(3)
+    matcher, read = compiled.matcher(), []
+    row, again, rows = (np.zeros((n, vocabulary.words), np.uint32) for n in (1, 1, 4))
+    for text in (b"select abc from ab where ", b"abc", b" in (select "):
+        for byte in text:
+            read.append(byte)
+            assert matcher.advance(byte)
+    for turn in range(60):
+        fresh = compiled.matcher(prefix=read)
+        matcher.fill_mask(row[0])
+        fresh.fill_mask(again[0])
+        assert np.array_equal(row, again), matcher.text
+        assert matcher.is_accepting() == fresh.is_accepting()
+        assert matcher.state == fresh.state
+        allowed = [token for token in range(vocabulary.size) if row[0][token >> 5] >> (token & 31) & 1]
+        assert allowed == [token for token in range(vocabulary.size) if matcher.allows(token)]
+        draft = [rng.choice(allowed or [0]), rng.choice(b"abc,.) "), rng.choice(b"abc")]
+        constrain.fill_draft_masks(matcher, draft, rows)
+        path = compiled.matcher(prefix=read)
+        for token, drafted in zip(draft, rows[1:], strict=True):
+            alive = path.advance(token)
+            path.fill_mask(again[0])
+            assert np.array_equal(drafted, again[0] if alive else np.zeros_like(drafted))
+            if not alive:
+                break
+        constrain.fill_masks([matcher, fresh.fork(), matcher.fork()], rows[:3])
+        assert all(np.array_equal(filled, row[0]) for filled in rows[:3])
+        assert turn % 10 or np.array_equal(pickle.loads(pickle.dumps(matcher)).mask(), row[0])
+        back = rng.randrange(min(len(read), 6)) if turn % 5 == 4 or not allowed else 0
+        matcher.rollback(back)
+        read = read[: len(read) - back]
+        if not back and allowed:
+            token = rng.choice([t for t in allowed if vocabulary.tokens[t]] or allowed)
+            if vocabulary.tokens[token] is None:
+                break
+            matcher = matcher.fork() if turn % 3 else matcher
+            assert constrain.advance_all([matcher], [token]).all()
+            read.append(token)
+
+
+def test_a_text_ends_only_if_its_names_are_known() -> None:
+    vocabulary = constrain.Vocabulary.of_bytes()
+    query = monitored(constrain.collection.load("sql"), sql({"users": ["id"]}))
+    matcher = constrain.compile(query, vocabulary).matcher()
+    assert matcher.advance_bytes(b"select id")
+    assert not matcher.is_accepting()
+    assert query.check("select id") is not None
+    assert matcher.advance_bytes(b" from users")
+    assert matcher.is_accepting()
+    assert query.check("select id from users") is None
+    assert "after 'select id from users where no'" in str(query.check("select id from users where nosuch"))
+
+
+@pytest.mark.parametrize(("empty", "allowed"), [("open", True), ("end", False)])
+def test_a_language_without_names_is_a_policy(empty: Any, allowed: bool) -> None:
+    generic = constrain.grammar(RULES + "NAME: /[a-z]+/")
+    matcher = constrain.compile(monitored(generic, declared(), empty=empty), vocabularies.tiny()).matcher()
+    assert matcher.advance_bytes(b"ab") is allowed
+
+
+def test_a_language_without_names_is_an_error_where_the_user_says_so() -> None:
+    generic = constrain.grammar(RULES + "NAME: /[a-z]+/")
+    matcher = constrain.compile(monitored(generic, declared(), empty="error"), vocabularies.tiny()).matcher()
+    with pytest.raises(UnsatisfiableError, match="knows none"):
+        matcher.advance_bytes(b"ab")
+
+
+def test_bad_arguments_are_named() -> None:
+    grammar = constrain.collection.load("sql")
+    monitor = sql({"users": ["id"]})
+    with pytest.raises(ConstrainError, match="takes a constraint"):
+        monitored("select", monitor)  # type: ignore[arg-type]
+    with pytest.raises(ConstrainError, match="is no monitor: it has no lexicon"):
+        monitored(grammar, object())  # type: ignore[arg-type]
+    with pytest.raises(ConstrainError, match="empty="):
+        monitored(grammar, monitor, empty="none")  # type: ignore[arg-type]
+    with pytest.raises(GrammarError, match="stands alone"):
+        _ = monitored(grammar, monitor) | constrain.choices(["none"])
+    with pytest.raises(GrammarError, match="has a guard of its own"):
+        monitored(constrain.json_schema({"type": "array", "uniqueItems": True}), monitor)
+    with pytest.raises(ConstrainError, match="ahead="):
+        sql({}, ahead="some")
+    with pytest.raises(ConstrainError, match="not SQL"):
+        sql("CREATE TABLE (")
+    with pytest.raises(ConstrainError, match="lists of columns"):
+        sql({"users": "id"})
+    with pytest.raises(ConstrainError, match="takes CREATE statements"):
+        sql(3)
+
+
+def test_names_and_beginnings_can_be_asked_for() -> None:
+    monitor = sql({"users": ["id", "name"], "orders": ["id", "user_id"]}, functions={"abs": 1})
+    assert names_at(monitor, "select * from ") == ["main", "orders", "temp", "users"]
+    assert names_at(monitor, "select ") is None
+    assert accepted_beginning(monitor, "select id from users where user_id = 1") == "select id from users where user"
+    with pytest.raises(ConstrainError, match="refuses"):
+        names_at(monitor, "select * from nosuch where ")
+
+
+def test_a_pickled_constraint_has_the_same_masks() -> None:
+    vocabulary = vocabularies.tiny()
+    constraint = monitored(constrain.collection.load("sql"), sql({"ab": ["abc"]}))
+    copy = pickle.loads(pickle.dumps(constraint))
+    assert copy.monitor == constraint.monitor
+    one, two = (
+        constrain.compile(each, vocabulary).matcher(prefix=b"select * from ab where ") for each in (constraint, copy)
+    )
+    assert np.array_equal(one.mask(), two.mask())

@@ -1,0 +1,167 @@
+"""The monitor of SQL against SQLite: what it prepares is accepted, and undefined names are refused."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+
+import pytest
+import sql_statements
+
+from constrain.monitors import SqlMonitor, accepted_beginning, sql
+from constrain.monitors.reading import Reading
+
+CATALOGUE = """
+CREATE TABLE t (a, b);
+CREATE TABLE u (id, name, a, "odd name", "group");
+CREATE VIEW v AS SELECT a AS x FROM t;
+CREATE TABLE w (k PRIMARY KEY, c) WITHOUT ROWID;
+"""
+
+# (accepted beginning, rest that is refused): SQLite refuses the whole for an undefined name
+REFUSED = [
+    ("select a from ", "with"),
+    ("select a from ", "select"),
+    ("select a from ", "fts5"),
+    ("select key from json_each where ", "product_id = 1"),
+    ("select a from ", "nosuch"),
+    ("select a from t where ", "nosuch = 1"),
+    ("select a from t where a = 1 and b < ", "id"),
+    ("select z.a from t as z where z.", "id = 1"),
+    ("select nosuch from t", ";"),
+    ("select nosuch from t", " where 1"),
+    ("select t.a from t as z", " where 1"),
+    ("select * ", "where 1"),
+    ("select z.* from t", " order by 1"),
+    ("select substr(a", ") from t"),
+    ("select substr(a, 1, 2", ", 3) from t"),
+    ("select nofun", "(1)"),
+    ("select abs(", ")"),
+    ("select coalesce(a", ") from t"),
+    ("select a from t where count", " > 1"),
+    ("select a from t join u using (", "b)"),
+    ("select a from t where a in (select id from u where ", "x = 1)"),
+    ("select (select name from u where u.id = t.zz) from t", ""),
+    ("select a from (select a as x from t)", ""),
+    ("with c(z) as (select a from t) select a from c", ""),
+    ("select a from t union select id from u order by ", "zz"),
+    ("select rowid from w", ""),
+    ("select [nosuch] from t", ""),
+    ("select t.\"no\" from t", ""),
+    ("select x", " from t"),
+    ("insert into t(a, ", "c) values (1, 2)"),
+    ("insert into u(id) values (1) returning ", "zz"),
+    ("insert into w values (1, 2) on conflict (k) do update set c = excluded.", "zz"),
+    ("update t set ", "c = 1"),
+    ("update t set a = c", ""),
+    ("delete from t where ", "zz = 1"),
+    ("select sum(a) over (partition by zz) from t", ""),
+    ("select a from t where exists (select 1 from u group by ", "t.b)"),
+]  # fmt: skip
+
+ACCEPTED = """
+select a from t; select id, "odd name", [group] from u where u."odd name" = 'x' -- zz
+select x.a from t x where x.b = 'zz' or x.rowid = 3
+select a /* nosuch */, b as y from t where y > 1 group by y having count(*) > 1 order by y desc nulls last limit 3
+select (select name from u where u.id = t.a) as n from t where n is not distinct from 'a' and a not in (1, 2)
+select q.x from (select a as x from t) as q join u on q.x = u.id left outer join t using (a)
+with c(z) as (select a from t), d as (select z + 1 as y from c) select d.y, c.* from c, d
+with recursive c(n) as (select 1 union all select n + 1 from c where n < 10) select n from c
+select s.b, s.c from (select t.*, u.id as c from t, u) s
+select value from json_each('[1]') where key = 1
+select sum(a) filter (where b > 1) over (partition by b order by a rows 1 preceding) from t
+select case a when 1 then b else x'ab' end, cast(a as varchar(10)), iif(a, b, .5), true, :v from t
+insert into w values (1, 2) on conflict (k) do update set c = excluded.c where c > 1 returning k
+insert into t select id, name from u where id > 2
+update t set (a, b) = (1, 2) where a = 1 returning rowid
+with c as (select a from t) delete from t where a in (select a from c)
+select a from main.t where main.t.b = 1 and "nosuch" = 'a text, as SQLite reads it'
+select a from t as t1, (t as t2 join u as t3 on t2.a = t3.id) where t1.b = t2.b
+create table n (x); select nosuch from n
+""".strip().splitlines()
+
+
+def accepts(monitor: SqlMonitor, text: str) -> bool:
+    reading = Reading(monitor)
+    end = reading.step(reading.start(), text.encode())
+    return end is not None and reading.may_end(end)
+
+
+@pytest.fixture(scope="module")
+def monitor() -> SqlMonitor:
+    return sql(CATALOGUE)
+
+
+@pytest.mark.parametrize(("before", "rest"), REFUSED)
+def test_an_undefined_name_is_refused_where_it_stands(monitor: SqlMonitor, before: str, rest: str) -> None:
+    with closing(sql_statements.connect(CATALOGUE)) as connection, pytest.raises(sqlite3.Error):
+        connection.executescript(f"EXPLAIN {before}{rest}")
+    assert not accepts(monitor, before + rest)
+    accepted = accepted_beginning(monitor, before + rest)
+    assert accepted.startswith(before)
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_what_is_defined_is_accepted(monitor: SqlMonitor, text: str) -> None:
+    assert accepted_beginning(monitor, text) == text
+    assert accepts(monitor, text)
+
+
+def test_letters_in_either_case_are_one_name(monitor: SqlMonitor) -> None:
+    assert accepts(monitor, 'SELECT A, "ID", Name FROM T, U WHERE U.iD = t.B AND SubStr(A, 1) = 2')
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(5000, marks=pytest.mark.slow)])
+def test_verdicts_are_those_of_sqlite(count: int) -> None:
+    """Statements that SQLite prepares are accepted at every beginning; undefined names are refused."""
+    rng = random.Random(count)
+    prepared = undefined = 0
+    while prepared < count:
+        text = sql_statements.database(rng)
+        with closing(sql_statements.connect(text)) as connection:
+            reading = Reading(sql(connection))
+            statements = sql_statements.Statements(connection, rng)
+            for _ in range(60):
+                statement = statements.statement()
+                verdict = sql_statements.verdict(connection, statement, statements.with_tables)
+                if verdict is None:
+                    continue
+                at = reading.step(reading.start(), statement.encode())  # None from the first refused byte on
+                assert (at is not None and reading.may_end(at)) == verdict, (text, statement)
+                prepared += verdict
+                undefined += not verdict
+    assert undefined > count / 10
+
+
+def test_under_known_no_column_is_used_before_it_is_known() -> None:
+    monitor = sql({"users": ["id", "name"], "orders": ["total"]}, ahead="known", aliases=["t1"])
+    assert accepted_beginning(monitor, "select ag") == "select a"  # abs, avg, ...
+    assert accepts(monitor, "select name, t1.total, upper(name) from users, orders t1")
+    assert not accepts(monitor, "select users.total from users, orders")
+    assert accepted_beginning(monitor, "select u.name from users u") == "select u"
+    assert accepts(monitor, "with c as (select id as zz from users) select zz from c")
+
+
+def test_functions_may_be_given_or_unknown() -> None:
+    given = sql({"t": ["a"]}, functions={"twice": 1, "pick": [2, 3]})
+    assert accepts(given, "select twice(a), pick(1, a, 3) from t")
+    assert not accepts(given, "select abs(a) from t")
+    assert not accepts(given, "select pick(1) from t")
+
+
+@pytest.mark.parametrize("n", [100_000])
+def test_many_names(n: int) -> None:
+    monitor = sql({"big": [f"column_{i}" for i in range(n)]})
+    assert accepts(monitor, "select column_7 from big where column_99999 = 1")
+    assert not accepts(monitor, "select column_7 from big where column_100000 = 1")
+
+
+def test_an_engine_of_sqlalchemy_is_a_catalogue() -> None:
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    engine = sqlalchemy.create_engine("sqlite://")
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("CREATE TABLE t (a, b)"))
+        monitor = sql(connection)
+    assert accepts(monitor, "select a from t where b = abs(a)")
+    assert not accepts(monitor, "select a from t where c = 1")
