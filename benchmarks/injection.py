@@ -126,8 +126,8 @@ def injected(name: str, way: str, most: int, beyond: int, patience: float) -> di
 
 
 class Signals:
-    """Counts SIGINTs as Python gives them to the main thread. Some KeyboardInterrupts go nowhere: Python ignores what is
-    raised in a destructor or in the callback of a weak reference."""
+    """Counts SIGINTs as Python gives them to the main thread. Some KeyboardInterrupts go nowhere: what is raised in a
+    destructor, or in the callback of a weak reference, is ignored."""
 
     def __init__(self) -> None:
         self.received = 0

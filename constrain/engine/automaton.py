@@ -476,7 +476,8 @@ class TokenAutomaton(Store):
                 else:
                     break
             # PERF: under the greedy lexer the tails are blocks, at hundreds of columns: 0.2 s where one opens
-            if records and not greedy and isinstance(symbol := alternative[-1], Nonterminal) and symbol.right_recursive:
+            last = alternative[-1] if records and not greedy else None
+            if isinstance(last, Nonterminal) and last.right_recursive and last.ahead:
                 unexpanded.tails.append(records[-1])
         self.call(_set_alternatives, record, np.array(words, np.int32))
 
