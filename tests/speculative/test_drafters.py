@@ -265,8 +265,7 @@ def test_names() -> None:
     with pytest.raises(ConstrainError) as caught:
         drafter_named("psychic")
     assert (
-        str(caught.value)
-        == "there is no drafter 'psychic'\n"
+        str(caught.value) == "there is no drafter 'psychic'\n"
         "  fix: choose one of: auto, forced, lookup, ngram, prior, recycling, retrieval"
     )
     with pytest.raises(ConstrainError, match="there is no drafter 'psychic'"):
