@@ -16,7 +16,7 @@ from constrain.monitors.python.values import (
     instance_of,
     signature,
 )
-from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, KEYWORDS
+from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, DYNAMIC, KEYWORDS
 
 OPEN = {"(": "(", "[": "[", "{": "{"}
 CLOSE = {")", "]", "}"}
@@ -126,9 +126,10 @@ class Expressions(Naming):
                 return self.used(here, name)
             target = name if is_first and here.plain else ""
             return here.go("operator", uses=here.uses | {name}, target=target)._replace(value=value)
-        after = self.used(here, name)
+        after = self.used(here._replace(targets=False), name)
         if after is None:
             return None
+        after = after._replace(targets=here.targets)
         if here.head == "del":
             return self.assigned(after, name)
         return after._replace(target=name, held=name) if is_first else after._replace(held=name)
@@ -151,14 +152,15 @@ class Expressions(Naming):
             return self.assigned(here, name).go("operator")
         if not self.strict and DOUBT.search(name):
             here = here._replace(doubt=True)
-        return self.used(here, name)
+        after = self.used(here, name)
+        return None if after is None else after._replace(held=name)
 
     def _at_dot(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
         if not word:
             return here.go("operator")
         if not self.strict and (DOUBT.search(word) or word == "name"):  # os.name
             here = here._replace(doubt=True)
-        if word == "_convert_":  # of enum: it makes names of a module
+        if word in DYNAMIC and not self.strict:
             here = self.opened(here)
         if here.value is not None and not self.strict and self.is_target(here) and not self.doubts(here):
             names = attributes(here.value, False)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 import sys
+import sysconfig
 import types
+import warnings
 from functools import lru_cache
 
 from constrain.monitors.monitor import Names
 from constrain.monitors.python.naming import Naming
 from constrain.monitors.python.scopes import Frame
 from constrain.monitors.python.state import Py
-from constrain.monitors.python.values import Value, attributes, value_of
+from constrain.monitors.python.values import PLATFORM, Value, attributes, value_of
 
 # Modules of the standard library that do something when they are imported, or need what may not be there.
 NOT_IMPORTED = frozenset({"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "lib2to3", "test",
                           "__main__", "ensurepip", "msilib", "pty", "tty"})  # fmt: skip
+
+_BUILT_IN = ("built-in", "frozen")
+_STANDARD = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 
 
 @lru_cache(maxsize=1024)
@@ -27,8 +33,16 @@ def standard_module(name: str) -> types.ModuleType | None:
         return None
     if "test" in name or name.startswith("distutils"):
         return None
+    parent = name.rpartition(".")[0]
+    if parent and standard_module(parent) is None:
+        return None
     try:
-        return importlib.import_module(name)
+        spec = importlib.util.find_spec(name)
+        if spec is None or not (spec.origin in _BUILT_IN or str(spec.origin).startswith(_STANDARD)):
+            return None  # a file of this name stands before it in the path
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of deprecated modules
+            return importlib.import_module(name)
     except Exception:  # noqa: BLE001  # whatever a module of another platform raises
         return None
 
@@ -145,7 +159,7 @@ class Imports(Naming):
     def _star(self, here: Py) -> Py:
         """The state after all names of a module are imported."""
         module = None if here.params.startswith(".") else self.module(here.params)
-        if module is None:
+        if module is None or (not self.strict and module.__name__ in PLATFORM):
             return self.opened(here).go("operator")
         names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
         for name in names:

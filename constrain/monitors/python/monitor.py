@@ -53,7 +53,11 @@ class PythonMonitor(Statements):
     ) -> None:
         self.objects, self.modules, self.listed, self.ahead = objects, modules, imports, ahead
         self.strict = ahead == "known"
-        self.known: dict[str, types.ModuleType] = {name: import_module(name) for name in modules}
+        self.known: dict[str, types.ModuleType] = {}
+        for name in modules:
+            parts = name.split(".")
+            for i in range(len(parts)):
+                self.known[".".join(parts[: i + 1])] = import_module(".".join(parts[: i + 1]))
         self.imports = None if imports is None else installed() if imports == "installed" else Names(imports)
         table = {name: value_of(given, given=True) for name, given in objects}
         self._start = Py((Scope("module", Bound(dict(table))), None))

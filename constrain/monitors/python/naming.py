@@ -71,7 +71,9 @@ class Naming:
 
     def doubts(self, here: Py) -> bool:
         """Whether the code at a place may never run, or is expected to fail."""
-        return not self.strict and (here.doubt or (here.blocks is not None and here.blocks[0].doubt))
+        if self.strict:
+            return False
+        return here.doubt or (here.blocks is not None and here.blocks[0].doubt) or _module(here).open
 
     def any_name(self, here: Py) -> bool:
         """Whether a name that is not bound may stand at a place: what follows shows whether it is."""
@@ -116,7 +118,9 @@ class Naming:
         if not (put_off and not self.strict) and not self.later(here):
             return None
         scope = _innermost(here)
-        return here if scope.open else _with_scope(here, scope._replace(pending=scope.pending | {name}))
+        if scope.open or (here.lazy and scope.kind == "function" and here.head != "def"):
+            return here  # annotations of local variables are not evaluated
+        return _with_scope(here, scope._replace(pending=scope.pending | {name}))
 
     def resolved(self, here: Py, names: Iterable[str], put_off: bool = False) -> Py | None:
         """`missing` for names of which some may be bound by now."""

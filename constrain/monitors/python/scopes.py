@@ -123,7 +123,7 @@ class Frame(NamedTuple):
         uses: Names that were used and are not bound.
         names: Names of a comprehension, or parameters.
         comprehends: Whether `for` was read.
-        binding: What `Py.binding` was outside.
+        binding, targets: What these were outside (state.py).
         call: The call that is open.
         opening: Of an f-string: how it goes on after an expression.
         pairs: Whether a colon was read.
@@ -136,6 +136,7 @@ class Frame(NamedTuple):
     names: frozenset[str] = NOTHING
     comprehends: bool = False
     binding: bool = False
+    targets: bool = False
     call: Call | None = None
     opening: bytes = b""
     pairs: bool = False

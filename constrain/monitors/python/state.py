@@ -65,12 +65,14 @@ class Py(NamedTuple):
 
     def push(self, frame: Frame, at: str, **changes: Any) -> Py:
         """The state inside a new frame."""
-        return self.go(at, frames=(frame._replace(binding=self.binding), self.frames), **changes)
+        frame = frame._replace(binding=self.binding, targets=self.targets)
+        return self.go(at, frames=(frame, self.frames), **changes)
 
     def pop(self, at: str) -> Py:
         """The state outside the innermost frame."""
         assert self.frames is not None
-        return self.go(at, frames=self.frames[1], binding=self.frames[0].binding)
+        top, frames = self.frames
+        return self.go(at, frames=frames, binding=top.binding, targets=top.targets)
 
     def change(self, **changes: Any) -> Py:
         """The state with something changed in the innermost frame."""

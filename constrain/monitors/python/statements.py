@@ -74,6 +74,8 @@ class Statements(Imports, Expressions):
         for name in here.binds:
             after = self.assigned(after, name, value if name == here.target else None)
         is_decorator = here.head == "@"
+        if here.doubt and not is_decorator and after.blocks is not None and after.scopes[0].kind == "function":
+            after = after._replace(blocks=(after.blocks[0]._replace(doubt=True), after.blocks[1]))  # it may have skipped
         return Py(after.scopes, after.blocks, column=None, doubt=here.doubt and is_decorator, after=here.after)
 
     def _head_ends(self, here: Py) -> Py | None:

@@ -7,7 +7,9 @@ an instance that has a `__dict__`, a function whose signature a decorator hides.
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 import types
 import typing
 from functools import lru_cache
@@ -18,11 +20,20 @@ LASTING = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType
 CHANGING = frozenset({"builtins", "__main__", "curses", "_curses"})  # modules that get new names while a program runs
 # What modules have on other platforms, or at other times.
 ELSEWHERE = {
+    "asyncio": frozenset(
+        "IocpProactor ProactorEventLoop WindowsProactorEventLoopPolicy WindowsSelectorEventLoopPolicy".split()
+    ),
     "codecs": frozenset("mbcs_encode mbcs_decode oem_encode oem_decode code_page_encode code_page_decode".split()),
     "os": frozenset(
         "O_BINARY O_EXLOCK O_NOINHERIT O_RANDOM O_SEQUENTIAL O_SHLOCK O_SHORT_LIVED O_TEMPORARY O_TEXT P_DETACH P_OVERLAY"
         " SF_MNOWAIT SF_NODISKIO SF_SYNC UF_HIDDEN add_dll_directory chflags get_handle_inheritable getlogin lchflags"
         " lchmod plock set_handle_inheritable startfile".split()
+    ),
+    "subprocess": frozenset(
+        "ABOVE_NORMAL_PRIORITY_CLASS BELOW_NORMAL_PRIORITY_CLASS CREATE_BREAKAWAY_FROM_JOB CREATE_DEFAULT_ERROR_MODE"
+        " CREATE_NEW_CONSOLE CREATE_NEW_PROCESS_GROUP CREATE_NO_WINDOW DETACHED_PROCESS HIGH_PRIORITY_CLASS Handle"
+        " IDLE_PRIORITY_CLASS NORMAL_PRIORITY_CLASS REALTIME_PRIORITY_CLASS STARTF_USESHOWWINDOW STARTF_USESTDHANDLES"
+        " STARTUPINFO STD_ERROR_HANDLE STD_INPUT_HANDLE STD_OUTPUT_HANDLE SW_HIDE _winapi msvcrt".split()
     ),
     "time": frozenset({"clock"}),
     "sys": frozenset("exc_clear getwindowsversion last_exc last_traceback last_type last_value ps1 ps2 setdlopenflags"
@@ -33,6 +44,7 @@ PLATFORM = frozenset(
     " select signal socket ssl termios winreg".split()
 )  # modules of which other platforms have other parts
 ALWAYS = frozenset(dir(types.ModuleType)) | {"__dict__", "__file__", "__path__", "__builtins__", "__all__"}
+_METHODS = (types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 EXACT = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozenset)
 
 
@@ -164,9 +176,10 @@ def attributes(value: Value, here: bool = True) -> frozenset[str] | None:
     if _is_dynamic(cls):
         return None
     if value.role == "instance":
-        if cls in EXACT or (value.what.given and not inspect.isabstract(cls) and _fields(cls)):
-            return frozenset(dir(cls)) | _fields(cls)
-        return None
+        if cls in EXACT:
+            return frozenset(dir(cls))
+        fields = _fields(cls) if value.what.given else None
+        return None if fields is None else frozenset(dir(cls)) | fields
     if isinstance(obj, type):
         return frozenset(dir(obj)) | frozenset(dir(type(obj)))
     if value.what.given or type(obj) in EXACT:
@@ -183,10 +196,27 @@ def _is_dynamic(cls: type) -> bool:
     )
 
 
-def _fields(cls: type) -> frozenset[str]:
-    """The fields of a class that declares all of them: a data class, or a model of pydantic."""
+@lru_cache(maxsize=1024)
+def _fields(cls: type) -> frozenset[str] | None:
+    """The attributes that a class gives its instances, as its source shows; None: it does not show them."""
     declared = getattr(cls, "__dataclass_fields__", None) or getattr(cls, "model_fields", None)
-    return frozenset(declared) if isinstance(declared, dict) else frozenset()
+    found = set(declared) if isinstance(declared, dict) else set()
+    for base in cls.__mro__:
+        if base.__module__ == "builtins" or base.__dictoffset__ == 0 or isinstance(declared, dict):
+            continue
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+        except (OSError, TypeError, SyntaxError):
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                found.add(node.attr)
+            elif (isinstance(node, ast.Name) and node.id in ("setattr", "vars")) or (
+                isinstance(node, ast.Attribute) and node.attr == "__dict__"
+            ):
+                return None
+        found |= set(vars(base).get("__annotations__", ()))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=4096)
@@ -201,6 +231,8 @@ def _submodules(module: types.ModuleType) -> frozenset[str]:
 def attribute(value: Value, name: str) -> Value | None:
     """What is known of an attribute of a value."""
     obj, given = value.what.obj, value.what.given
+    if isinstance(obj, types.ModuleType):
+        return value_of(vars(obj)[name]) if name in vars(obj) else None
     if value.role == "method" or attributes(value) is None:
         return None
     try:
@@ -209,8 +241,6 @@ def attribute(value: Value, name: str) -> Value | None:
         return None
     if isinstance(found, staticmethod):
         return value_of(found.__func__, given=given)
-    if isinstance(obj, types.ModuleType):
-        return value_of(found)
     is_class = isinstance(obj, type) and value.role == "object"
     if isinstance(found, classmethod):
         return Value(id(found.__func__), Holder(found.__func__, given), "method")
@@ -218,7 +248,7 @@ def attribute(value: Value, name: str) -> Value | None:
         return value_of(getattr(obj, name), given=given)
     if isinstance(found, property):
         return _returned(found.fget, given)
-    if isinstance(found, types.FunctionType | types.MethodDescriptorType):
+    if isinstance(found, _METHODS):
         in_object = not is_class and value.role == "object" and name in getattr(obj, "__dict__", ())
         is_class = is_class and any(name in vars(base) for base in obj.__mro__)  # and not of its metaclass
         role = "object" if is_class or in_object else "method"
@@ -266,6 +296,8 @@ def signature(value: Value) -> Signature | None:
         return None  # a metaclass may do anything
     if getattr(obj, "__module__", "") == "inspect":
         return None  # its defaults are the mark of no default
+    if isinstance(obj, type) and obj.__module__ != "builtins" and not _is_made_by_python(obj):
+        return None  # it may have the signature of its base
     try:
         parameters = list(inspect.signature(obj, follow_wrapped=False).parameters.values())
     except (TypeError, ValueError):
@@ -275,6 +307,13 @@ def signature(value: Value) -> Signature | None:
             return None
         parameters = parameters if parameters[0].kind == inspect.Parameter.VAR_POSITIONAL else parameters[1:]
     return _signature(parameters)
+
+
+def _is_made_by_python(cls: type) -> bool:
+    """Whether a function of Python makes or sets up the instances of a class."""
+    return any(isinstance(inspect.getattr_static(cls, name), types.FunctionType) for name in ("__init__", "__new__")) or (
+        isinstance(inspect.getattr_static(cls, "__new__"), staticmethod)
+    )
 
 
 def _signature(parameters: list[inspect.Parameter]) -> Signature:

@@ -22,8 +22,9 @@ IMPLICIT = frozenset(
      "__annotations__", "__dict__", "__cached__", "__debug__", "WindowsError", "_"}
 )  # fmt: skip
 IN_CLASSES = frozenset({"__module__", "__qualname__", "__class__", "__classdict__", "__firstlineno__"})
-# Names that are used to bind others by their text.
-DYNAMIC = frozenset({"globals", "locals", "vars", "exec", "eval", "setattr", "__builtins__", "builtins", "execfile"})
+# Names that are used to bind others by their text, or to change what modules have.
+DYNAMIC = frozenset({"globals", "locals", "vars", "exec", "eval", "setattr", "__builtins__", "builtins", "execfile",
+                     "patch", "mock", "monkeypatch", "global_enum", "_convert_"})  # fmt: skip
 # What asks for the place where a text runs, or expects a fault.
 DOUBT = re.compile(
     r"(?i)hasattr|platform|version|implementation|^py_?[23]|skip|require|raises|suppress|TYPE_CHECKING|^modules$"
