@@ -34,7 +34,7 @@ import constrain
 from masks.records import machine, open_folder
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "monitors"))
-from lexeme_reading import refused  # noqa: E402
+from lexeme_reading import refused
 
 
 def parse() -> argparse.Namespace:
@@ -96,7 +96,15 @@ def main() -> int:
     ids = {text: token for token, text in enumerate(vocabulary.tokens) if text}
     rows, sums = [], {}
     for name, folder in folders(options.packages):
-        count = {"files": 0, "bytes": 0, "not read": 0, "refused": 0, "by token": 0, "refused by token": 0, "seconds": 0.0}
+        count = {
+            "files": 0,
+            "bytes": 0,
+            "not read": 0,
+            "refused": 0,
+            "by token": 0,
+            "refused by token": 0,
+            "seconds": 0.0,
+        }
         begin = time.process_time()
         for i, (path, text) in enumerate(texts(folder, options.every)):
             if text is None:

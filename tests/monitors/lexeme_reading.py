@@ -1,4 +1,4 @@
-"""A text under a monitor, read lexeme by lexeme: what `Reading` does byte by byte, without places that are remembered."""
+"""A text under a monitor, read lexeme by lexeme: `Reading` does it byte by byte, and remembers places."""
 
 from __future__ import annotations
 

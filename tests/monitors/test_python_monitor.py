@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from lexeme_reading import refused
 
 from constrain.errors import ConstrainError
 from constrain.monitors import accepted_beginning, names_at, objects, python
 from constrain.monitors.reading import Reading
-from lexeme_reading import refused
 
 ANY, KNOWN = python(), python(ahead="known")
 
@@ -67,7 +67,8 @@ REFUSED = [
     (KNOWN, "def f(xs):\n    return sum(x for x in ", "ys)\n"),
 ]  # fmt: skip
 
-ACCEPTED = """
+ACCEPTED = (
+    """
 x = 1; y = x; print(x, y, sep="")
 ---
 def f(a, *b, c=1, **d) -> int:
@@ -166,7 +167,10 @@ def outer():
 import os
 os.environ["x"], os.new_one = 1, 2
 del os.environ["x"], x
-""".strip().replace("del os.environ[\"x\"], x", "x = 1\ndel os.environ[\"x\"], x").split("\n---\n")
+""".strip()
+    .replace('del os.environ["x"], x', 'x = 1\ndel os.environ["x"], x')
+    .split("\n---\n")
+)
 
 
 def accepts(monitor: Any, text: str) -> bool:

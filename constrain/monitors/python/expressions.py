@@ -217,7 +217,11 @@ class Expressions(Naming):
         return here.go("operand")
 
     def _at_yield(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return here.go("operand") if word == "from" else self._at_operand(here._replace(at="operand"), kind, sign, word, text)
+        return (
+            here.go("operand")
+            if word == "from"
+            else self._at_operand(here._replace(at="operand"), kind, sign, word, text)
+        )
 
     def _for(self, here: Py) -> Py:
         """The state after the `for` of a comprehension."""

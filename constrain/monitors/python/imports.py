@@ -43,14 +43,16 @@ def standard_module(name: str) -> types.ModuleType | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of deprecated modules
             return importlib.import_module(name)
-    except Exception:  # noqa: BLE001  # whatever a module of another platform raises
+    except Exception:  # whatever a module of another platform raises
         return None
 
 
 @lru_cache(maxsize=1)
 def installed() -> Names:
     """The modules that can be imported by their first name."""
-    return Names({*sys.stdlib_module_names, *sys.builtin_module_names, *(found.name for found in pkgutil.iter_modules())})
+    return Names(
+        {*sys.stdlib_module_names, *sys.builtin_module_names, *(found.name for found in pkgutil.iter_modules())}
+    )
 
 
 class Imports(Naming):

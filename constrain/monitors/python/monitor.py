@@ -32,7 +32,7 @@ from constrain.monitors.python.lexicon import PythonLexicon
 from constrain.monitors.python.scopes import Bound, Scope
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.statements import Statements
-from constrain.monitors.python.values import Call, attributes, value_of
+from constrain.monitors.python.values import attributes, value_of
 from constrain.monitors.python.words import DYNAMIC, KEYWORDS
 
 
@@ -244,13 +244,12 @@ def python(
         raise ConstrainError(f"a module cannot be imported: {error}", fix="install it, or leave it out") from None
 
 
-def objects(given: Mapping[str, Any], *, imports: Any = (), builtins: bool = True) -> PythonMonitor:
+def objects(given: Mapping[str, Any], *, imports: Any = ()) -> PythonMonitor:
     """A monitor of Python that may use what some objects have, and nothing that is not bound.
 
     Args:
         given: The objects by name.
         imports: Which modules may be imported (see `python`); by default none.
-        builtins: Whether builtins may be used.
 
     Returns:
         The monitor, for `monitored`.
@@ -268,6 +267,3 @@ def objects(given: Mapping[str, Any], *, imports: Any = (), builtins: bool = Tru
         'path.join'
     """
     return python(objects=given, imports=imports, ahead="known")
-
-
-__all__ = ["Call", "PythonMonitor", "objects", "python"]

@@ -81,9 +81,7 @@ class Naming:
 
     def is_target(self, here: Py) -> bool:
         """Whether a name at a place may be what `=` binds."""
-        return here.targets and all(
-            frame.kind in TARGETS and not frame.comprehends for frame in each(here.frames)
-        )
+        return here.targets and all(frame.kind in TARGETS and not frame.comprehends for frame in each(here.frames))
 
     def used(self, here: Py, name: str) -> Py | None:
         """The state after a name that is used; None: it is not bound."""

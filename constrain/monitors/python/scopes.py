@@ -69,9 +69,7 @@ class Bound:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Bound) and self._hash == other._hash and self.table == other.table
-        )
+        return self is other or (isinstance(other, Bound) and self._hash == other._hash and self.table == other.table)
 
 
 EMPTY = Bound({})

@@ -1,15 +1,15 @@
-"""Statements of Python: lines and blocks, definitions, imports, patterns. A method `_at_x` reads the lexeme after `at="x"`."""
+"""Statements of Python: lines and blocks, definitions, patterns. A method `_at_x` reads the lexeme after `at="x"`."""
 
 from __future__ import annotations
 
-from constrain.monitors.monitor import NAME, NEWLINE, NUMBER, STRING
+from constrain.monitors.monitor import NAME, NUMBER, STRING
 from constrain.monitors.python.expressions import Expressions
 from constrain.monitors.python.imports import Imports
 from constrain.monitors.python.lexicon import column
-from constrain.monitors.python.scopes import INLINE, NOTHING, UNKNOWN, Block, Frame, Scope, function_of
+from constrain.monitors.python.scopes import INLINE, UNKNOWN, Block, Frame, Scope, function_of
 from constrain.monitors.python.state import Py
-from constrain.monitors.python.values import Call, Value
-from constrain.monitors.python.words import DOUBT, FOLLOWING, HEADS, KEYWORDS, LOOPS, SOFT
+from constrain.monitors.python.values import Call
+from constrain.monitors.python.words import FOLLOWING, HEADS, KEYWORDS, LOOPS, SOFT
 
 OPERANDS = frozenset({"if", "elif", "while", "assert", "return", "raise", "del", "with", "except"})
 ALONE = frozenset({"else", "try", "finally", "pass", "break", "continue"})
@@ -74,8 +74,11 @@ class Statements(Imports, Expressions):
         for name in here.binds:
             after = self.assigned(after, name, value if name == here.target else None)
         is_decorator = here.head == "@"
+        assert after.scopes is not None
         if here.doubt and not is_decorator and after.blocks is not None and after.scopes[0].kind == "function":
-            after = after._replace(blocks=(after.blocks[0]._replace(doubt=True), after.blocks[1]))  # it may have skipped
+            after = after._replace(
+                blocks=(after.blocks[0]._replace(doubt=True), after.blocks[1])
+            )  # it may have skipped
         return Py(after.scopes, after.blocks, column=None, doubt=here.doubt and is_decorator, after=here.after)
 
     def _head_ends(self, here: Py) -> Py | None:
@@ -208,11 +211,3 @@ class Statements(Imports, Expressions):
             after = self.used(here, name)
             return None if after is None else after.go("pattern")
         return here.go("pattern") if sign == "=" else self.assigned(here, name).go("pattern")
-
-
-def value_at_end(here: Py) -> Value | None:
-    """What is known of the value of a statement."""
-    return here.value if here.plain else None
-
-
-__all__ = ["DOUBT", "NEWLINE", "Statements"]

@@ -25,9 +25,9 @@ ELSEWHERE = {
     ),
     "codecs": frozenset("mbcs_encode mbcs_decode oem_encode oem_decode code_page_encode code_page_decode".split()),
     "os": frozenset(
-        "O_BINARY O_EXLOCK O_NOINHERIT O_RANDOM O_SEQUENTIAL O_SHLOCK O_SHORT_LIVED O_TEMPORARY O_TEXT P_DETACH P_OVERLAY"
-        " SF_MNOWAIT SF_NODISKIO SF_SYNC UF_HIDDEN add_dll_directory chflags get_handle_inheritable getlogin lchflags"
-        " lchmod plock set_handle_inheritable startfile".split()
+        "O_BINARY O_EXLOCK O_NOINHERIT O_RANDOM O_SEQUENTIAL O_SHLOCK O_SHORT_LIVED O_TEMPORARY O_TEXT P_DETACH"
+        " P_OVERLAY SF_MNOWAIT SF_NODISKIO SF_SYNC UF_HIDDEN add_dll_directory chflags get_handle_inheritable getlogin"
+        " lchflags lchmod plock set_handle_inheritable startfile".split()
     ),
     "subprocess": frozenset(
         "ABOVE_NORMAL_PRIORITY_CLASS BELOW_NORMAL_PRIORITY_CLASS CREATE_BREAKAWAY_FROM_JOB CREATE_DEFAULT_ERROR_MODE"
@@ -262,9 +262,7 @@ def called(value: Value) -> Value | None:
     """What is known of the result of a call."""
     obj, given = value.what.obj, value.what.given
     if value.role == "object" and isinstance(obj, type):
-        if obj in EXACT and obj is not type:
-            return instance_of(obj, given=given)
-        return instance_of(obj, given=given) if given and type(obj) is type else None
+        return instance_of(obj, given=given) if obj in EXACT or (given and type(obj) is type) else None
     if value.role != "instance" and given:
         return _returned(obj, given)
     return None
@@ -276,7 +274,7 @@ def _returned(function: Any, given: bool) -> Value | None:
         return None
     try:
         hint = typing.get_type_hints(function).get("return")
-    except Exception:  # noqa: BLE001  # an annotation may be anything
+    except Exception:  # an annotation may be anything
         return None
     return annotated(hint, given=given)
 
@@ -311,9 +309,9 @@ def signature(value: Value) -> Signature | None:
 
 def _is_made_by_python(cls: type) -> bool:
     """Whether a function of Python makes or sets up the instances of a class."""
-    return any(isinstance(inspect.getattr_static(cls, name), types.FunctionType) for name in ("__init__", "__new__")) or (
-        isinstance(inspect.getattr_static(cls, "__new__"), staticmethod)
-    )
+    return any(
+        isinstance(inspect.getattr_static(cls, name), types.FunctionType) for name in ("__init__", "__new__")
+    ) or (isinstance(inspect.getattr_static(cls, "__new__"), staticmethod))
 
 
 def _signature(parameters: list[inspect.Parameter]) -> Signature:
