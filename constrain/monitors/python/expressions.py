@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from constrain.monitors.monitor import END, NEWLINE, NUMBER, OTHER, STRING
 from constrain.monitors.python.lexicon import FIELD, is_formatted, resumed
-from constrain.monitors.python.naming import Naming
+from constrain.monitors.python.naming import TARGETS, Naming
 from constrain.monitors.python.scopes import NOTHING, Frame
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.values import (
@@ -340,9 +340,13 @@ class Expressions(Naming):
                 return None
         uses = top.uses - top.names
         value = self._closed_value(here, top)
-        after = self.resolved(here.pop("operator"), uses, put_off=top.comprehends and top.kind in ("(", "call"))
+        outer = here.pop("operator")
+        is_target = outer.targets and top.kind in TARGETS and not top.comprehends
+        put_off = top.comprehends and top.kind in ("(", "call")
+        after = self.resolved(outer._replace(targets=is_target), uses, put_off=put_off)
         if after is None:
             return None
+        after = after._replace(targets=outer.targets)
         if here.head == "class" and top.call is not None and after.frames is None:
             after = after._replace(params=top.call)
         return after._replace(value=value)

@@ -208,8 +208,8 @@ def python(
     Args:
         objects: What texts may use without importing it, by name: functions, classes, modules, other objects.
         modules: Names of modules that are imported now, and looked at beside those of the standard library.
-        imports: Which modules texts may import: None: any; "installed": those that are here; or names.
-        ahead: Which names may be used before they are bound. "any": those that may be bound by the time that the code
+        imports: Which modules texts may import: None: any; "installed": what is here; or names.
+        ahead: Which names may be used before they are bound. "any": names that may be bound by the time that the code
             runs, and they must be bound before the text ends; where code may never run, or is expected to fail, nothing
             is refused. "known": none, and nowhere.
 

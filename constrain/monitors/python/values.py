@@ -89,7 +89,7 @@ class Signature(NamedTuple):
     """How a value is called.
 
     Attributes:
-        positional: Parameters by position; those that have no name for a caller are "".
+        positional: Parameters by position; "" if a caller cannot name it.
         most: How many may be given by position; None: any number.
         required: Names, or places of nameless ones, that must be given.
         keywords: The names that may be given; None: any.
@@ -108,7 +108,7 @@ class Call(NamedTuple):
         signature: None: it is not known.
         result: What is known of its value.
         given: How many arguments were given by position.
-        named: The names of those that were given by name.
+        named: The names of arguments that were given by name.
         unpacked: Whether there was a star.
         name: The name of the argument that is being read; None: it has none.
         plain: Whether all bases of a class are classes that add no names.

@@ -31,6 +31,5 @@ DOUBT = re.compile(
     r"|windows|win32|winapi|msvcrt|posix|darwin|linux|cygwin|wasi|emscripten"
 )
 CONSUMERS = frozenset(
-    "all any bytearray bytes dict enumerate filter frozenset iter join list map max min next print set sorted sum tuple"
-    " zip".split()
+    "all any bytearray bytes dict enumerate frozenset join list max min next set sorted sum tuple".split()
 )  # what takes a generator as its only argument
