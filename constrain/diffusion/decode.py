@@ -33,9 +33,10 @@ from constrain.diffusion.dingo import likeliest_member
 from constrain.diffusion.models import MaskedDiffusion
 from constrain.diffusion.policies import POLICIES, Policy
 from constrain.errors import ConstrainError
-from constrain.gaps.canvas import Canvas, TokenLayers
+from constrain.gaps.canvas import Canvas
 from constrain.gaps.projection import gap_language
 from constrain.gaps.solution import GapLanguage
+from constrain.gaps.token_classes import TokenClasses
 from constrain.vocab.vocabulary import Vocabulary
 
 Draw = Callable[[NDArray[np.float64]], int]
@@ -155,9 +156,9 @@ def _canvas_of(model: MaskedDiffusion, length: Any, tokens: Any) -> list[int | N
 
 
 @lru_cache(maxsize=16)
-def _layers(grammar: Grammar, vocabulary: Vocabulary) -> tuple[GapLanguage, TokenLayers]:
+def _tables(grammar: Grammar, vocabulary: Vocabulary) -> tuple[GapLanguage, TokenClasses]:
     language = gap_language(grammar)
-    return language, TokenLayers(language, vocabulary)
+    return language, TokenClasses(language, vocabulary)
 
 
 class _Run:
@@ -185,8 +186,8 @@ class _Run:
         if constraint is not None:
             refuse_tokens(constraint, "cannot be denoised")
             begin = time.thread_time()
-            language, layers = _layers(constraint.as_dynamic(), self.vocabulary)
-            self.canvas = Canvas(language, self.vocabulary, tokens, layers)
+            language, classes = _tables(constraint.as_dynamic(), self.vocabulary)
+            self.canvas = Canvas(language, self.vocabulary, tokens, classes)
             self.tokens = self.canvas.tokens
             self.out.constraint_seconds += time.thread_time() - begin
         self.refused: dict[int, NDArray[np.bool_]] = {}
@@ -326,14 +327,16 @@ class _Run:
 
     def _place(self, placed: dict[int, int]) -> None:
         """Set tokens; behind an EOS there is nothing else."""
-        for position, token in placed.items():
-            if self.tokens[position] is None:
-                self.tokens[position] = token
         self.out.order.append(list(placed))
-        end = next((i for i, token in enumerate(self.tokens) if token in self.eos), None)
-        for position in range(len(self.tokens) if end is None else end + 1, len(self.tokens)):
+        placed = {position: token for position, token in placed.items() if self.tokens[position] is None}
+        if self.canvas is not None:
+            self.canvas.set(placed)
+            return
+        for position, token in placed.items():
+            self.tokens[position] = token
+        end = next((i for i, token in enumerate(self.tokens) if token in self.eos), len(self.tokens))
+        for position in range(end, len(self.tokens)):
             if self.tokens[position] is None:
-                assert end is not None
                 self.tokens[position] = self.tokens[end]
 
 
