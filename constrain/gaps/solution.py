@@ -95,8 +95,10 @@ class Solution:
         boundary = np.zeros(nodes, np.int32)
         table = (self.first, self.by, self.to, lexer.moves, lexer.kinds)
         count = lexemes.reach(*table, lexer.starts, seen, order, boundary, lexer.n_classes, 0)
+        order = order[:count]
+        order = np.ascontiguousarray(order[np.lexsort((order // nodes, order % nodes))])  # by nodes
         lexemes.retain(*table, self.ends, seen, order, boundary, lexer.n_classes, count)
-        found = order[:count][seen[order[:count]] == 2]
+        found = order[seen[order] == 2]
         self.pair_s, self.pair_q = (np.ascontiguousarray(each, np.int32) for each in (found // nodes, found % nodes))
         self.number = np.full(cells, -1, np.int32)
         self.number[found] = np.arange(len(found), dtype=np.int32)
@@ -108,8 +110,7 @@ class Solution:
         self.chart = Chart(self.language, len(self.positions))
         self.begun = np.zeros((len(self.pair_s), self.chart.width), np.uint32)
         if len(self.pair_s) and len(self.positions):
-            queue = np.zeros(2 * len(self.pair_s), np.int32)
-            lexemes.spread(*(*self._lexing(), self.begun, self.number, queue, self.chart.R, self.lexer.n_classes))
+            lexemes.spread(*(*self._lexing(), self.begun, self.number, self.chart.R, self.lexer.n_classes))
         self.chart.complete()
 
     def _lexing(self) -> Any:

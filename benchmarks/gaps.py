@@ -1,0 +1,173 @@
+"""Gaps: what do patterns of fixed text and gaps cost, and canvases of tokens of a real vocabulary?
+
+    python benchmarks/gaps.py [--ladder] [--canvases] [--vocabulary tokenizer.model] [--record DIR]
+
+Ladder: a text of `grammars/*/accept` with one byte in eight replaced by a gap of any text, so long that lexing leaves
+the wanted number of positions; whether anything fits, then all live arcs. The text itself fits, and its bytes have to
+be live, else the benchmark fails.
+Canvases: so many open positions, all tokens of a vocabulary of tiktoken's form; the masks of all positions. Then
+positions are set in random order, each to a token that its mask allows, and the finished text has to be a member.
+CPU milliseconds, the median and the maximum of several texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import constrain
+from constrain.derived.members import is_member
+from constrain.gaps.projection import gap_language
+from constrain.gaps.solution import GapLanguage
+
+LADDER = [("json", 44), ("json", 77), ("json", 187), ("c", 44), ("c", 91), ("c", 187), ("javascript", 91), ("sql", 91)]
+LEVEL = 0.15  # how far the number of positions may be from the wanted one
+OBJECT = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "age": {"type": "integer", "minimum": 0},
+        "tags": {"type": "array", "items": {"type": "string", "maxLength": 12}},
+        "kind": {"enum": ["a", "b", "c"]},
+    },
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+
+
+def milliseconds(run: Callable[[], Any]) -> tuple[float, Any]:
+    """The CPU time of a call, and what it gave."""
+    begin = time.thread_time()
+    result = run()
+    return 1e3 * (time.thread_time() - begin), result
+
+
+def members(name: str) -> bytes:
+    """All texts of a grammar's accept folder that are members, one behind the other, the largest first."""
+    folder = constrain.collection.folder(name)
+    found = []
+    for path in sorted((Path(folder.path) / "accept").iterdir()):
+        content = path.read_bytes()
+        found += content.splitlines() if path.suffix == ".lines" else [content]
+    return max((text for text in found if len(text) < 20_000), key=len)
+
+
+def climb(name: str, positions: int, repeats: int) -> dict[str, Any]:
+    """The row of a grammar and a number of positions."""
+    language = gap_language(constrain.collection.folder(name).constraint().as_dynamic())
+    whole, inside, arcs, sizes = members(name), [], [], []
+    for seed in range(20 * repeats):
+        rng = random.Random(seed)
+        length = rng.randrange(positions // 2, 6 * positions)
+        begin = rng.randrange(max(1, len(whole) - length))
+        pattern, fixed = with_gaps(language, whole[begin : begin + length], rng)
+        spent, solution = milliseconds(lambda pattern=pattern: language.solve(pattern))
+        if solution.is_empty or abs(len(solution.positions) - positions) > LEVEL * positions:
+            continue
+        more, live = milliseconds(solution.live_arcs)
+        assert live[fixed].all(), (name, seed)
+        inside.append(spent)
+        arcs.append(more)
+        sizes.append(len(solution.positions))
+        if len(sizes) == repeats:
+            break
+    both = [one + two for one, two in zip(inside, arcs, strict=True)]
+    return {
+        "patterns": len(sizes),
+        "positions": [min(sizes), max(sizes)] if sizes else [],
+        "accepted or not, ms": summary(inside),
+        "with all live arcs, ms": summary(both),
+    }
+
+
+def with_gaps(language: GapLanguage, text: bytes, rng: random.Random) -> tuple[Any, list[int]]:
+    """The pattern of a text between two gaps and with more of them, and the arcs of its fixed bytes at the edges."""
+    pattern = language.pattern()
+    pattern.anything()
+    fixed = []
+    for byte in text:
+        if rng.random() < 1 / 8:
+            pattern.anything()
+        else:
+            fixed.append(len(pattern.arcs))
+            pattern.text(bytes([byte]))
+    pattern.anything()
+    return pattern, [arc for arc in fixed if pattern.arcs[arc][0] != pattern.arcs[arc][2]]
+
+
+def summary(values: list[float]) -> list[float]:
+    """Median and maximum."""
+    return [round(statistics.median(values), 2), round(max(values), 2)] if values else []
+
+
+def canvas_row(constraint: Any, vocabulary: Any, length: int, repeats: int) -> dict[str, Any]:
+    """The row of a canvas of open positions."""
+    from constrain.gaps.canvas import Canvas
+    from constrain.gaps.token_classes import TokenClasses
+
+    language = gap_language(constraint.as_dynamic())
+    made, classes = milliseconds(lambda: TokenClasses(language, vocabulary))
+    first, masks, steps = [], [], []
+    for seed in range(repeats):
+        rng = random.Random(seed)
+        spent, canvas = milliseconds(lambda: Canvas(language, vocabulary, [None] * length, classes))
+        first.append(spent)
+        more, _ = milliseconds(lambda canvas=canvas: [canvas.mask(position) for position in canvas.open])
+        masks.append(spent + more)
+        for position in rng.sample(range(length), length):
+            if canvas.tokens[position] is None:
+                spent, mask = milliseconds(lambda canvas=canvas, position=position: canvas.mask(position))
+                steps.append(spent)
+                allowed = [token for token in np.flatnonzero(mask).tolist() if token not in vocabulary.eos_ids]
+                canvas.set({position: rng.choice(allowed or np.flatnonzero(mask).tolist())})
+        assert is_member(constraint, canvas.text.decode("utf-8")), canvas.text
+    return {
+        "tokens": len(vocabulary),
+        "classes": classes.count,
+        "classes, ms, once": round(made),
+        "accepted or not, ms": summary(first),
+        "masks of all positions, ms": summary(masks),
+        "a step, ms": summary(steps),
+        "steps": len(steps),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ladder", action="store_true")
+    parser.add_argument("--canvases", action="store_true")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--vocabulary", type=Path, help="a file of tiktoken's form")
+    parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
+    options = parser.parse_args()
+    table: dict[str, Any] = {}
+    for name, positions in LADDER if options.ladder else []:
+        table[f"{name}, {positions} positions"] = climb(name, positions, options.repeats)
+        print(name, positions, json.dumps(table[f"{name}, {positions} positions"]), flush=True)
+    if options.canvases:
+        vocabulary = constrain.Vocabulary.from_tiktoken(options.vocabulary, {"<|end|>": 128001}, [128001])
+        for name, constraint in (
+            ("json", constrain.collection.load("json")),
+            ("arithmetic", constrain.collection.load("arithmetic")),
+            ("schema, compact", constrain.json_schema(OBJECT, whitespace="compact")),
+            ("schema, bounded", constrain.json_schema(OBJECT, whitespace="bounded")),
+        ):
+            for length in (16, 32, 64):
+                row = canvas_row(constraint, vocabulary, length, 3)
+                table[f"{name}, {length} open"] = row
+                print(name, length, json.dumps(row), flush=True)
+    if options.record:
+        options.record.mkdir(parents=True, exist_ok=True)
+        (options.record / "gaps.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
