@@ -2,9 +2,9 @@
 
     python benchmarks/gaps.py [--ladder] [--canvases] [--vocabulary tokenizer.model] [--record DIR]
 
-Ladder: a text of `grammars/*/accept` with one byte in eight replaced by a gap of any text, so long that lexing leaves
-the wanted number of positions; whether anything fits, then all live arcs. The text itself fits, and its bytes have to
-be live, else the benchmark fails.
+Ladder: words of a text of `grammars/*/accept`, one in eight replaced by a gap of any text, between two gaps. Whether
+anything fits, all live arcs, and the passes over derivations alone. Each pattern has a filling, and each of its fixed
+bytes has to be live, else the benchmark fails.
 Canvases: so many open positions, all tokens of a vocabulary of tiktoken's form; the masks of all positions. Then
 positions are set in random order, each to a token that its mask allows, and the finished text has to be a member.
 CPU milliseconds, the median and the maximum of several texts.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import statistics
 import time
 from collections.abc import Callable
@@ -28,8 +29,9 @@ from constrain.derived.members import is_member
 from constrain.gaps.projection import gap_language
 from constrain.gaps.solution import GapLanguage
 
-LADDER = [("json", 44), ("json", 77), ("json", 187), ("c", 44), ("c", 91), ("c", 187), ("javascript", 91), ("sql", 91)]
-LEVEL = 0.15  # how far the number of positions may be from the wanted one
+LADDER = [("json", False), ("c", True), ("c", False), ("javascript", False), ("sql", False)]  # with words whole, or plain
+PIECES = (20, 40, 80, 160)
+GAPS = 0.12  # the share of words that are gaps
 OBJECT = {
     "type": "object",
     "properties": {
@@ -51,7 +53,9 @@ def milliseconds(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def members(name: str) -> bytes:
-    """All texts of a grammar's accept folder that are members, one behind the other, the largest first."""
+    """The longest text of a grammar's accept folder, within limits."""
+    if name == "json":
+        return json.dumps(OBJECT, indent=1).encode()
     folder = constrain.collection.folder(name)
     found = []
     for path in sorted((Path(folder.path) / "accept").iterdir()):
@@ -60,45 +64,64 @@ def members(name: str) -> bytes:
     return max((text for text in found if len(text) < 20_000), key=len)
 
 
-def climb(name: str, positions: int, repeats: int) -> dict[str, Any]:
-    """The row of a grammar and a number of positions."""
-    language = gap_language(constrain.collection.folder(name).constraint().as_dynamic())
-    whole, inside, arcs, sizes = members(name), [], [], []
-    for seed in range(20 * repeats):
+def climb(name: str, plain: bool, pieces: int, repeats: int) -> dict[str, Any]:
+    """The row of a grammar and a number of pieces of text."""
+    constraint = constrain.collection.folder(name).constraint()
+    if plain:
+        constraint = constraint.text  # type: ignore[attr-defined]  # without the rules that keep words whole
+    language = GapLanguage(constraint.as_dynamic())
+    words = re.findall(rb"\w+|\s+|.", members(name), re.S)
+    inside, both, sizes, kernels = [], [], [], []
+    for seed in range(repeats):
         rng = random.Random(seed)
-        length = rng.randrange(positions // 2, 6 * positions)
-        begin = rng.randrange(max(1, len(whole) - length))
-        pattern, fixed = with_gaps(language, whole[begin : begin + length], rng)
+        begin = rng.randrange(max(1, len(words) - pieces))
+        pattern, fixed = with_gaps(language, words[begin : begin + pieces], rng)
         spent, solution = milliseconds(lambda pattern=pattern: language.solve(pattern))
-        if solution.is_empty or abs(len(solution.positions) - positions) > LEVEL * positions:
-            continue
+        assert not solution.is_empty, (name, seed)
         more, live = milliseconds(solution.live_arcs)
         assert live[fixed].all(), (name, seed)
         inside.append(spent)
-        arcs.append(more)
+        both.append(spent + more)
         sizes.append(len(solution.positions))
-        if len(sizes) == repeats:
-            break
-    both = [one + two for one, two in zip(inside, arcs, strict=True)]
+        kernels.append(chart_alone(solution))
     return {
-        "patterns": len(sizes),
-        "positions": [min(sizes), max(sizes)] if sizes else [],
+        "symbols": language.rules.size,
+        "lexer states": len(language.lexer.kinds),
+        "positions": [min(sizes), int(statistics.median(sizes)), max(sizes)],
         "accepted or not, ms": summary(inside),
         "with all live arcs, ms": summary(both),
+        "derivations alone, ms": summary([each for each in kernels if each is not None]),
     }
 
 
-def with_gaps(language: GapLanguage, text: bytes, rng: random.Random) -> tuple[Any, list[int]]:
-    """The pattern of a text between two gaps and with more of them, and the arcs of its fixed bytes at the edges."""
+def chart_alone(solution: Any) -> float | None:
+    """The time of both passes over derivations, from lexemes that are known; None for another version of the library."""
+    try:
+        from constrain.gaps.chart import Chart
+    except ImportError:
+        return None
+    chart = Chart(solution.language, len(solution.positions))
+    lexemes = len(solution.rules.languages) * chart.n
+    chart.R[:lexemes] = solution.chart.R[:lexemes]
+    spent, _ = milliseconds(lambda: (chart.complete(), chart.live(solution.tops)))
+    return spent
+
+
+def with_gaps(language: GapLanguage, words: list[bytes], rng: random.Random) -> tuple[Any, list[int]]:
+    """The pattern of words between two gaps and with more of them, and the arcs of its fixed bytes.
+
+    The words are a stretch of a member. So the pattern has a filling for each arc of a fixed byte.
+    """
     pattern = language.pattern()
     pattern.anything()
     fixed = []
-    for byte in text:
-        if rng.random() < 1 / 8:
+    for word in words:
+        if rng.random() < GAPS:
             pattern.anything()
         else:
-            fixed.append(len(pattern.arcs))
-            pattern.text(bytes([byte]))
+            begin = len(pattern.arcs)
+            pattern.text(word)
+            fixed += range(begin, len(pattern.arcs))
     pattern.anything()
     return pattern, [arc for arc in fixed if pattern.arcs[arc][0] != pattern.arcs[arc][2]]
 
@@ -149,9 +172,11 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     table: dict[str, Any] = {}
-    for name, positions in LADDER if options.ladder else []:
-        table[f"{name}, {positions} positions"] = climb(name, positions, options.repeats)
-        print(name, positions, json.dumps(table[f"{name}, {positions} positions"]), flush=True)
+    for name, plain in LADDER if options.ladder else []:
+        for pieces in PIECES:
+            key = f"{name}{' plain' if plain else ''}, {pieces} words"
+            table[key] = climb(name, plain, pieces, options.repeats)
+            print(key, json.dumps(table[key]), flush=True)
     if options.canvases:
         vocabulary = constrain.Vocabulary.from_tiktoken(options.vocabulary, {"<|end|>": 128001}, [128001])
         for name, constraint in (

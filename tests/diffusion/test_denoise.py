@@ -194,3 +194,21 @@ def test_models_without_a_mask_token():
         from_transformers(Ordinary(), Ordinary())
     with pytest.raises(ConstrainError, match="no mask token"):
         denoise(Ordinary(), regex("a"), length=1)
+
+
+def test_a_scaffold_is_set_before_the_first_forward():
+    """What a schema forces is there when the model is first asked, and what is set one by one is the same language."""
+    text = '{"kind":"x","ok":true}'
+    constraint = regex(r'\{"kind":"[xy]","ok":(true|null)\}')
+    model = Hashed(characters("".join(sorted(set(text + "ynul")))), 3)
+    seen: list[list[int]] = []
+    ask = model.logits
+    model.logits = lambda tokens: (seen.append(list(tokens)), ask(tokens))[1]  # type: ignore[method-assign]
+    texts = {denoise(model, constraint, length=len(text), scaffold=True, temperature=1.0, seed=s).text for s in range(40)}
+    assert texts == {f'{{"kind":"{a}","ok":{b}}}' for a in "xy" for b in ("true", "null")}
+    shown = "".join("_" if token == model.mask_id else (model.vocabulary.tokens[token] or b"").decode() for token in seen[0])
+    assert shown == '{"kind":"_","ok":____}'
+    out = denoise(model, constraint, length=len(text), scaffold=True, seed=1)
+    assert out.forced >= len(text) - 2 and out.steps <= 2
+    with pytest.raises(ConstrainError, match="scaffold=True"):
+        denoise(model, constraint, length=len(text), scaffold=True, weigh=True, temperature=1.0)

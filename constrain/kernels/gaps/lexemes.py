@@ -190,6 +190,11 @@ def recede(first, by, to, moves, kinds, owners, place, pair_s, pair_q, begun, us
             changed = False
             for i in range(last - 1, begin - 1, -1):
                 for a in range(first[q], first[q + 1]):
+                    missing = np.uint32(0)
+                    for w in range(width):
+                        missing |= begun[i, w] & ~useful[i, w]
+                    if missing == 0:
+                        break
                     after = moves[pair_s[i] * classes + by[a]]
                     if after < 0:
                         continue
