@@ -3,9 +3,9 @@
     python benchmarks/replay.py [--grammars json c ...] [--texts 63] [--longest 60] [--files FOLDER]
         [--vocabulary tokenizer.model] [--record DIR]
 
-The texts are files below `--files` by their extension, then those of `grammars/*/accept`, of a limited length. Of a longer
-file, the longest beginning counts that ends with a line or a statement and is a member. A position is a byte; with
-`--vocabulary`, also JSON by tokens of tiktoken's form.
+The texts are files below `--files` by their extension, then those of `grammars/*/accept`, of a limited length. Of a
+longer file, the longest beginning counts that ends with a line or a statement and is a member. A position is a byte;
+with `--vocabulary`, also JSON by tokens of tiktoken's form.
 Four things are checked, and a fault of one is counted, not hidden:
     steps        each byte of the text, in random order, has to be allowed, and the finished canvas to be the text
     monotone     what a mask of an open position refuses stays refused (each `EVERY`-th step)
@@ -39,8 +39,8 @@ from constrain.gaps.token_classes import TokenClasses
 
 GRAMMARS = ["json", "toml", "xml", "csv", "graphql", "sql", "c", "javascript"]
 EXTENSIONS = {
-    "json": (".json",), "javascript": (".js",), "sql": (".sql",), "toml": (".toml",), "xml": (".xml",), "csv": (".csv",),
-    "c": (".c", ".h"), "java": (".java",), "go": (".go",), "graphql": (".graphql",),
+    "json": (".json",), "javascript": (".js",), "sql": (".sql",), "toml": (".toml",), "xml": (".xml",),
+    "csv": (".csv",), "c": (".c", ".h"), "java": (".java",), "go": (".go",), "graphql": (".graphql",),
 }  # fmt: skip
 EVERY = 8
 BYTES = constrain.Vocabulary.of_bytes()
@@ -148,7 +148,18 @@ def run(name: str, count: int, longest: int, files: Path | None, vocabulary: Any
     language = gap_language(constraint.to_grammar())
     classes, classes_of_bytes = TokenClasses(language, vocabulary), TokenClasses(language, BYTES)
     row: dict[str, Any] = dict.fromkeys(
-        ["texts", "of files", "bytes", "steps", "steps refused", "not monotone", "texts changed", "masks asked", "masks wrong"], 0
+        [
+            "texts",
+            "of files",
+            "bytes",
+            "steps",
+            "steps refused",
+            "not monotone",
+            "texts changed",
+            "masks asked",
+            "masks wrong",
+        ],
+        0,
     )
     row |= {"engine asked": 0, "engine differs": 0, "seconds": []}
     for seed, (text, is_file) in enumerate(texts(folder, files, longest, random.Random(5))):
@@ -192,7 +203,9 @@ def main() -> None:
     table: dict[str, Any] = {}
     rows = [(name, BYTES, name) for name in options.grammars]
     if options.vocabulary:
-        large = constrain.Vocabulary.from_tiktoken(options.vocabulary, {"<|end|>": 128001}, [128001])
+        large = constrain.Vocabulary.from_tiktoken(
+            options.vocabulary, special_tokens={"<|end|>": 128001}, eos_ids=[128001]
+        )
         rows.append(("json", large, "json, by tokens"))
     for name, vocabulary, key in rows:
         table[key] = run(name, options.texts, options.longest, options.files, vocabulary)

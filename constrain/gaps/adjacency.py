@@ -1,7 +1,7 @@
 """Which terminals stand next to each other in texts of a grammar.
 
     adjacency.follow[t]     the terminals that may stand directly behind a lexeme of terminal t
-    adjacency.before[A]     those that may stand directly before a text of symbol A; bit START: it may begin the text
+    adjacency.before[A]     the ones that may stand directly before a text of symbol A; one bit more: it may be first
 
 The idea: the sets FIRST, LAST and FOLLOW of textbooks, as bits of integers. Lexemes are then cut, and items are made,
 only where the neighbour on the left can be one.
@@ -18,7 +18,13 @@ from constrain.gaps.rules import BinaryRules
 
 
 class Adjacency:
-    """Neighbours of terminals and symbols. Attributes: see above; `before` as rows of uint32, too: `before_rows`."""
+    """Neighbours of terminals and symbols.
+
+    Attributes:
+        follow: For each terminal, the ones that may follow it, as bits.
+        before: For each symbol, the terminals that may stand before it, as bits.
+        before_rows: `before` as rows of uint32.
+    """
 
     def __init__(self, rules: BinaryRules) -> None:
         terminals, size = len(rules.languages), rules.size

@@ -56,10 +56,9 @@ class Chart:
         fresh = np.zeros((rules.size + 1, self.width), np.uint32)
         entering = np.zeros((n, self.before.shape[1]), np.uint32)
         known, queue = np.zeros(rules.size, np.int32), np.zeros(2 * rules.size, np.int32)
-        derivations.inside(
-            *(self.R, self.begins, fresh, self.before, entering, known, queue, np.array(rules.nullable, np.int32)),
-            *upwards(rules), len(rules.languages), n,
-        )  # fmt: skip
+        empties = np.array(rules.nullable, np.int32)
+        rows = self.R, self.begins, fresh, self.before, entering, known, queue, empties
+        derivations.inside(*(*rows, *upwards(rules), len(rules.languages), n))
 
     def has(self, symbol: int, begin: int, end: int) -> bool:
         """Whether a symbol derives a text that leads from one position to another."""

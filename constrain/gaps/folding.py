@@ -1,9 +1,9 @@
 """Ignored text without rules of its own: a part of the lexeme before it, or one lexeme behind it.
 
-The idea: under the dynamic lexer ignored text may stand behind any lexeme, and at the beginning. If it is as simple as a
-run of spaces, a terminal's language may end with it: then there is no position between a lexeme and the space behind
-it. Comments would multiply the states of all terminals, so they are one terminal, for all of the ignored text there.
-Either way runs of spaces are not cut in every way. Positions are what a text with gaps costs.
+The idea: under the dynamic lexer ignored text may stand behind any lexeme, and at the beginning. If it is as simple as
+a run of spaces, a terminal's language may end with it: then there is no position between a lexeme and the space
+behind it. Comments would multiply the states of all terminals, so they are one terminal, for all of the ignored text
+there. Either way runs of spaces are not cut in every way. Positions are what a text with gaps costs.
 """
 
 from __future__ import annotations

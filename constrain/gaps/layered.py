@@ -2,7 +2,7 @@
 
 The idea is that of solution.py, with arcs of tokens in place of arcs of bytes (token_classes.py). What is on no path
 from the beginning to an end is left out first. So a position where a token is set has a node or two, and an open one
-has those that its neighbours leave.
+the nodes that its neighbours leave.
 
 Cost: rules x positions^3 / 32 at worst. Limit: see chart.py.
 """

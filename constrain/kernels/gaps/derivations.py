@@ -80,8 +80,8 @@ def may_begin(before, entering, known, symbol, p, positions):
 
 
 @kernel(
-    "i(rows, rows, rows, rows, rows, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena,"
-    " i, i)",
+    "i(rows, rows, rows, rows, rows, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena,"
+    " arena, i, i)",
     entry=True,
 )
 def inside(
@@ -90,9 +90,9 @@ def inside(
 ):  # fmt: skip
     """Complete the items: R has the lexemes and the empty derivations of the symbols `empties` before.
 
-    begins: row A has the positions p with an item (A, p, q); 0 before. fresh: rows of 0, one more than symbols. before: row A
-    has the terminals that may stand before A in a text, and bit `terminals` if the text may begin with A. entering: a
-    row of 0 for each position. known: 0 for each symbol. queue: 2 words of 0 for each symbol.
+    begins: row A has the positions p with an item (A, p, q); 0 before. fresh: rows of 0, one more than symbols. before:
+    row A has the terminals that may stand before A in a text, and bit `terminals` if the text may begin with A.
+    entering: a row of 0 for each position. known: 0 for each symbol. queue: 2 words of 0 for each symbol.
     Items that no text has, because of what stands before them, may be missing. Returns the number of visits.
     """
     width = R.shape[1]

@@ -5,7 +5,7 @@ one; a *pair* says that a lexeme is in some state of the lexer at a seam. Arcs a
 arcs to its source. `kind[a]` is
     STAYS   from a pair to one of the next seam: the token is within the lexeme
     ENDS    from a pair to a node: a lexeme of terminal `label[a]` ends there
-    WHOLE   from a node to a node: a lexeme of terminal `label[a]`
+    HOLDS   from a node to a node: a lexeme of terminal `label[a]`
     STARTS  from a node to a pair of the next seam: a lexeme begins there, and goes on behind the token
 
 The idea is that of lexemes.py: for each pair, a row of bits has all positions where its lexeme began. No arc leads
@@ -22,7 +22,7 @@ from constrain.kernels import kernel
 
 STAYS = 0
 ENDS = 1
-WHOLE = 2
+HOLDS = 2
 STARTS = 3
 
 
@@ -58,7 +58,7 @@ def lex(source, target, kind, label, begun, R, positions):
                 begun[target[a], w] |= begun[source[a], w]
         elif kind[a] == STARTS:
             begun[target[a], source[a] >> 5] |= np.uint32(1) << np.uint32(source[a] & 31)
-        elif kind[a] == WHOLE:
+        elif kind[a] == HOLDS:
             row = label[a] * positions + source[a]
             R[row, target[a] >> 5] |= np.uint32(1) << np.uint32(target[a] & 31)
             count += 1
@@ -92,7 +92,7 @@ def relive(source, target, kind, label, begun, useful, L, live, positions):
                     found = True
         elif kind[a] == STARTS:
             found = (useful[target[a], source[a] >> 5] >> np.uint32(source[a] & 31)) & np.uint32(1) != 0
-        elif kind[a] == WHOLE:
+        elif kind[a] == HOLDS:
             row = label[a] * positions + source[a]
             found = (L[row, target[a] >> 5] >> np.uint32(target[a] & 31)) & np.uint32(1) != 0
         else:

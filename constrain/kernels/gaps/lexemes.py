@@ -67,7 +67,7 @@ def reach(first, by, to, moves, kinds, starts, seen, order, boundary, classes, b
 def retain(first, by, to, moves, kinds, ends, seen, order, boundary, classes, count):
     """Mark with 2 in `seen` the pairs from which a node of `ends` is reached, in `boundary` where they meet lexemes.
 
-    order: the pairs that `reach` found, sorted by their nodes: pairs of one node wait for each other, and for later ones.
+    order: the pairs that `reach` found, sorted by their nodes: pairs of a node wait for each other, and for later ones.
     Returns how many pairs are marked.
     """
     nodes = boundary.size
