@@ -43,6 +43,7 @@ EXTENSIONS = {
     "csv": (".csv",), "c": (".c", ".h"), "java": (".java",), "go": (".go",), "graphql": (".graphql",),
 }  # fmt: skip
 EVERY = 8
+TRIED = 6  # beginnings of one file
 BYTES = constrain.Vocabulary.of_bytes()
 
 
@@ -67,7 +68,8 @@ def texts(folder: Any, files: Path | None, longest: int, rng: random.Random) -> 
     seen: set[str] = set()
     for content, is_file in [*((each, True) for each in others), *((each, False) for each in found)]:
         whole = content[: 4 * longest].decode("utf-8", "replace")
-        for end in reversed([end for end in range(4, min(len(whole), longest) + 1) if may_end(whole, end)]):
+        ends = [end for end in range(4, min(len(whole), longest) + 1) if may_end(whole, end)]
+        for end in reversed(ends[-TRIED:]):
             text = whole[:end]
             if len(text.encode()) <= longest and text not in seen and "\ufffd" not in text:
                 seen.add(text)
@@ -77,10 +79,10 @@ def texts(folder: Any, files: Path | None, longest: int, rng: random.Random) -> 
 
 
 def contents(files: Path, extensions: tuple[str, ...], rng: random.Random) -> list[bytes]:
-    """The files below a folder with one of the extensions, in random order; at most 2,000, none of them large."""
+    """The files below a folder with one of the extensions, in random order; at most 400, none of them large."""
     paths = sorted(path for each in extensions for path in files.rglob("*" + each) if path.is_file())
     rng.shuffle(paths)
-    return [path.read_bytes() for path in paths[:2000] if path.stat().st_size < 20_000]
+    return [path.read_bytes() for path in paths[:400] if path.stat().st_size < 20_000]
 
 
 def may_end(text: str, end: int) -> bool:
