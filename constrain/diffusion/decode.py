@@ -33,9 +33,10 @@ from constrain.diffusion.dingo import likeliest_member
 from constrain.diffusion.models import MaskedDiffusion
 from constrain.diffusion.policies import POLICIES, Policy
 from constrain.errors import ConstrainError
-from constrain.gaps.canvas import Canvas, TokenLayers
+from constrain.gaps.canvas import Canvas
 from constrain.gaps.projection import gap_language
 from constrain.gaps.solution import GapLanguage
+from constrain.gaps.token_classes import TokenClasses
 from constrain.vocab.vocabulary import Vocabulary
 
 Draw = Callable[[NDArray[np.float64]], int]
@@ -53,6 +54,7 @@ class Denoised:
         steps: Steps, each with one forward of the model.
         refused: Proposed tokens that no filling has.
         masks: Exact masks that were made.
+        forced: Positions that `scaffold=True` set.
         log_weight: The logarithm of the importance weight, with `weigh=True`; else None.
         order: The positions in the order in which they were set; the ones of a step in a list.
         constraint_seconds: CPU time of the constraint, in seconds.
@@ -65,6 +67,7 @@ class Denoised:
     steps: int = 0
     refused: int = 0
     masks: int = 0
+    forced: int = 0
     log_weight: float | None = None
     order: list[list[int]] = field(default_factory=list)
     constraint_seconds: float = 0.0
@@ -84,6 +87,7 @@ def denoise(
     block: int | None = None,
     viterbi: bool = False,
     weigh: bool = False,
+    scaffold: bool = False,
     seed: int | None = None,
     draw: Draw | None = None,
 ) -> Denoised:
@@ -101,6 +105,8 @@ def denoise(
         block: Fill blocks of so many positions from left to right (semi-autoregressive). Default: all at once.
         viterbi: Propose the tokens of the most probable member (DINGO). For regular languages, with temperature 0.
         weigh: Compute the importance weight; one token a step, and temperature above 0.
+        scaffold: Before each step, set what the constraint leaves no choice in. So the model sees the skeleton of a
+            schema from its first forward on. Not with `weigh`.
         seed: Of the random numbers.
         draw: Draws a number from probabilities, float64[n]; for tests. Default: a generator with `seed`.
 
@@ -131,7 +137,7 @@ def denoise(
             f"denoise() takes a constraint, not {type(constraint).__name__}", fix="constrain.json_schema(...), for one"
         )
     run = _Run(model, constraint, prompt, _canvas_of(model, length, tokens), policy)
-    run.configure(steps, temperature, block, viterbi, weigh, seed, draw)
+    run.configure(steps, temperature, block, viterbi, weigh, scaffold, seed, draw)
     return run.complete()
 
 
@@ -155,9 +161,9 @@ def _canvas_of(model: MaskedDiffusion, length: Any, tokens: Any) -> list[int | N
 
 
 @lru_cache(maxsize=16)
-def _layers(grammar: Grammar, vocabulary: Vocabulary) -> tuple[GapLanguage, TokenLayers]:
+def _tables(grammar: Grammar, vocabulary: Vocabulary) -> tuple[GapLanguage, TokenClasses]:
     language = gap_language(grammar)
-    return language, TokenLayers(language, vocabulary)
+    return language, TokenClasses(language, vocabulary)
 
 
 class _Run:
@@ -185,8 +191,8 @@ class _Run:
         if constraint is not None:
             refuse_tokens(constraint, "cannot be denoised")
             begin = time.thread_time()
-            language, layers = _layers(constraint.as_dynamic(), self.vocabulary)
-            self.canvas = Canvas(language, self.vocabulary, tokens, layers)
+            language, classes = _tables(constraint.as_dynamic(), self.vocabulary)
+            self.canvas = Canvas(language, self.vocabulary, tokens, classes)
             self.tokens = self.canvas.tokens
             self.out.constraint_seconds += time.thread_time() - begin
         self.refused: dict[int, NDArray[np.bool_]] = {}
@@ -198,6 +204,7 @@ class _Run:
         block: int | None,
         viterbi: bool,
         weigh: bool,
+        scaffold: bool,
         seed: int | None,
         draw: Draw | None,
     ) -> None:
@@ -218,7 +225,12 @@ class _Run:
                 "weigh=True takes a constraint, a temperature above 0, and one step for each position",
                 fix="leave steps out, and pass temperature=1.0",
             )
-        self.steps = steps or len(self.tokens)
+        if scaffold and (weigh or self.constraint is None):
+            raise ConstrainError(
+                "scaffold=True takes a constraint, and no weigh=True: the model has no say in what it sets",
+                fix="leave one of them out",
+            )
+        self.scaffold, self.steps = scaffold, steps or len(self.tokens)
         self.temperature, self.block, self.weigh = float(temperature), block or len(self.tokens), weigh
         self.node = node if viterbi else None
         self.rng = np.random.default_rng(seed)
@@ -228,7 +240,10 @@ class _Run:
     def complete(self) -> Denoised:
         """Set all positions."""
         while any(token is None for token in self.tokens):
-            self._step()
+            if self.scaffold:
+                self._set_forced()
+            if any(token is None for token in self.tokens):
+                self._step()
         out = self.out
         out.tokens = [token for token in self.tokens if token is not None]
         end = next((i for i, token in enumerate(out.tokens) if token in self.eos), len(out.tokens))
@@ -289,6 +304,20 @@ class _Run:
             self.out.refused += len(others) + 1 - len(placed)
         self._place(placed)
 
+    def _set_forced(self) -> None:
+        """Set the positions where one token may stand; any filling of the others has them all."""
+        assert self.canvas is not None
+        begin = time.thread_time()
+        forced: dict[int, int] = {}
+        for position in self.canvas.open:
+            allowed = np.flatnonzero(self.canvas.mask(position) & ~self.never)
+            if len(allowed) == 1:
+                forced[position] = int(allowed[0])
+        if forced:
+            self.out.forced += len(forced)
+            self._place(forced)
+        self.out.constraint_seconds += time.thread_time() - begin
+
     def _mask(self, position: int) -> NDArray[np.bool_]:
         """The exact mask of a position; what it refuses stays refused."""
         assert self.canvas is not None
@@ -326,14 +355,16 @@ class _Run:
 
     def _place(self, placed: dict[int, int]) -> None:
         """Set tokens; behind an EOS there is nothing else."""
-        for position, token in placed.items():
-            if self.tokens[position] is None:
-                self.tokens[position] = token
         self.out.order.append(list(placed))
-        end = next((i for i, token in enumerate(self.tokens) if token in self.eos), None)
-        for position in range(len(self.tokens) if end is None else end + 1, len(self.tokens)):
+        placed = {position: token for position, token in placed.items() if self.tokens[position] is None}
+        if self.canvas is not None:
+            self.canvas.set(placed)
+            return
+        for position, token in placed.items():
+            self.tokens[position] = token
+        end = next((i for i, token in enumerate(self.tokens) if token in self.eos), len(self.tokens))
+        for position in range(end, len(self.tokens)):
             if self.tokens[position] is None:
-                assert end is not None
                 self.tokens[position] = self.tokens[end]
 
 

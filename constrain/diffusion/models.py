@@ -62,7 +62,7 @@ def from_transformers(
         The model for `denoise`.
 
     Raises:
-        ConstrainError: The model has no mask token.
+        ConstrainError: The model has no mask token, or it is no token of the vocabulary.
 
     Example:
         >>> import constrain
@@ -81,4 +81,12 @@ def from_transformers(
             "the model has no mask token: neither tokenizer nor configuration name one",
             fix="pass mask_id=..., or use generate() for a model that writes from left to right",
         )
-    return _Transformers(model, Vocabulary.from_huggingface(tokenizer), mask_id, shift)
+    width = getattr(getattr(model, "config", None), "vocab_size", None)
+    size = width if isinstance(width, int) and width > len(tokenizer) else None  # rows of logits may be padded
+    vocabulary = Vocabulary.from_huggingface(tokenizer, size=size)
+    if not 0 <= mask_id < len(vocabulary):
+        raise ConstrainError(
+            f"the mask token is {mask_id}, which is no token of a vocabulary of {len(vocabulary)}",
+            fix="pass mask_id=..., the id that the model was trained with",
+        )
+    return _Transformers(model, vocabulary, mask_id, shift)

@@ -7,47 +7,28 @@
 
 The text ends before the first EOS; all positions after it are EOS, too. A text may also take all positions.
 
-The idea: the pattern of a canvas (pattern.py) has a layer of tokens for each open position. So every answer takes into
-account how many tokens fit between two that are set. Setting tokens only shrinks what is possible: tokens that were
-refused at a position stay refused.
+The idea: each position has the arcs of the tokens that may stand there (token_classes.py), so one solution
+(layered.py) marks the arcs that some filling uses, at all positions. Every answer takes into account how many tokens
+fit between two that are set. Setting tokens only shrinks what is possible: arcs that are dead stay dead, and the next
+solution does without them.
 
-Cost: one solution (solution.py) for each question; `largest` asks about log2 n for each token that it leaves out.
+Cost: one solution each time that tokens are set, for the masks of all positions and all questions about one token. A
+question about several tokens is a solution from the bottom up alone, and `largest` asks about log2 n of them for each
+token that it leaves out.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError, UnsatisfiableError
-from constrain.gaps.pattern import Layer, Pattern, Word
+from constrain.gaps.layered import LayeredSolution
 from constrain.gaps.solution import GapLanguage, Solution
+from constrain.gaps.token_classes import TokenClasses
 from constrain.vocab.vocabulary import Vocabulary
-
-
-class TokenLayers:
-    """The tokens of a vocabulary by their class words, for one grammar.
-
-    Attributes:
-        words: The distinct class words that some terminal may contain.
-        members: The tokens of each word.
-        merged: The layer of an open position.
-        trie: The layer of a position whose tokens are asked for.
-    """
-
-    def __init__(self, language: GapLanguage, vocabulary: Vocabulary) -> None:
-        lexer = language.lexer
-        alive: NDArray[np.bool_] = np.logical_or.reduce(lexer.moves.reshape(-1, lexer.n_classes) >= 0, axis=0)
-        members: defaultdict[Word, list[int]] = defaultdict(list)
-        for token, text in enumerate(vocabulary.tokens):
-            if text and alive[lexer.classes[list(text)]].all():
-                members[lexer.class_word(text)].append(token)
-        self.words: list[Word] = sorted(members)
-        self.members: list[list[int]] = [members[word] for word in self.words]
-        self.merged, self.trie = Layer.merged(self.words), Layer.trie(self.words)
 
 
 class Canvas:
@@ -57,7 +38,7 @@ class Canvas:
         language: The language of the text.
         vocabulary: The tokens; with an EOS if the text may be shorter than the canvas.
         tokens: The token at each position; None: open.
-        layers: The tokens by class words, if they are at hand.
+        classes: The classes of the tokens, if they are at hand.
 
     Attributes:
         tokens: The token at each position; None: open.
@@ -73,14 +54,20 @@ class Canvas:
         language: GapLanguage,
         vocabulary: Vocabulary,
         tokens: Sequence[int | None],
-        layers: TokenLayers | None = None,
+        classes: TokenClasses | None = None,
     ) -> None:
         self.language, self.vocabulary = language, vocabulary
-        self.layers = layers or TokenLayers(language, vocabulary)
+        self.classes = classes or TokenClasses(language, vocabulary)
         self.tokens = list(tokens)
         self._eos = frozenset(vocabulary.eos_ids)
         self._check()
-        if self._solve({}) is None:
+        every = np.arange(len(self.classes.kind))
+        self._arcs = [every] * len(self.tokens)
+        given = {position: token for position, token in enumerate(self.tokens) if token is not None}
+        self._solution: LayeredSolution | None = None
+        self._asked: tuple[Mapping[int, int], LayeredSolution] | None = None
+        self._arcs = self._with(given)
+        if self._solved.is_empty:
             raise self._contradiction()
 
     @property
@@ -97,13 +84,26 @@ class Canvas:
 
     def allows(self, tokens: Mapping[int, int]) -> bool:
         """Whether some filling has these tokens at these open positions, all together."""
-        return self._solve(tokens) is not None
+        if not all(self.mask(position)[token] for position, token in tokens.items()):
+            return False
+        if len(tokens) < 2:
+            return True
+        solution = self._solve(tokens)
+        self._asked = dict(tokens), solution
+        return not solution.is_empty
 
     def set(self, tokens: Mapping[int, int]) -> None:
-        """Set tokens at open positions. The caller knows that they are allowed together."""
+        """Set tokens at open positions; behind an EOS, all others. The caller knows that they are allowed together."""
+        known = self._asked[1] if self._asked is not None and self._asked[0] == tokens else None
+        self._arcs = self._solved.live_arcs()  # what is dead now stays dead
         for position, token in tokens.items():
             assert self.tokens[position] is None
             self.tokens[position] = token
+        end = next((position for position, token in enumerate(self.tokens) if token in self._eos), len(self.tokens))
+        for position in range(end, len(self.tokens)):
+            self.tokens[position] = self.tokens[end]
+        self._arcs = self._with(tokens)
+        self._solution, self._asked = known, None
 
     def largest(self, proposals: Sequence[tuple[int, int]]) -> dict[int, int]:
         """Of proposals (position, token), in the order of preference, as many as are allowed together.
@@ -112,7 +112,7 @@ class Canvas:
         found by bisection, so that n proposals without a contradiction take one question.
         """
         taken: dict[int, int] = {}
-        rest = list(proposals)
+        rest = [(position, token) for position, token in proposals if self.mask(position)[token]]
         while rest:
             if self.allows({**taken, **dict(rest)}):
                 return {**taken, **dict(rest)}
@@ -131,55 +131,39 @@ class Canvas:
             bool[len(vocabulary)]: a token is allowed if and only if some filling of all open positions has it there.
         """
         assert self.tokens[position] is None
-        allowed = np.zeros(len(self.vocabulary), np.bool_)
-        pattern, ends, words = self._pattern({}, position)
-        if ends:
-            pattern.frontier = ends
-            live = Solution(self.language, pattern).live_arcs()
-            for word, arcs in words.items():
-                if live[arcs].any():
-                    allowed[self.layers.members[word]] = True
-        for eos in self.vocabulary.eos_ids:
-            allowed[eos] = self.allows({position: eos})
-            if not allowed[eos]:
-                break
-        return allowed
+        if position not in self._solved.masks:
+            allowed = self.classes.tokens(self._solved.live_arcs()[position])
+            for eos in self._eos:
+                allowed[eos] = self._solved.ends[0] <= position
+            self._solved.masks[position] = allowed
+        return self._solved.masks[position]
 
-    # -- patterns ------------------------------------------------------------------------------------------------------
+    # -- solutions -----------------------------------------------------------------------------------------------------
 
-    def _pattern(self, tokens: Mapping[int, int], asked: int = -1) -> tuple[Pattern, list[int], dict[int, list[int]]]:
-        """(the pattern, the nodes where the text may end, the arcs that end each word at the asked position)."""
+    @property
+    def _solved(self) -> LayeredSolution:
+        """What fits now."""
+        if self._solution is None:
+            self._solution = self._solve({})
+        return self._solution
+
+    def _with(self, tokens: Mapping[int, int]) -> list[NDArray[np.int64]]:
+        """The arcs of each position, with tokens set."""
+        arcs = list(self._arcs)
+        for position, token in tokens.items():
+            number = int(self.classes.of[token])
+            own = self.classes.path(number) if number >= 0 else np.zeros(0, np.int64)
+            arcs[position] = np.intersect1d(arcs[position], own, assume_unique=True)
+        return arcs
+
+    def _solve(self, tokens: Mapping[int, int]) -> LayeredSolution:
+        """What fits with tokens set."""
         filled = [tokens.get(position, token) for position, token in enumerate(self.tokens)]
         last = next((i for i, token in enumerate(filled) if token in self._eos), len(filled))
         first = len(filled)
         while self._eos and first > 0 and (filled[first - 1] is None or filled[first - 1] in self._eos):
             first -= 1
-        first = max(first, asked + 1)
-        pattern = self.language.pattern()
-        ends: list[int] = []
-        words: dict[int, list[int]] = {}
-        for position in range(last + 1):
-            if position >= first:
-                ends += pattern.frontier
-            if position == last:
-                break
-            token = filled[position]
-            if token is not None:
-                pattern.text(self.vocabulary.tokens[token] or b"")
-            elif position == asked:
-                words = pattern.token(self.layers.trie)
-            else:
-                pattern.token(self.layers.merged)
-        return pattern, ends, words
-
-    def _solve(self, tokens: Mapping[int, int]) -> Solution | None:
-        """What fits with these tokens, or None if nothing does."""
-        pattern, ends, _ = self._pattern(tokens)
-        if not ends:
-            return None
-        pattern.frontier = ends
-        solution = Solution(self.language, pattern)
-        return None if solution.is_empty else solution
+        return LayeredSolution(self.language, self.classes, self._with(tokens), range(first, last + 1))
 
     # -- errors --------------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ class LexerTable:
         owners: list[int] = []
         starts: list[int] = []
         for terminal, node in enumerate(languages):
-            table, accepting = _automaton(node)
+            table, accepting = automaton_of(node)
             base = len(owners) + 1  # behind the FRESH state
             starts.append(len(owners))
             rows += [_shifted(table[:1], base), _shifted(table, base)]
@@ -76,7 +76,7 @@ class LexerTable:
 
 
 @lru_cache(maxsize=4096)
-def _automaton(node: Node) -> tuple[NDArray[np.int64], list[bool]]:
+def automaton_of(node: Node) -> tuple[NDArray[np.int64], list[bool]]:
     """(the state after each byte, -1 for none, int64[states, 256]; whether each accepts). Raises LimitError."""
     language = Language(node)
     if language.is_empty:

@@ -6,7 +6,8 @@
     pattern.tokens(layer, 2, 5)     # between two and five tokens
     pattern.text(b"]")
 
-There are no empty arcs: what comes next begins at every node of `frontier`. A layer of tokens is the minimal acyclic
+There are no empty arcs: what comes next begins at every node of `frontier`. Arcs lead to later nodes, or back to the
+same one (a gap of any bytes). A layer of tokens is the minimal acyclic
 automaton of their class words (`Layer.merged`): it grows with what the terminals tell apart, not with the vocabulary.
 Where the tokens of one position are asked for, its layer is a trie instead (`Layer.trie`): each class word has an arc
 of its own at its end.
@@ -71,8 +72,8 @@ class Layer:
             if below[node]:
                 shape = tuple(sorted((c, -1 if after < 0 else name[after], ends) for c, after, ends in below[node]))
                 name[node] = same.setdefault(shape, len(same) + 1)
-        arcs = [(number, *each) for shape, number in same.items() for each in shape]
-        arcs += [(ROOT, c, -1 if after < 0 else name[after], ends) for c, after, ends in below[ROOT]]
+        arcs = [(ROOT, c, -1 if after < 0 else name[after], ends) for c, after, ends in below[ROOT]]
+        arcs += [(number, *each) for shape, number in reversed(same.items()) for each in shape]
         return cls([(node, c, after, 0 if ends else -1) for node, c, after, ends in arcs], len(same) + 1)
 
 
@@ -134,7 +135,10 @@ class Pattern:
     def token(self, layer: Layer, weights: dict[int, int] | None = None) -> dict[int, list[int]]:
         """Append one token. Returns, for each word of the layer, the arcs that end it."""
         inner = {ROOT: -1}
-        root = self.node()
+        for node, *_ in layer.arcs:
+            if node != ROOT:
+                self._inner(inner, node)
+        root = self.node()  # behind all of them: no arc leads back
         ends: dict[int, list[int]] = {}
         for node, c, further, word in layer.arcs:
             for start in self.frontier if node == ROOT else [self._inner(inner, node)]:

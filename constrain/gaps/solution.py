@@ -8,7 +8,7 @@ The idea: lexemes between the nodes of the pattern (kernels/gaps/lexemes.py), th
 bottom up, then those of whole texts from the top down (derivations.py). What is left is exactly what some filling uses.
 Only nodes where a lexeme may end become positions, so rows of bits are short although patterns are long.
 
-Cost: rules x positions^3 / 32 at worst. Limit: LimitError beyond `MOST_BYTES` of rows.
+Cost: rules x positions^3 / 32 at worst. Limit: LimitError beyond `MOST_BYTES` of rows (chart.py).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.automata.decide import shared_store
 from constrain.cfg.rules import Grammar
-from constrain.cfg.transform.regular import inline_ignored
-from constrain.errors import GrammarError, LimitError
+from constrain.errors import GrammarError
+from constrain.gaps.adjacency import Adjacency
+from constrain.gaps.chart import MOST_BYTES, Chart, Rows, too_large, upwards
+from constrain.gaps.folding import fold_ignored
 from constrain.gaps.lexer import LexerTable
 from constrain.gaps.pattern import Pattern
 from constrain.gaps.rules import BinaryRules
-from constrain.kernels.gaps import derivations, least, lexemes
+from constrain.kernels.gaps import least, lexemes
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
 
-MOST_BYTES = 1 << 30
 Int32 = NDArray[np.int32]
-Rows = NDArray[np.uint32]
 
 
 class GapLanguage:
@@ -52,8 +52,9 @@ class GapLanguage:
                 "a grammar with a layout of lines and columns cannot have gaps: its rules depend on the text before",
                 fix="constrain the whole text, or use a grammar without a layout for the piece",
             )
-        self.grammar = inline_ignored(Grammar(grammar.start, grammar.ignore))
+        self.grammar = fold_ignored(Grammar(grammar.start, grammar.ignore))
         self.rules = BinaryRules(self.grammar)
+        self.adjacency = Adjacency(self.rules)
         self.lexer = LexerTable(self.rules.languages)
         shared_store()
         kernels.load()
@@ -74,11 +75,11 @@ class Solution:
         positions: The nodes that are positions, in the order of their numbers.
         place: int32[nodes], the number of a node's position; -1: no lexeme of a fitting text ends there.
         begun: For each pair, the positions where its lexeme began.
-        R: The items: row symbol * len(positions) + p has a bit for each q.
+        chart: The items between positions.
     """
 
     def __init__(self, language: GapLanguage, pattern: Pattern) -> None:
-        self.rules, self.lexer, self.pattern = language.rules, language.lexer, pattern
+        self.language, self.rules, self.lexer, self.pattern = language, language.rules, language.lexer, pattern
         self.first, self.by, self.to, self.weights, self.order = pattern.table()
         self.ends = np.zeros(pattern.nodes, np.int32)
         self.ends[pattern.frontier] = 1
@@ -89,13 +90,15 @@ class Solution:
         lexer, nodes = self.lexer, self.pattern.nodes
         cells = len(lexer.kinds) * nodes
         if cells * 12 > MOST_BYTES:
-            raise _too_large(f"{len(lexer.kinds):,} states of terminals and {nodes:,} places in the text")
+            raise too_large(f"{len(lexer.kinds):,} states of terminals and {nodes:,} places in the text")
         seen, order = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
         boundary = np.zeros(nodes, np.int32)
         table = (self.first, self.by, self.to, lexer.moves, lexer.kinds)
         count = lexemes.reach(*table, lexer.starts, seen, order, boundary, lexer.n_classes, 0)
+        order = order[:count]
+        order = np.ascontiguousarray(order[np.lexsort((order // nodes, order % nodes))])  # by nodes
         lexemes.retain(*table, self.ends, seen, order, boundary, lexer.n_classes, count)
-        found = order[:count][seen[order[:count]] == 2]
+        found = order[seen[order] == 2]
         self.pair_s, self.pair_q = (np.ascontiguousarray(each, np.int32) for each in (found // nodes, found % nodes))
         self.number = np.full(cells, -1, np.int32)
         self.number[found] = np.arange(len(found), dtype=np.int32)
@@ -104,36 +107,20 @@ class Solution:
         self.place[self.positions] = np.arange(len(self.positions), dtype=np.int32)
 
     def _inside(self) -> None:
-        rules, n = self.rules, len(self.positions)
-        width, rows = (n + 31) // 32, self.rules.size * len(self.positions)
-        if 16 * rows * width > MOST_BYTES:
-            raise _too_large(f"{rules.size:,} symbols and {n:,} places where a lexeme may end")
-        self.begun = np.zeros((len(self.pair_s), width), np.uint32)
-        self.R: Rows = np.zeros((2 * rows, width), np.uint32)
-        if not n:
-            return
-        if len(self.pair_s):
-            queue = np.zeros(2 * len(self.pair_s), np.int32)
-            lexemes.spread(*(*self._lexing(), self.begun, self.number, queue, self.R, self.lexer.n_classes))
-        places = np.arange(n)
-        for symbol in rules.nullable:
-            self.R[symbol * n + places, places >> 5] |= np.uint32(1) << (places & 31).astype(np.uint32)
-        delta, pending, queue = np.zeros((2, width), np.uint32), np.zeros(rows, np.int32), np.zeros(rows, np.int32)
-        derivations.inside(*(self.R, delta, pending, queue, *self.upwards(), rows, n))
+        self.chart = Chart(self.language, len(self.positions))
+        self.begun = np.zeros((len(self.pair_s), self.chart.width), np.uint32)
+        if len(self.pair_s) and len(self.positions):
+            lexemes.spread(*(*self._lexing(), self.begun, self.number, self.chart.R, self.lexer.n_classes))
+        self.chart.complete()
 
     def _lexing(self) -> Any:
         lexer = self.lexer
         table = (self.first, self.by, self.to, lexer.moves, lexer.kinds, lexer.owners)
         return (*table, self.place, self.pair_s, self.pair_q)
 
-    def upwards(self) -> Any:
-        rules = self.rules
-        lists = (rules.by_left, rules.by_right, rules.by_unit)
-        return (*(part for each in lists for part in (each.first, each.items)), rules.parent, rules.left, rules.right)
-
     def has(self, symbol: int, begin: int, end: int) -> bool:
         """Whether a symbol derives a text that leads from one position to another. begin, end: positions."""
-        return bool(self.R[symbol * len(self.positions) + begin, end >> 5] >> np.uint32(end & 31) & np.uint32(1))
+        return self.chart.has(symbol, begin, end)
 
     @cached_property
     def tops(self) -> list[int]:
@@ -150,19 +137,8 @@ class Solution:
 
     @cached_property
     def live(self) -> Rows:
-        """The items that are part of a derivation of a whole text; rows as in `R`."""
-        n = len(self.positions)
-        rows, width = self.rules.size * n, self.R.shape[1]
-        L = np.zeros((2 * rows, width), np.uint32)
-        if self.is_empty:
-            return L
-        for end in self.tops:
-            for row in (self.rules.start * n + int(self.place[0]), rows + self.rules.start * n + int(self.place[0])):
-                L[row, end >> 5] |= np.uint32(1 << (end & 31))
-        rules, down = self.rules, self.rules.by_parent
-        delta, pending, queue = np.zeros((2, width), np.uint32), np.zeros(rows, np.int32), np.zeros(rows, np.int32)
-        derivations.outside(self.R, L, delta, pending, queue, down.first, down.items, rules.left, rules.right, rows, n)
-        return L
+        """The items that are part of a derivation of a whole text; rows as in the chart."""
+        return self.chart.live(self.tops)
 
     def live_arcs(self) -> NDArray[np.bool_]:
         """bool[arcs of the pattern]: whether some whole text uses the arc."""
@@ -202,7 +178,7 @@ class _Shortest:
                     self.cost[item] = 0
         heap, place_in_heap = np.zeros(count, np.int32), np.zeros(count, np.int32)
         tables = (solution.live, self.offset, self.row, self.end, self.cost, self.rule, self.middle)
-        least.settle(*(*tables, heap, place_in_heap, *solution.upwards(), self.n))
+        least.settle(*(*tables, heap, place_in_heap, *upwards(solution.rules), self.n))
 
     def _item(self, symbol: int, begin: int, end: int) -> int:
         return int(least.item_of(self.of.live, self.offset, symbol * self.n + begin, end))
@@ -283,10 +259,3 @@ class _Shortest:
             last, arc = came[last]
             arcs.append(arc)
         return arcs[::-1]
-
-
-def _too_large(what: str) -> LimitError:
-    return LimitError(
-        f"a text with gaps of this size needs too much memory: {what}",
-        fix="shorten the fixed text or the gaps, or simplify the grammar",
-    )

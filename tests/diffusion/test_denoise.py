@@ -194,3 +194,23 @@ def test_models_without_a_mask_token():
         from_transformers(Ordinary(), Ordinary())
     with pytest.raises(ConstrainError, match="no mask token"):
         denoise(Ordinary(), regex("a"), length=1)
+
+
+def test_a_scaffold_is_set_before_the_first_forward():
+    """What a schema forces is there when the model is first asked; what is not forced stays its choice."""
+    text = '{"kind":"x","ok":true}'
+    constraint = regex(r'\{"kind":"[xy]","ok":(true|null)\}')
+    vocabulary = characters("".join(sorted(set(text + "ynul"))))
+    texts = set()
+    for seed in range(40):
+        model, seen = Hashed(vocabulary, seed, 0.5), []
+        ask = model.logits
+        model.logits = lambda tokens, ask=ask, seen=seen: (seen.append(list(tokens)), ask(tokens))[1]  # type: ignore[method-assign]
+        out = denoise(model, constraint, length=len(text), scaffold=True, temperature=1.0, seed=seed)
+        texts.add(out.text)
+        shown = "".join("_" if t == model.mask_id else (vocabulary.tokens[t] or b"").decode() for t in seen[0])
+        assert shown == '{"kind":"_","ok":____}'
+        assert out.forced >= len(text) - 2 and out.steps == model.forwards == 2
+    assert texts == {f'{{"kind":"{a}","ok":{b}}}' for a in "xy" for b in ("true", "null")}
+    with pytest.raises(ConstrainError, match="scaffold=True"):
+        denoise(model, constraint, length=len(text), scaffold=True, weigh=True, temperature=1.0)

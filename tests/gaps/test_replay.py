@@ -9,10 +9,11 @@ import pytest
 
 from constrain import collection
 from constrain.derived.members import byte_matcher
-from constrain.gaps.canvas import Canvas, TokenLayers
+from constrain.gaps.canvas import Canvas
 from constrain.gaps.pattern import Layer
 from constrain.gaps.projection import gap_language
 from constrain.gaps.solution import GapLanguage, Solution
+from constrain.gaps.token_classes import TokenClasses
 from constrain.grammar_text.text import grammar
 from constrain.vocab.vocabulary import Vocabulary
 from small_grammars import JSON, STATEMENTS
@@ -37,7 +38,7 @@ def replay(name: str, text: str, seed: int, every: int) -> None:
     language = gap_language(constraint.as_dynamic())
     rng = random.Random(seed)
     wanted = list(text.encode())
-    canvas = Canvas(language, BYTES, [None] * len(wanted), _layers(language))
+    canvas = Canvas(language, BYTES, [None] * len(wanted), _classes(language))
     order = rng.sample(range(len(wanted)), len(wanted))
     refused: dict[int, np.ndarray] = {}
     for number, position in enumerate(order):
@@ -54,12 +55,12 @@ def replay(name: str, text: str, seed: int, every: int) -> None:
     assert canvas.text.decode() == text
 
 
-_made: dict[GapLanguage, TokenLayers] = {}  # by identity
+_made: dict[GapLanguage, TokenClasses] = {}  # by identity
 
 
-def _layers(language: GapLanguage) -> TokenLayers:
+def _classes(language: GapLanguage) -> TokenClasses:
     if language not in _made:
-        _made[language] = TokenLayers(language, BYTES)
+        _made[language] = TokenClasses(language, BYTES)
     return _made[language]
 
 
@@ -84,15 +85,17 @@ def test_from_left_to_right(text, members):
     """With all before it set and any text behind it, a position has the mask of the engine."""
     constraint = grammar(text)
     language = GapLanguage(constraint.as_dynamic())
-    layers = TokenLayers(language, BYTES)
+    words = [language.lexer.class_word(bytes([byte])) for byte in range(256)]
+    distinct = list(dict.fromkeys(words))
     for member in members:
         matcher = byte_matcher(constraint)
         for at, byte in enumerate(member.encode()):
             pattern = language.pattern()
             pattern.text(member.encode()[:at])
-            ends = pattern.token(Layer.trie(layers.words))
+            ends = pattern.token(Layer.trie(distinct))
             pattern.anything()
             live = Solution(language, pattern).live_arcs()
-            allowed = {token for word, arcs in ends.items() if live[arcs].any() for token in layers.members[word]}
+            alive = {distinct[number] for number, arcs in ends.items() if live[arcs].any()}
+            allowed = {byte for byte in range(256) if words[byte] in alive}
             assert allowed == {token for token in range(256) if matcher.allows(token)}, member[:at]
             assert matcher.advance(byte)

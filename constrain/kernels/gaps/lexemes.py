@@ -8,7 +8,8 @@ terminal (no arc leads back to it), ACCEPTING after a whole text of it, else 0; 
 The idea: a *pair* (s, q) says that a lexeme begun somewhere has reached lexer state s at node q. `reach` finds the
 pairs that a text from the first node leads to, `retain` drops the ones from which the end is out of reach. Then
 `spread` propagates, for each pair, the row of all positions where its lexeme began: one pass for all of them. `recede`
-goes back from live lexemes to live arcs of the pattern.
+goes back from live lexemes to live arcs of the pattern. Arcs lead to later nodes or back to the same one, so only pairs
+of one node wait for each other.
 
 Cost: pairs x arcs x positions / 32. Reference: tests/gaps/naive_gaps.py.
 """
@@ -66,6 +67,7 @@ def reach(first, by, to, moves, kinds, starts, seen, order, boundary, classes, b
 def retain(first, by, to, moves, kinds, ends, seen, order, boundary, classes, count):
     """Mark with 2 in `seen` the pairs from which a node of `ends` is reached, in `boundary` where they meet lexemes.
 
+    order: the pairs that `reach` found, sorted by their nodes: pairs of a node wait for each other, and for later ones.
     Returns how many pairs are marked.
     """
     nodes = boundary.size
@@ -73,35 +75,41 @@ def retain(first, by, to, moves, kinds, ends, seen, order, boundary, classes, co
         if boundary[q] == 1 and ends[q] == 1:
             boundary[q] = 2
     marked = 0
-    changed = True
-    while changed:
-        changed = False
-        for i in range(count - 1, -1, -1):
-            if seen[order[i]] == 2:
-                continue
-            s = order[i] // nodes
-            q = order[i] % nodes
-            alive = kinds[s] == ACCEPTING and boundary[q] == 2
-            for a in range(first[q], first[q + 1]):
-                after = moves[s * classes + by[a]]
-                if after >= 0 and seen[after * nodes + to[a]] == 2:
-                    alive = True
-                    break
-            if alive:
-                seen[order[i]] = 2
-                marked += 1
-                changed = True
-                if kinds[s] == FRESH and boundary[q] == 1:
-                    boundary[q] = 2
+    end = np.int64(count)
+    while end > 0:
+        q = order[end - 1] % nodes
+        begin = end
+        while begin > 0 and order[begin - 1] % nodes == q:
+            begin -= 1
+        changed = True
+        while changed:
+            changed = False
+            for i in range(end - 1, begin - 1, -1):
+                if seen[order[i]] == 2:
+                    continue
+                s = order[i] // nodes
+                alive = kinds[s] == ACCEPTING and boundary[q] == 2
+                for a in range(first[q], first[q + 1]):
+                    if alive:
+                        break
+                    after = moves[s * classes + by[a]]
+                    alive = after >= 0 and seen[after * nodes + to[a]] == 2
+                if alive:
+                    seen[order[i]] = 2
+                    marked += 1
+                    changed = True
+                    if kinds[s] == FRESH and boundary[q] == 1:
+                        boundary[q] = 2
+        end = begin
     return np.int64(marked)
 
 
-@kernel("i(arena, arena, arena, arena, arena, arena, arena, arena, arena, rows, arena, arena, rows, i)", entry=True)
-def spread(first, by, to, moves, kinds, owners, place, pair_s, pair_q, begun, number, queue, found, classes):
+@kernel("i(arena, arena, arena, arena, arena, arena, arena, arena, arena, rows, arena, rows, i)", entry=True)
+def spread(first, by, to, moves, kinds, owners, place, pair_s, pair_q, begun, number, found, classes):
     """Fill `begun`, for each pair the row of positions where its lexeme began, and `found`, the lexemes.
 
-    place: the position of each node; -1 for none. number: the pair of s * nodes + q; -1 for none. queue: 2 words for
-    each pair. found: row terminal * positions + p has the positions where a lexeme from p ends.
+    place: the position of each node; -1 for none. Pairs are sorted by their nodes. number: the pair of s * nodes + q;
+    -1 for none. found: row terminal * positions + p has the positions where a lexeme from p ends.
     Returns the number of visits to pairs.
     """
     nodes = place.size
@@ -110,41 +118,34 @@ def spread(first, by, to, moves, kinds, owners, place, pair_s, pair_q, begun, nu
     positions = 0
     for q in range(nodes):
         positions = max(positions, place[q] + 1)
-    head = 0
-    waiting = 0
-    for i in range(pairs):
-        queue[pairs + i] = 0
-        p = place[pair_q[i]]
-        if kinds[pair_s[i]] == FRESH and p >= 0:
-            begun[i, p >> 5] |= np.uint32(1) << np.uint32(p & 31)
-            queue[waiting] = i
-            queue[pairs + i] = 1
-            waiting += 1
     visits = 0
-    while waiting > 0:
-        i = queue[head]
-        head = (head + 1) % pairs
-        waiting -= 1
-        queue[pairs + i] = 0
-        visits += 1
-        q = pair_q[i]
-        for a in range(first[q], first[q + 1]):
-            after = moves[pair_s[i] * classes + by[a]]
-            if after < 0:
-                continue
-            j = number[after * nodes + to[a]]
-            if j < 0:
-                continue
-            grown = False
-            for w in range(width):
-                more = begun[i, w] & ~begun[j, w]
-                if more != 0:
-                    begun[j, w] |= np.uint32(more)
-                    grown = True
-            if grown and queue[pairs + j] == 0:
-                queue[pairs + j] = 1
-                queue[(head + waiting) % pairs] = j
-                waiting += 1
+    begin = np.int64(0)
+    while begin < pairs:
+        q = pair_q[begin]
+        p = place[q]
+        end = begin
+        while end < pairs and pair_q[end] == q:
+            if kinds[pair_s[end]] == FRESH and p >= 0:
+                begun[end, p >> 5] |= np.uint32(1) << np.uint32(p & 31)
+            end += 1
+        changed = True
+        while changed:
+            changed = False
+            visits += end - begin
+            for i in range(begin, end):
+                for a in range(first[q], first[q + 1]):
+                    after = moves[pair_s[i] * classes + by[a]]
+                    if after < 0:
+                        continue
+                    j = number[after * nodes + to[a]]
+                    if j < 0:
+                        continue
+                    for w in range(width):
+                        more = begun[i, w] & ~begun[j, w]
+                        if more != 0:
+                            begun[j, w] |= np.uint32(more)
+                            changed = changed or (to[a] == q and j < i)
+        begin = end
     for i in range(pairs):
         end = place[pair_q[i]]
         if kinds[pair_s[i]] != ACCEPTING or end < 0:
@@ -178,23 +179,34 @@ def recede(first, by, to, moves, kinds, owners, place, pair_s, pair_q, begun, us
                 row = owners[pair_s[i]] * positions + p
                 if (live[row, end >> 5] >> np.uint32(end & 31)) & np.uint32(1) != 0:
                     useful[i, p >> 5] |= np.uint32(1) << np.uint32(p & 31)
-    changed = True
-    while changed:
-        changed = False
-        for i in range(pairs - 1, -1, -1):
-            q = pair_q[i]
-            for a in range(first[q], first[q + 1]):
-                after = moves[pair_s[i] * classes + by[a]]
-                if after < 0:
-                    continue
-                j = number[after * nodes + to[a]]
-                if j < 0:
-                    continue
-                for w in range(width):
-                    more = useful[j, w] & begun[i, w] & ~useful[i, w]
-                    if more != 0:
-                        useful[i, w] |= np.uint32(more)
-                        changed = True
+    last = np.int64(pairs)
+    while last > 0:
+        q = pair_q[last - 1]
+        begin = last
+        while begin > 0 and pair_q[begin - 1] == q:
+            begin -= 1
+        changed = True
+        while changed:
+            changed = False
+            for i in range(last - 1, begin - 1, -1):
+                for a in range(first[q], first[q + 1]):
+                    missing = np.uint32(0)
+                    for w in range(width):
+                        missing |= begun[i, w] & ~useful[i, w]
+                    if missing == 0:
+                        break
+                    after = moves[pair_s[i] * classes + by[a]]
+                    if after < 0:
+                        continue
+                    j = number[after * nodes + to[a]]
+                    if j < 0:
+                        continue
+                    for w in range(width):
+                        more = useful[j, w] & begun[i, w] & ~useful[i, w]
+                        if more != 0:
+                            useful[i, w] |= np.uint32(more)
+                            changed = True
+        last = begin
     count = 0
     for i in range(pairs):
         q = pair_q[i]
