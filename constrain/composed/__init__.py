@@ -17,5 +17,15 @@ from constrain.composed.core import Composed
 from constrain.composed.ensemble import Ensemble
 from constrain.composed.guidance import Guided
 from constrain.composed.prompts import MixtureOfPrompts
+from constrain.composed.selective import SelectiveContrast
 
-__all__ = ["ByteFusion", "ByteModel", "Composed", "ContextAware", "Ensemble", "Guided", "MixtureOfPrompts"]
+__all__ = [
+    "ByteFusion",
+    "ByteModel",
+    "Composed",
+    "ContextAware",
+    "Ensemble",
+    "Guided",
+    "MixtureOfPrompts",
+    "SelectiveContrast",
+]

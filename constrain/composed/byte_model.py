@@ -92,10 +92,7 @@ class ByteModel:
         opened = ByteSession(self, rows)
         first = [self.table.next_bytes(row) for row in rows]
         written = [list(prefix[place:]) for prefix, place in zip(prefixes, places, strict=True)]
-        found = [
-            torch.cat([before[None], after])
-            for before, after in zip(first, opened.read(written), strict=True)
-        ]
+        found = [torch.cat([before[None], after]) for before, after in zip(first, opened.read(written), strict=True)]
         return opened, [_last(each, kept) for each, kept in zip(found, keep, strict=True)]
 
     def _tokens_of(self, prompt: Sequence[int]) -> list[int]:
@@ -221,9 +218,7 @@ class TokenTable:
         ended = [(int(self.ids[low + i]), float(log)) for i, log in enumerate(logs) if log > -math.inf]
         if longer == high:
             return None, ended
-        kept = Cover(
-            cover.session, cover.row, cover.length, cover.log_weight, cover.shares, longer, high, depth
-        )
+        kept = Cover(cover.session, cover.row, cover.length, cover.log_weight, cover.shares, longer, high, depth)
         return (kept if kept.log_mass > -math.inf else None), ended
 
 
@@ -294,9 +289,7 @@ class ByteSession:
             session = several[0].before.session.fork([each.before.row for each in several])
             logits = session.feed([[each.token] for each in several], [1] * len(several))
             for row, (number, each, given) in enumerate(zip(numbers, several, logits, strict=True)):
-                found[number] = self.owner.table.cover(
-                    session, row, each.before.length + 1, each.log_mass, given[-1]
-                )
+                found[number] = self.owner.table.cover(session, row, each.before.length + 1, each.log_mass, given[-1])
         return [found[number] for number in range(len(begun))]
 
     def _check_room(self, begun: Sequence[_Begun]) -> None:
