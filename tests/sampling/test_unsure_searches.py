@@ -12,7 +12,6 @@ import pytest
 import torch
 from sampling_cases import LIMITS, PROMPT, Case, Tokens
 from test_exact_and_argmax import no_draw
-from tree_target import TreeTable, TreeTableSession
 
 import constrain
 from constrain.errors import ConstrainError
@@ -20,6 +19,7 @@ from constrain.processors import MinP
 from constrain.sampling import Cautious, Contrastive, Pausing, Settings, TorchDraw, enumerate_draws
 from constrain.sampling.core.sampler import drive
 from toy_model import tiny_llama, tiny_tokenizer
+from tree_target import TreeTable, TreeTableSession
 
 LANGUAGES = ("skewed", "dyck", "ambiguous", "twins", "forced chain", "optional tail", "one member", "cut", "dead end")
 

@@ -22,8 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import torch
-
 from constrain.errors import ConstrainError
 from constrain.sampling.core.boundaries import boundary_of
 from constrain.sampling.core.draw import substream

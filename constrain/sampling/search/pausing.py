@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 
-import torch
-
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
