@@ -1,8 +1,10 @@
 """`constrain.compile`: a constraint for a vocabulary, as far as its tokens can write it.
 
-Masks are exact in bytes: a token is allowed if its bytes begin some member. Where every byte is a token, that member can
-be written. Where some have none, it may be that no tokens spell the rest; so the constraint is cut down first to the texts
-that can be written (writable.py), and a token is allowed exactly if tokens can complete the text.
+Masks are exact in bytes: a token is allowed if its bytes begin some member. Where every byte is a token, that member
+can be written. Where some have none, it may be that no tokens spell the rest; so the constraint is cut down first to
+the texts that can be written (writable.py), and a token is allowed exactly if tokens can complete the text.
+
+Limit: what writable.py does not find is as in the engine, exact in bytes.
 
 Cost: nothing for a vocabulary with all bytes; else see writable.py, once for each constraint.
 """

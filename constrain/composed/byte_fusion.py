@@ -2,7 +2,8 @@
 
 Paper: Hsu et al. 2024, "Let's fuse step by step: a generative fusion decoding algorithm with LLMs for robust and
 instruction-aware ASR and OCR" (GFD, arXiv 2405.14259, section 3): likelihoods of texts are compared as bytes, where
-models with different tokens meet. Its score is (1 − r) log P_one + r log P_other, "product" here, with weights (1 − r, r).
+models with different tokens meet. Its score is (1 − r) log P_one + r log P_other: "product" here, with weights 1 − r
+and r.
 
 Each model is a `ByteModel` (byte_model.py), and the ensemble of those is the fused model:
 
@@ -10,8 +11,8 @@ Each model is a `ByteModel` (byte_model.py), and the ensemble of those is the fu
     mixture     p''(text)  = Σ_k w_k p_k(text)             exactly
 
 What differs from the paper: it adds up log P of a beam's texts, without dividing by a constant at each byte, and counts
-the tokenizer's own cut alone. Here p'' is a language model, so that every method samples what it says, and `covers` cuts
-count.
+the tokenizer's own cut alone. Here p'' is a language model, so that every method samples what it says, and `covers`
+cuts count.
 
 State: the covers of each model, and for "mixture" the log weights, as functions of the text. Law: p''.
 Cost and limits: those of `ByteModel`, for each model. Prompts are texts, which each model reads in its own tokens; chat

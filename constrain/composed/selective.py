@@ -2,7 +2,7 @@
 
 Paper: Wang et al. 2024, "USCD: improving code generation of LLMs by uncertainty-aware selective contrastive decoding"
 (arXiv 2409.05923). The worse ("lame") prompt is one without its examples. The rule is that of the authors' program
-(alphadl/CodeGen-USCD, contrast.py), with p after the prompt, q after the worse one, W tokens:
+(alphadl/CodeGen-USCD on GitHub), with p after the prompt, q after the worse one, W tokens:
 
     p''(v) = p(v)                                       where the standard deviation of p over the W tokens is above t
     p''(v) ∝ max(0, a p(v) − b q(v)) · 1[p(v) ≥ s / W]  elsewhere

@@ -1,8 +1,8 @@
 """`Momentum`: momentum decoding. The likeliest token counts less, the longer the passage that it would repeat.
 
-Paper: Lan et al. 2022, "Momentum decoding: open-ended text generation as graph exploration" (arXiv 2212.02175). A text is
-a walk in a graph of tokens; a token that was visited is resisted, more so if the way to it was walked before. The rule and
-its table are those of the authors' program (gmftbyGMFTBY/MomentumDecoding, utlis_ngram.py):
+Paper: Lan et al. 2022, "Momentum decoding: open-ended text generation as graph exploration" (arXiv 2212.02175). A text
+is a walk in a graph of tokens; a token that was visited is resisted, more so if the way to it was walked before. The
+rule and its table are those of the authors' program (gmftbyGMFTBY/MomentumDecoding on GitHub):
 
     score(v) = p(v) − α · r(n)      among the k likeliest tokens, n ≤ 5 being the length of the longest passage that
                                     ends with v and occurred before;  r = 0, 1, 3, 4, 5, 6 for n = 0 … 5

@@ -5,8 +5,8 @@ Paper: Wang et al. 2025, "Cautious next token prediction" (arXiv 2507.03038); th
 
     N = ⌊1 + (most − 1) · min(1, max(0, (H − low) / (high − low)))⌋
 
-With N = 1 the next token is drawn. Else N continuations are drawn, each up to its first token with a punctuation mark, or
-to its end, and the one with the least perplexity, exp of its mean −log p, is written; of equals the first.
+With N = 1 the next token is drawn. Else N continuations are drawn, each up to its first token with a punctuation mark,
+or to its end, and the one with the least perplexity, exp of its mean −log p, is written; of equals the first.
 
 Law: none is sampled: a choice among draws. Entropy and perplexity are those of masked decoding, so a place that the
 grammar leaves no choice at is certain. `boundary` names other places for trials to end at: a grammar knows better than

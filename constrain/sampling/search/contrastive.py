@@ -1,9 +1,9 @@
 """`Contrastive`: contrastive search. A likely token whose hidden state is unlike all those before.
 
-Paper: Su et al. 2022, "A contrastive framework for neural text generation" (arXiv 2202.06417), section 3.2. Of the `top`
-likeliest tokens the one is written with the greatest
+Paper: Su et al. 2022, "A contrastive framework for neural text generation" (arXiv 2202.06417), section 3.2. Of the
+`top` likeliest tokens the one is written with the greatest
 
-    (1 − α) p(v) − α max_j cos(h_v, h_j)            h: what the model's head reads; j: places of the prompt and the output
+    (1 − α) p(v) − α max_j cos(h_v, h_j)        h: what the model's head reads; j: places of the prompt and the output
 
 Law: none is sampled. p is that of masked decoding; a token that the grammar leaves no choice about is taken as it is.
 With α = 0 it is greedy decoding.
@@ -104,8 +104,9 @@ class Contrastive(Sampler):
 
 def _opened(job: Job) -> Any:
     """A session that reads trees and tells hidden states. Raises ConstrainError."""
-    trees = job.model.open(1) if getattr(job.model, "branching", False) else None  # type: ignore[attr-defined]
-    if not hasattr(trees, "keep_hidden"):
+    model: Any = job.model
+    trees = model.open(1) if getattr(model, "branching", False) else None
+    if trees is None or not hasattr(trees, "keep_hidden"):
         raise ConstrainError(
             "contrastive search needs a model that reads trees and tells its hidden states",
             fix="use a model of transformers with plain attention, without processors= and draft=",
