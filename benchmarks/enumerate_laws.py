@@ -1,8 +1,8 @@
 """Is the law of every method under every drafter the one that it states? Every decision of tiny decoders is walked.
 
 For each cell (method × drafter that is allowed), at least 200 random models over languages of a few texts: the joint
-law of output, log p, weight, evidence and population must be that without drafts to 1e-10, every member properly weighted,
-and exact methods exact. The checks are those of tests/speculative/test_ahead.py, which walks a part of these models.
+law of output, log p, weight, evidence and population must be that without drafts to 1e-10, every member properly
+weighted, and exact methods exact. The checks are those of tests/speculative/test_ahead.py, which walks a part of these.
 
     python benchmarks/enumerate_laws.py --out benchmarks/record/<date>-laws
 
