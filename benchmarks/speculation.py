@@ -50,6 +50,7 @@ from constrain.speculative import (
     NGramDrafter,
     Prior,
     Recycling,
+    Retrieval,
     Speculation,
     Stopping,
     Verdict,
@@ -131,7 +132,7 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
     draft: the draft model. skipping: the target without half of its layers
     """
     auto = lambda: [drafter_named("forced"), drafter_named("lookup")]  # noqa: E731
-    model = lambda width=1: [Model(draft, width=width)]  # noqa: E731
+    model = lambda width=1, paths=1: [Model(draft, width=width, paths=paths)]  # noqa: E731
     sets: dict[str, Make] = {
         "none": list,
         "forced": lambda: [drafter_named("forced")],
@@ -142,6 +143,7 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
         "auto+recycling": lambda: [*auto(), Recycling()],
         "auto+ngram": lambda: [*auto(), NGramDrafter()],
         "model": model,
+        "model, tree": lambda: model(4, 4),
         "half the layers": lambda: [Model(skipping)],
         "model+auto": lambda: [*model(), *auto()],
         "model+auto+recycling": lambda: [*model(), *auto(), Recycling()],
@@ -152,11 +154,15 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
         prior: dict[str, Make] = {
             "prior (2 before)": lambda: [Prior(shared=False)],
             "auto+prior (2 before)": lambda: [*auto(), Prior(shared=False)],
+            "retrieval (2 before)": lambda: [Retrieval()],
+            "auto+retrieval (2 before)": lambda: [*auto(), Retrieval()],
             "auto+recycling (2 before)": lambda: [*auto(), Recycling()],
         }
         rows += [Row(name, "match", temperature, make, taught=2) for name, make in prior.items()]
         for each in (Stopping, Goodput):
             rows.append(Row(f"auto+recycling, {each.name}", "match", temperature, sets["auto+recycling"], each))
+    for rule in ("recursive-without", "k-seq", "traversal"):
+        rows.append(Row("model ×2, 4 paths", rule, 1.0, lambda: model(2, 4)))
     for rule in ("token", "block", "recursive", "recursive-without", "k-seq", "traversal"):
         width = 2 if rule in ("recursive-without", "traversal") else 1
         rows.append(Row(f"model ×{width}", rule, 1.0, lambda width=width: model(width)))  # type: ignore[misc]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from constrain import speculative as speculative
     from constrain import streaming as streaming
     from constrain import tags as tags
+    from constrain.answers.documents import map
     from constrain.answers.score import score
     from constrain.answers.trace import trace
     from constrain.calls.tools import tools
@@ -130,6 +131,7 @@ __all__ = [
     "infill",
     "json_schema",
     "many",
+    "map",
     "optional",
     "ref",
     "regex",
@@ -182,6 +184,7 @@ _HOMES = {
     "infill": "constrain.generation",
     "json_schema": "constrain.schema",
     "many": "constrain.constraints.combinators",
+    "map": "constrain.answers.documents",
     "optional": "constrain.constraints.combinators",
     "ref": "constrain.constraints.combinators",
     "regex": "constrain.constraints.regular",

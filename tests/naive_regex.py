@@ -11,6 +11,7 @@ counters explode.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from constrain.automata.syntax import (
@@ -102,6 +103,7 @@ def nullable(node: Node) -> bool:
     return False
 
 
+@functools.lru_cache(50_000)  # parts are shared by many languages
 def derivative(node: Node, character: str) -> Node:
     """The texts that, put after the character, give a member."""
     match node:
@@ -183,7 +185,7 @@ def _decoded(value: Node, character: str) -> Node:
 def _either(*parts: Node) -> Node:
     """A union in a fixed order, so that equal unions are equal trees and only finitely many derivatives differ."""
     union = alternate(*parts)
-    return Alternate(*sorted(union.args, key=repr)) if isinstance(union, Alternate) else union
+    return Alternate(*sorted(union.args, key=hash)) if isinstance(union, Alternate) else union
 
 
 def _both(*parts: Node) -> Node:
@@ -196,7 +198,7 @@ def _both(*parts: Node) -> Node:
         type(part) is type(first) and part.args[1:] == first.args[1:] for part in common.args
     ):
         return type(first)(_both(*(part.args[0] for part in common.args)), *first.args[1:])
-    return Intersect(*sorted(common.args, key=repr))
+    return Intersect(*sorted(common.args, key=hash))
 
 
 def _is_empty(node: Node, representatives: list[str]) -> bool:

@@ -26,9 +26,11 @@ from constrain.speculative.drafters import (
     NGramDrafter,
     Prior,
     Recycling,
+    Retrieval,
     Translated,
     drafter_named,
 )
+from constrain.speculative.drafters.textstore import TextStore
 from constrain.speculative.goodput import Goodput
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.stopping import Stopping
@@ -62,12 +64,14 @@ __all__ = [
     "Prior",
     "ROOT",
     "Recycling",
+    "Retrieval",
     "Rows",
     "Setting",
     "Speculation",
     "Stopping",
     "Target",
     "TargetRows",
+    "TextStore",
     "Translated",
     "TreeBuilder",
     "TreeSession",

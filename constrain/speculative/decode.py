@@ -322,10 +322,9 @@ class _Loop(Particles):
             verdicts = self.options.verifier.verify([case for case, _ in cases.values()], self.job.draw)
             for (i, (_, rows)), verdict in zip(cases.items(), verdicts, strict=True):
                 tokens = self._emit(self.lines[i], rows, verdict)
-                ended = self.lines[i].particle.ended
                 hidden = None if self.hidden is None else self.hidden[i][-len(logits[i]) :]
                 tree = self.lines[i].tree
-                outcomes[i] = Outcome(contexts[i], tree, verdict.path, tokens, logits[i], ended, hidden)
+                outcomes[i] = Outcome(contexts[i], tree, verdict.path, tokens, logits[i], hidden=hidden)
         late = sum(each.asked for each in masks.values())  # masks that the verifier asked for
         self.job.clock.seconds["mask"] = self.job.clock.seconds.get("mask", 0.0) + late
         self.job.clock.seconds["sample"] -= late
@@ -386,6 +385,8 @@ class _Loop(Particles):
                 self._force(line.particle)
             prompt = len(self.job.prompts[line.particle.row])
             line.tokens += line.particle.sample.tokens[len(line.tokens) - prompt :]
+        for i, outcome in outcomes.items():
+            outcome.ended = self.lines[i].particle.ended  # also by what followed of necessity
 
     def _drop(self) -> None:
         """Go on without the sequences that need no further forward."""

@@ -38,6 +38,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
     assert with_examples == OWN_TESTS | {
         "grammars-in-python",
         "diffusion",
+        "many-documents",
         "monitors",
         "openai-strict",
         "processors",
@@ -141,3 +142,11 @@ def test_search(repository: Path) -> None:
     names = run(repository, "search", 6)
     assert sorted(names["orders"].best[0]) == [0, 1, 2]
     assert names["vote"].answer in (1, 2, 3)
+
+
+def test_many_documents(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = run(repository, "many-documents", 2)
+    assert names["again"].answers == names["answers"].answers
+    assert all(answer.error is None and len(answer.text) == 4 for answer in names["answers"])
+    assert len((tmp_path / "years.jsonl").read_text().splitlines()) == 1 + 2

@@ -6,21 +6,26 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from constrain.speculative import NAMED, VERIFIERS
 
 
-def test_the_examples_run(repository: Path) -> None:
+def test_the_examples_run(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (repository / "docs" / "speculative.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     results = []
     for block in blocks:
         exec(compile(block, "docs/speculative.md", "exec"), names)
         results.append(names["g"])
-    auto, drawn, own = results
+    auto, retrieved, drawn, own = results
     assert auto.stats.tokens_per_forward > 1
     assert auto.finish_reason == "stop"
     assert auto.stats.drafts["lookup"].accepted > 0
+    assert retrieved.stats.drafts["retrieval"].fault is None
+    assert (tmp_path / "texts.npz").exists()
     assert drawn.stats.drafts["model"].accepted > 0
     assert drawn.stats.drafts["model"].fault is None
     assert own.stats.drafts["again"].drafted > 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from decoder_cases import branching, check, same
-from sampling_cases import Case
+from sampling_cases import BITS, LANGUAGES, Case
 from speculative_cases import LETTERS, context_of
 
 import constrain
@@ -205,6 +205,52 @@ def test_drawn_siblings_are_verified_as_drawn(verifier: str) -> None:
     assert all(tree.drawn for tree in drafted)
 
 
+LONG = [pytest.param(rule, marks=pytest.mark.slow) for rule in ("recursive", "k-seq")]  # independent draws: many more
+
+
+@pytest.mark.parametrize("verifier", ["recursive-without", "traversal", *LONG])
+def test_trees_of_a_model_are_verified_as_drawn(verifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two levels, both children gone on from, in the second step (a prompt is read with a chain): which places are gone
+    on from depends on what was drawn, and the law does not."""
+    monkeypatch.setitem(LANGUAGES, "pairs", ToyConstraint(BITS, [f"{i:03b}".encode() for i in range(8)]))
+    both = 0
+
+    class Watching(TreeBuilder):
+        def build(self, *arguments: Any, **options: Any) -> Any:
+            nonlocal both
+            tree = super().build(*arguments, **options)
+            both += len(set(tree.parents[tree.depths == 2].tolist())) == 2
+            return tree
+
+    case = Case("pairs", 0, 1.0, settings=Settings(max_tokens=4))
+    drafter = Model(TableModel(case.model.width, 5), width=2, paths=2)
+    check(case, Speculation([drafter], verifier=verifier, controller=Fixed(6, 2), builder=Watching()))
+    assert both
+
+
+def test_a_level_goes_on_from_its_likeliest_places() -> None:
+    """Named paths are those of a beam, by hand; what the builder would leave out is not asked for."""
+    model = TableModel(5, 3)
+    context = context_of(None)
+    (tree,) = Model(model, width=3, paths=2).propose([context], [DraftBudget(100, 3)])
+    level: list[tuple[float, list[int]]] = [(0.0, [])]
+    expected: set[tuple[int, ...]] = set()
+    for _ in range(3):
+        grown = []
+        for rank, path in level:
+            law = torch.tensor(model.logits([*context.tokens, *path])).log_softmax(-1)
+            for token in law.argsort(descending=True)[:3].tolist():
+                expected.add((*path, token))
+                if token not in context.setting.eos_ids:
+                    grown.append((rank + float(law[token]), [*path, token]))
+        level = sorted(grown, reverse=True)[:2]
+    assert {tuple(int(tree.tokens[i]) for i in tree.path(node + 1)) for node in range(len(tree))} == expected
+
+    least = float(tree.log_probs[0]) - 1e-6  # no second token is certain
+    (short,) = Model(model, width=3, paths=2).propose([context], [DraftBudget(100, 3, math.exp(least))])
+    assert int(short.depths.max()) <= 2
+
+
 def test_models_need_room() -> None:
     words = ToyConstraint(LETTERS, [b"abc"])
     drafter = Model(TableModel(7, 2))
@@ -219,8 +265,8 @@ def test_names() -> None:
     with pytest.raises(ConstrainError) as caught:
         drafter_named("psychic")
     assert (
-        str(caught.value)
-        == "there is no drafter 'psychic'\n  fix: choose one of: auto, forced, lookup, ngram, prior, recycling"
+        str(caught.value) == "there is no drafter 'psychic'\n"
+        "  fix: choose one of: auto, forced, lookup, ngram, prior, recycling, retrieval"
     )
     with pytest.raises(ConstrainError, match="there is no drafter 'psychic'"):
         Speculation(["psychic"])
@@ -228,5 +274,7 @@ def test_names() -> None:
         Speculation([], verifier="psychic")
     with pytest.raises(ConstrainError, match="width must be an int of at least 1, not 0"):
         Model(TableModel(3), width=0)
+    with pytest.raises(ConstrainError, match="paths must be an int of at least 1, not 0"):
+        Model(TableModel(3), paths=0)
     with pytest.raises(ConstrainError, match="nodes must be an int of at least 0, not -1"):
         Fixed(nodes=-1)

@@ -17,10 +17,11 @@ from constrain.speculative.drafters.model import Model
 from constrain.speculative.drafters.ngram import NGramDrafter
 from constrain.speculative.drafters.prior import Prior
 from constrain.speculative.drafters.recycling import Recycling
+from constrain.speculative.drafters.retrieval import Retrieval
 from constrain.speculative.drafters.translated import Translated
 
 NAMED: Registry[Callable[[], Drafter]] = Registry(
-    "drafter", {drafter.name: drafter for drafter in (Forced, Lookup, NGramDrafter, Prior, Recycling)}
+    "drafter", {drafter.name: drafter for drafter in (Forced, Lookup, NGramDrafter, Prior, Recycling, Retrieval)}
 )
 AUTO = ("forced", "lookup")  # what draft="auto" stands for
 
@@ -55,6 +56,7 @@ __all__ = [
     "NGramDrafter",
     "Prior",
     "Recycling",
+    "Retrieval",
     "Translated",
     "drafter_named",
 ]

@@ -3,12 +3,15 @@
 The idea: the draft model goes on from the text under the same mask, temperature, top-k and top-p as the target, so that
 what it proposes is legal, and is told with the distribution it was drawn from. Where the verifier does not ask for that
 (`match`), or at temperature 0, it names the likeliest tokens instead of drawing.
-The tree is a chain with leaves: `width` siblings at each place, the first of which is gone on from. They are drawn as
-the verifier asks: independently, without replacement, or one at a place.
+The tree grows level by level: of the last level, the `paths` places that are reached most likely get `width` children
+each (DySpec, Xiong et al. 2024, arXiv 2410.11744: the chance of a path under the draft model tells what a node is
+worth; a level at a time, since a forward for each node would cost more than it saves). One path: a chain with leaves.
+Siblings are drawn as the verifier asks: independently, without replacement, or one at a place. Named paths end where
+the builder would leave out what follows, below `DraftBudget.least` (Kangaroo, Liu et al. 2024, arXiv 2404.18911, ends
+drafts that it is not sure of).
 
-Cost: one forward of the draft model a token of depth, for all sequences together; of what it remembers, a fork a step,
-which copies nothing of the text. Limit: token ids are those of the target; where they are not, `constrain.generation`
-takes translated.py.
+Cost: one forward of the draft model a level, for all paths of all sequences together; of what it remembers, a fork a
+step. Limit: token ids are those of the target; where they are not, `constrain.generation` takes translated.py.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -26,6 +30,7 @@ from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel, Session
 from constrain.sampling.core.sampler import check_count
 from constrain.sampling.core.step import truncated
+from constrain.speculative.build import advanced
 from constrain.speculative.drafter import Context, DraftBudget, Drafter
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 
@@ -36,9 +41,10 @@ class Model(Drafter):
     Args:
         model: the draft model.
         width: siblings at each place.
+        paths: places of a level that get children, the likeliest first.
 
     Raises:
-        ConstrainError: the width is no int of at least 1.
+        ConstrainError: the width or the paths are no int of at least 1.
 
     Example:
         >>> import constrain
@@ -52,9 +58,10 @@ class Model(Drafter):
 
     name = "model"
 
-    def __init__(self, model: LanguageModel, *, width: int = 1) -> None:
+    def __init__(self, model: LanguageModel, *, width: int = 1, paths: int = 1) -> None:
         self.model = model
         self.width = check_count("width", width)
+        self.paths = check_count("paths", paths)
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """See `Drafter`."""
@@ -73,26 +80,30 @@ class Model(Drafter):
     def _grow(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         session, logits = self._read(contexts, [self._text(context) for context in contexts])
         branches = [self._branch(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
-        open_rows = list(range(len(contexts)))
+        owners = list(range(len(branches)))  # of each row, in order
+        last = [given[-1] for given in logits]
         fork: Session | None = None
         while True:
-            grown = [branches[row].extend(given[-1]) for row, given in zip(open_rows, logits, strict=True)]
-            kept = [place for place, token in enumerate(grown) if token != NONE]
-            if not kept:
+            going: list[tuple[int, int]] = []  # (row, token)
+            for owner, group in groupby(range(len(owners)), owners.__getitem__):
+                rows = list(group)
+                going += [(rows[i], token) for i, token in branches[owner].extend([last[row] for row in rows])]
+            if not going:
                 return [branch.tree() for branch in branches]
+            kept = [row for row, _ in going]
             if fork is None:
                 fork = session.fork(kept)
-            elif len(kept) < len(open_rows):
+            elif kept != list(range(len(owners))):
                 fork.select(kept)
-            open_rows = [open_rows[place] for place in kept]
-            logits = fork.feed([[grown[place]] for place in kept], [1] * len(kept))
+            owners = [owners[row] for row in kept]
+            last = [given[-1] for given in fork.feed([[token] for _, token in going], [1] * len(going))]
 
     def _text(self, context: Context) -> Sequence[int]:
         """What the draft model reads of a sequence. It only grows."""
         return context.tokens
 
     def _branch(self, context: Context, budget: DraftBudget) -> Growing:
-        return _Branch(context, budget, self.width)
+        return _Branch(context, budget, self.width, self.paths)
 
     def _read(self, contexts: Sequence[Context], texts: Sequence[Sequence[int]]) -> tuple[Session, list[torch.Tensor]]:
         """A session that has read the texts, and the logits after them. Sequences are together as long as they last."""
@@ -116,8 +127,9 @@ class Model(Drafter):
 class Growing(Protocol):
     """The draft of one sequence while it grows."""
 
-    def extend(self, logits: torch.Tensor) -> int:
-        """Take in the draft model's logits float[W]; the token to go on with, NONE at the end."""
+    def extend(self, rows: Sequence[torch.Tensor]) -> Sequence[tuple[int, int]]:
+        """Take in the draft model's logits float[W] at each place of the last level, one at first: (which of these
+        places, token) of the places of the next level, none at the end."""
 
     def tree(self) -> DraftTree:
         """What it has come to."""
@@ -140,55 +152,86 @@ class _Read:
     length: int
 
 
+class _Place(NamedTuple):
+    """node: that leads here. rank: log of the chance that the draft model gets here."""
+
+    node: int
+    rank: float
+    matcher: Any
+
+
 @dataclass
 class _Branch:
-    """The draft of one sequence while it grows."""
+    """The draft of one sequence while it grows. level: the places whose logits come next."""
 
     context: Context
     budget: DraftBudget
     width: int
+    paths: int
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
     rows: list[torch.Tensor] = field(default_factory=list)
     draft_rows: list[int] = field(default_factory=list)
-    end: int = ROOT
     depth: int = 0
 
     def __post_init__(self) -> None:
-        self.matcher: Any = None if self.context.matcher is None else self.context.matcher.fork()
+        self.level = [_Place(ROOT, 0.0, self.context.matcher)]
         setting = self.context.setting
         self.draws = setting.draws != "any" and setting.settings.temperature > 0
         self.replacement = self.draws and setting.draws == "with"
         if self.draws and setting.draws == "chain":
-            self.width = 1
+            self.width = self.paths = 1
+        self.most = min(self.budget.depth, self.context.left - 1)
+        self.floor = -math.inf if self.draws or not self.budget.least else math.log(self.budget.least)
 
-    def extend(self, logits: torch.Tensor) -> int:
-        """Children at the end, from the draft model's logits float[W]; the token to go on with, NONE at the end."""
-        probs = self._shaped(logits)
+    def extend(self, rows: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
+        """See `Growing`."""
+        found = [
+            (index, child, place)
+            for index, (place, logits) in enumerate(zip(self.level, rows, strict=True))
+            for child in self._children(place, logits)
+        ]
+        self.depth += 1
+        self.level, going = [], []
+        if self.depth < self.most and len(self.tokens) < self.budget.nodes:
+            seen: set[tuple[int, int]] = set()
+            for index, child, place in sorted(found, key=lambda each: -self._rank(each[2], each[1])):
+                token, rank = self.tokens[child], self._rank(place, child)
+                if (index, token) in seen or token in self.context.setting.eos_ids or rank < self.floor:
+                    continue
+                matcher = place.matcher if place.matcher is None else advanced(place.matcher, token)
+                if matcher is not None or place.matcher is None:
+                    seen.add((index, token))  # drawn twice: the second goes no further
+                    self.level.append(_Place(child, rank, matcher))
+                    going.append((index, token))
+                if len(going) == self.paths:
+                    break
+        return going
+
+    def _rank(self, place: _Place, child: int) -> float:
+        return place.rank + self.log_probs[child]
+
+    def _children(self, place: _Place, logits: torch.Tensor) -> range:
+        """New nodes at a place, from the draft model's logits float[W]."""
+        first = len(self.tokens)
+        probs = self._shaped(place.matcher, logits) if first < self.budget.nodes else None
         if probs is None:
-            return NONE
-        row = len(self.rows)
-        parent, self.end = self.end, len(self.tokens)
-        left = probs.clone()
-        for _ in range(min(self.width, self.budget.nodes - len(self.tokens))):
+            return range(first, first)
+        row, left = len(self.rows), probs.clone()
+        for _ in range(min(self.width, self.budget.nodes - first)):
             if float(left.sum()) <= 0:
                 break
             token = self._choose(left)
             self.tokens.append(token)
-            self.parents.append(parent)
-            self.log_probs.append(math.log(float(probs[token])))
+            self.parents.append(place.node)
+            self.log_probs.append(min(0.0, math.log(float(probs[token]))))
             self.draft_rows.append(row if self.draws else NONE)
             if not self.replacement:
                 left[token] = 0
         if self.draws:
             self.rows.append(probs)
-        self.depth += 1
-        first = self.tokens[self.end]
-        spent = self.depth >= min(self.budget.depth, self.context.left - 1) or len(self.tokens) >= self.budget.nodes
-        if spent or first in self.context.setting.eos_ids:
-            return NONE
-        return first if self.matcher is None or self.matcher.advance(first) else NONE
+        return range(first, len(self.tokens))
 
     def _choose(self, left: torch.Tensor) -> int:
         if not self.draws:
@@ -196,15 +239,15 @@ class _Branch:
         context = self.context
         return int(context.setting.draw((left / left.sum()).unsqueeze(0), [context.stream]))
 
-    def _shaped(self, logits: torch.Tensor) -> torch.Tensor | None:
+    def _shaped(self, matcher: Any, logits: torch.Tensor) -> torch.Tensor | None:
         """float[size]: masked, at the temperature, truncated; None where the draft model has nothing to offer."""
         setting = self.context.setting
         rows = scaled(logits[: setting.size].unsqueeze(0), setting.settings.temperature)
         if rows.shape[1] < setting.size:  # models of a family are padded differently
             rows = torch.nn.functional.pad(rows, (0, setting.size - rows.shape[1]), value=-torch.inf)
-        if self.matcher is not None:
+        if matcher is not None:
             mask = np.zeros((1, bitmask_words(setting.size)), np.uint32)
-            self.matcher.fill_mask(mask[0])
+            matcher.fill_mask(mask[0])
             rows, columns = masked_logits(rows, mask, setting.size)
         else:
             columns = None
@@ -222,7 +265,7 @@ class _Branch:
         return DraftTree(
             tokens=np.asarray(self.tokens, np.int32),
             parents=np.asarray(self.parents, np.int32),
-            log_probs=np.minimum(np.asarray(self.log_probs), 0.0),
+            log_probs=np.asarray(self.log_probs),
             draft_rows=np.asarray(self.draft_rows, np.int32),
             draft_probs=torch.stack(self.rows) if self.rows else None,
             replacement=self.replacement,

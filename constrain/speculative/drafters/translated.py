@@ -98,8 +98,12 @@ class _Bytes:
     def __post_init__(self) -> None:
         self.matcher: Any = None if self.context.matcher is None else self.context.matcher.fork()
 
-    def extend(self, logits: torch.Tensor) -> int:
-        """One more token of the draft model, from its logits float[W]; NONE at the end."""
+    def extend(self, rows: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
+        """One more token of the draft model, from its logits float[W]; see `Growing`."""
+        token = self._next(rows[0])
+        return [] if token == NONE else [(0, token)]
+
+    def _next(self, logits: torch.Tensor) -> int:
         settings = self.context.setting.settings
         rows = scaled(logits[: len(self.owner.token_bytes)].unsqueeze(0), settings.temperature)
         top = rows.log_softmax(-1)[0].topk(min(CANDIDATES, rows.shape[1]))
