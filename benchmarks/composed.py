@@ -44,7 +44,7 @@ def share(model: Any, prompt: str, answer: str, other: str) -> float:
     both = constrain.generate(model, prompt, choices=[answer, other], method="exact", seed=1, max_tokens=20)
     assert first.log_evidence is not None
     assert both.log_evidence is not None
-    assert first.log_evidence <= both.log_evidence + 1e-6
+    assert first.log_evidence <= both.log_evidence + 1e-3  # differences of float32 shares, where models are contrasted
     return math.exp(min(0.0, first.log_evidence - both.log_evidence))
 
 
@@ -121,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
         "ContextAware(0.5)": ContextAware(model, known, alpha=0.5),
         "ContextAware(1.0)": ContextAware(model, known, alpha=1.0),
         "Guided(3.0)": Guided(model, known, scale=3.0),
-        "SelectiveContrast(1.0, threshold=0.01)": SelectiveContrast(model, known, weight=1.0, threshold=0.01),
+        "SelectiveContrast(0.5, threshold=0.01)": SelectiveContrast(model, known, weight=0.5, threshold=0.01),
         "MixtureOfPrompts, average": MixtureOfPrompts(model, mixed),
         "MixtureOfPrompts, mixture": MixtureOfPrompts(model, mixed, how="mixture"),
     }

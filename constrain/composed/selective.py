@@ -9,6 +9,7 @@ Paper: Wang et al. 2024, "USCD: improving code generation of LLMs by uncertainty
 
 State: none. Law: p'' at every place, which is a language model. Where no token is left, p'' is p. The spread of p is
 that before the mask of a constraint, since models do not know constraints; it depends on the size of the vocabulary.
+Limit: a token that is corrected away has no mass, so a constraint that needs it runs into a dead end.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ class SelectiveContrast(Composed):
         prompts: {prompt: the worse one}; pairs, where prompts are no texts.
         weight: b, what the worse prompt counts, from 0; a is 1 + b.
         threshold: t, the standard deviation of shares above which the model is sure.
-        floor: s, the least share of a token that may be corrected, in units of the mean share 1 / W.
+        floor: s, the least share of a token that keeps any, in units of the mean share 1 / W. The authors' is 1/3;
+            under a constraint it takes tokens away that the grammar may need.
         tokenizer: for a model that comes without one.
 
     Raises:
         ConstrainError: an option is out of range, or a prompt begins another one.
 
     Source:
-        Wang et al. 2024, arXiv 2409.05923; defaults of threshold and floor: those of the authors' program.
+        Wang et al. 2024, arXiv 2409.05923; the default of the threshold is that of the authors' program.
 
     Example:
         >>> import constrain
@@ -59,7 +61,7 @@ class SelectiveContrast(Composed):
         *,
         weight: float = 0.5,
         threshold: float = 0.0035,
-        floor: float = 1 / 3,
+        floor: float = 0.0,
         tokenizer: Any = None,
     ) -> None:
         handle = handle_of(model, tokenizer)
