@@ -57,7 +57,7 @@ class Limits:
         regex('[a-z]+') & regex('(?s:.{3})')
     """
 
-    seconds: float | None = 5.0
+    seconds: float | None = 2.0
     megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
 

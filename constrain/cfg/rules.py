@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from constrain.automata.syntax import Node, Ranges
 
@@ -96,8 +96,11 @@ class Nonterminal:
         shared: Other grammars may contain it too, so the engine keeps its records when this grammar is gone.
 
     Attributes:
+        ahead: Whether the engine expands it, if it is right-recursive, together with the rule that ends in it.
         expansion: The alternatives, if somebody other than the engine asked for them (transform/walk.py).
     """
+
+    ahead: ClassVar[bool] = True
 
     __slots__ = ("_expand", "check", "expansion", "key", "name", "right_recursive", "shared", "watched")
 

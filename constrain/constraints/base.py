@@ -65,7 +65,7 @@ class Constraint:
         `with constrain.Limits(seconds=0.5): constrain.grammar(text).validate()`.
 
         Args:
-            limits: Time and memory that it may take, and a way to cancel it; by default 5 s of CPU time and 1 GB.
+            limits: Time and memory that it may take, and a way to cancel it; by default 2 s of CPU time and 1 GB.
 
         Raises:
             ConstrainError: The constraint is faulty, or no text is a member (SchemaError, GrammarError, RegexError,

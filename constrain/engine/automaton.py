@@ -49,7 +49,7 @@ from constrain.vocab.marked import Marked, Spans
 from constrain.vocab.vocabulary import Vocabulary
 
 DEFAULT_BUDGET = 256 << 20
-MASK_LIMITS = Limits(seconds=5.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
+MASK_LIMITS = Limits(seconds=2.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
 MAX_RANK = 1 << 20
 REMEMBERED = 64  # constraints that were compiled more than once, whose grammars are kept alive
 MAX_ASKED = 4096  # constraints that are remembered as compiled once
@@ -111,7 +111,7 @@ class TokenAutomaton(Store):
         budget: The bytes of memory for states, default 256 MiB; at least 1 MiB beyond the vocabulary's own tables. Over
             budget the automaton forgets all states, and matchers compute theirs again when they are next used.
 
-        limits: What a mask or a step of a matcher may cost, where the thread has no limits: 5 s of CPU time by
+        limits: What a mask or a step of a matcher may cost, where the thread has no limits: 2 s of CPU time by
             default. Beyond it is a LimitError, and the matcher is as it was.
         tokens: Which tokens the constraints may mention (`constrain.token`): none by default; "special" those without
             bytes; "every" all, and then each step costs more.
@@ -476,7 +476,8 @@ class TokenAutomaton(Store):
                 else:
                     break
             # PERF: under the greedy lexer the tails are blocks, at hundreds of columns: 0.2 s where one opens
-            if records and not greedy and isinstance(symbol := alternative[-1], Nonterminal) and symbol.right_recursive:
+            last = alternative[-1] if records and not greedy else None
+            if isinstance(last, Nonterminal) and last.right_recursive and last.ahead:
                 unexpanded.tails.append(records[-1])
         self.call(_set_alternatives, record, np.array(words, np.int32))
 

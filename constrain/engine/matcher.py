@@ -67,14 +67,15 @@ class Matcher:
     """
 
     __slots__ = (
-        "compiled", "_always_narrowed", "_automaton", "_checked", "_end", "_eos_ids", "_epoch", "_guarded", "_row",
-        "_size", "_states", "_steps",
+        "compiled", "_always_narrowed", "_automaton", "_checked", "_end", "_eos_ids", "_epoch", "_guarded",
+        "_remembering", "_row", "_size", "_states", "_steps",
     )  # fmt: skip
 
     def __init__(self, compiled: CompiledConstraint, eos_ids: tuple[int, ...] | None = None) -> None:
         self.compiled = compiled
         self._automaton: TokenAutomaton = compiled.automaton
         self._always_narrowed = compiled.always_guarded or eos_ids is not None
+        self._remembering = compiled.remembering if eos_ids is None else None
         self._eos_ids = self._automaton.eos_ids if eos_ids is None else eos_ids
         self._size = self._automaton.size
         self._row: Row | None = None  # the last row that was checked
@@ -252,8 +253,8 @@ class Matcher:
         if self._end == now:
             row[:] = 0
             return
-        if self.compiled.remembering is not None and self._own_eos_ids is None:
-            fill_remembered(self, self.compiled.remembering, row)
+        if self._remembering is not None:
+            fill_remembered(self, self._remembering, row)
             return
         try:
             flags = automaton.known_mask(automaton.A, self._epoch, self._states[now], row)  # PERF: as in `advance`

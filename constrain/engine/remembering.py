@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from constrain.engine.rows import Row, checked_row
 
 if TYPE_CHECKING:
@@ -13,13 +15,20 @@ if TYPE_CHECKING:
 
 def fill_remembered(matcher: Matcher, guard: RememberingGuard, row: Row) -> None:
     """`Matcher.fill_mask` of a matcher that has not read an EOS, and has no EOS tokens of its own."""
-    automaton = matcher.compiled.automaton
-    row = checked_row(row, automaton.size)  # its flags or shape may have changed since it was checked
-    state = matcher.guard_state()
-    known = guard.known_row(state, (matcher._epoch, matcher._states[len(matcher._steps)]))
+    now = len(matcher._steps)
+    guarded = matcher._guarded  # PERF: mostly the guard has read all steps
+    state = guarded[now] if len(guarded) > now else None
+    if state is None:
+        state = matcher.guard_state()
+    known = guard.known_row(state, (matcher._epoch, matcher._states[now]))
     if known is not None:
-        row[: len(known)] = known
-        row[len(known) :] = 0
+        try:
+            np.copyto(row, known)
+        except (TypeError, ValueError):  # the row is longer, or has changed since it was checked
+            row = checked_row(row, matcher.compiled.automaton.size)
+            row[: len(known)] = known[: len(row)]
+            row[len(known) :] = 0
         return
-    matcher.narrow(row, matcher._ask(automaton.fill_mask, row))
-    guard.keep_row(state, (matcher._epoch, matcher._states[len(matcher._steps)]), row)
+    row = checked_row(row, matcher.compiled.automaton.size)
+    matcher.narrow(row, matcher._ask(matcher.compiled.automaton.fill_mask, row))
+    guard.keep_row(state, (matcher._epoch, matcher._states[now]), row)

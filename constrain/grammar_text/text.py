@@ -113,7 +113,7 @@ def grammar(
     Raises:
         GrammarError: The grammar cannot be read, with line, column and caret; or options do not go together.
         UnsatisfiableError: The start rule derives no text.
-        LimitError: Reading takes more than 5 s of CPU time or 1 GB (others inside `with constrain.Limits(...)`).
+        LimitError: Reading takes more than 2 s of CPU time or 1 GB (others inside `with constrain.Limits(...)`).
         OSError: The file cannot be read.
 
     Example:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from constrain.monitors.monitor import Lexicon, Monitor, Names
 from constrain.monitors.monitored import Monitored, accepted_beginning, monitored, names_at
+from constrain.monitors.python.monitor import PythonMonitor, objects, python
 from constrain.monitors.sql.monitor import SqlMonitor, sql
 
 __all__ = [
@@ -20,9 +21,12 @@ __all__ = [
     "Monitor",
     "Monitored",
     "Names",
+    "PythonMonitor",
     "SqlMonitor",
     "accepted_beginning",
     "monitored",
     "names_at",
+    "objects",
+    "python",
     "sql",
 ]

@@ -91,7 +91,7 @@ class Monitoring:
 
     def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
         """See `RememberingGuard`."""
-        return cast(State, state).rows.get(key)
+        return state.rows.get(key)  # type: ignore[attr-defined]  # PERF: a cast would be a call
 
     def keep_row(self, state: Hashable, key: tuple[int, int], row: Row) -> None:
         """See `RememberingGuard`."""

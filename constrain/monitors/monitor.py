@@ -49,11 +49,12 @@ class Names:
         is_empty: Whether there are no names.
     """
 
-    __slots__ = ("_all", "_quoted", "is_empty")
+    __slots__ = ("_all", "_quoted", "_with", "is_empty")
 
     def __init__(self, names: Iterable[str], words: Iterable[str] = (), reserved: frozenset[str] = frozenset()) -> None:
         quoted = set(names)
         self.is_empty = not quoted
+        self._with: dict[frozenset[str], Names] = {}
         self._quoted = sorted(name.encode() for name in quoted)
         self._all = sorted(name.encode() for name in (quoted - reserved if reserved else quoted) | set(words))
 
@@ -68,6 +69,16 @@ class Names:
         table = self._quoted if quoted else self._all
         i = bisect_left(table, text)
         return i < len(table) and table[i] == text
+
+    def with_names(self, names: frozenset[str]) -> Names:
+        """These names and others. Remembered."""
+        known = self._with.get(names)
+        if known is None:
+            known = self._with[names] = Names(())
+            known._all = sorted({*self._all, *(name.encode() for name in names)})
+            known._quoted = sorted({*self._quoted, *(name.encode() for name in names)})
+            known.is_empty = not known._quoted
+        return known
 
     def rests(self, text: bytes) -> list[bytes]:
         """What is left of the names without quotes that begin with a text."""
@@ -129,6 +140,7 @@ class Monitor(Protocol):
 
         kind: `END` at the end of the text. Space and comments are not reported. All names begin alike, whatever their
             first byte.
+        first: Its first byte; of a sign all bytes that are known.
         """
 
     def advance(self, state: Hashable, kind: int, text: bytes) -> Hashable | None:
@@ -139,3 +151,10 @@ class Monitor(Protocol):
 
     def may_end(self, state: Hashable) -> bool:
         """Whether the text may end, after `begin` with `END`."""
+
+
+class ResumingMonitor(Monitor, Protocol):
+    """A monitor of a language with strings that have expressions in them."""
+
+    def resumed(self, state: Hashable) -> tuple[int, bytes] | None:
+        """The kind and text of a lexeme that goes on here, as `f"` after the `}` of `f"{a} b"`; None: there is none."""

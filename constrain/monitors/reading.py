@@ -9,11 +9,11 @@ Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remember
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 from constrain.errors import UnsatisfiableError
-from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SPACE, Monitor, Names
+from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE, Monitor, Names
 
 Empty = Literal["open", "end", "error"]
 MAX_STATES = 100_000
@@ -91,6 +91,7 @@ class Reading:
         self.monitor = monitor
         self.lexicon = monitor.lexicon
         self.empty = empty
+        self._resumed: Callable[[Hashable], tuple[int, bytes] | None] | None = getattr(monitor, "resumed", None)
         self._known: dict[tuple[int, bytes, Inner], State] = {}
         self._inners: dict[Hashable, Inner] = {}
 
@@ -155,6 +156,11 @@ class Reading:
 
     def _begun(self, inner: Inner, byte: int) -> State | None:
         """The place in a lexeme that begins with a byte."""
+        resumed = None if self._resumed is None else self._resumed(inner.value)
+        if resumed is not None:
+            kind = self.lexicon.scan(*resumed, byte)
+            if kind >= 0:
+                return self._decided(inner, kind, resumed[1] + bytes((byte,)))
         return self._decided(inner, self.lexicon.begin(byte), bytes((byte,)))
 
     def _decided(self, inner: Inner, kind: int, text: bytes) -> State | None:
@@ -164,7 +170,7 @@ class Reading:
         if kind == NAME:
             names = self.named(inner)
             return None if names is False else self._state(kind, text, inner, names)
-        begun = self.monitor.begin(inner.value, kind, text[:1])
+        begun = self.monitor.begin(inner.value, kind, text if kind == SIGN else text[:1])
         if begun is None:
             return None
         return self._state(kind, text, inner, self._by_policy(self.monitor.language(begun)) if kind == QUOTED else None)
@@ -184,7 +190,7 @@ class Reading:
             return here.inner
         if here.names is not None and not here.names.has(self.lexicon.folded(kind, text), quoted=kind == QUOTED):
             return None
-        begun = self.monitor.begin(here.inner.value, kind, text[:1])
+        begun = self.monitor.begin(here.inner.value, kind, text if kind == SIGN else text[:1])
         after = None if begun is None else self.monitor.advance(begun, kind, text)
         return None if after is None else self._inner(after)
 

@@ -335,7 +335,7 @@ def json_schema(
         dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
             "draft2019-09", "draft2020-12" or "openapi-3.0" (with `nullable`); or "openai-strict", which refuses schemas
             outside the subset of OpenAI's strict mode. None: the draft that `$schema` names, by default 2020-12.
-        limits: Time and memory that reading may take, and a way to cancel it; by default 5 s of CPU time and 1 GB.
+        limits: Time and memory that reading may take, and a way to cancel it; by default 2 s of CPU time and 1 GB.
 
     Returns:
         A constraint. Its `report` says how each keyword is enforced.

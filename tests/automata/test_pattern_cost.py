@@ -4,10 +4,13 @@ import re
 
 import pytest
 
+from constrain.automata.decide import DecisionStore
+from constrain.automata.lower import lower
 from constrain.automata.parse.ecma import parse_ecma
 from constrain.automata.parse.python import parse_python
-from constrain.automata.syntax import Concat, Repeat
+from constrain.automata.syntax import Concat, Repeat, intersect
 from constrain.errors import LimitError, RegexError
+from constrain.kernels.records.arena import HEADER, NONE
 from work import counted
 
 
@@ -61,3 +64,29 @@ def test_long_patterns():
     assert parse_python(text).texts == (text,)
     with pytest.raises(RegexError, match="column 100003"):
         parse_python(text + "*?*")
+
+
+def searching(most):
+    """A store whose searches visit at most so many states."""
+    store = DecisionStore()
+    store.search_limit = store.A[HEADER.SEARCH_LIMIT] = most
+    return store
+
+
+@pytest.mark.parametrize("count", [5, 10, 20])
+def test_patterns_that_one_text_fulfils(count):
+    """A text with n words is found word by word: the search visits some 4 n states, not 2^n."""
+    words = [f"{chr(97 + i)}{i % 10}" for i in range(count)]
+    node = intersect(*(parse_python(f"(?s:.*{word}.*)") for word in words), parse_python("(?s:[^z]*)"))
+    store = searching(8 * count)
+    with store.lock:
+        assert lower(store, node) != NONE
+
+
+def test_a_search_that_is_led_astray():
+    """After "a" fewer patterns are left, and none of 5,000 states fulfils them; breadth-first search goes on beside."""
+    patterns = ["(?s:a.{0,5000}|b.{3}q)", "[^~]*", "(?s:b.*|.*~.*)", "(?s:a.*|.{4}q)"]
+    store = searching(60)
+    with store.lock:
+        found = lower(store, intersect(*map(parse_python, patterns)))
+        assert found != NONE and store.is_nullable(store.run(found, b"bxyzq"))

@@ -67,7 +67,7 @@ def test_diffusion(repository: Path) -> None:
 
 
 def test_monitors(repository: Path) -> None:
-    run(repository, "monitors", 2)
+    run(repository, "monitors", 4)
 
 
 def test_spelling(repository: Path) -> None:

@@ -62,6 +62,7 @@ def test_of_four_processes_that_start_cold_one_compiles(package: SmallPackage) -
     found = [package.end(process) for process in [package.begin() for _ in range(4)]]
     assert [each["results"] for each in found] == [RESULTS] * 4
     assert sorted(each["compiled"] for each in found) == [[], [], [], ALL]
+    assert not list(package.cache.glob("*.lock"))
 
 
 def flipped(content: bytes) -> bytes:

@@ -95,13 +95,17 @@ def write(path: Path | None, blobs: Blobs) -> None:
             file.write(hashlib.sha256(content).digest() + content)
         os.replace(aside, path)
         for old in sorted(path.parent.glob("kernels-*.bin"), key=_age)[VERSIONS:]:
-            old.unlink(missing_ok=True)
+            _remove(old)
     except OSError as error:
         said = f"the compiled kernels cannot be kept ({error}); CONSTRAIN_CACHE names a folder for them"
         warnings.warn(said, RuntimeWarning, stacklevel=2)  # each start of the program compiles them again
         if aside is not None:
-            with contextlib.suppress(OSError):
-                aside.unlink()
+            _remove(aside)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def _age(path: Path) -> float:
@@ -121,16 +125,24 @@ def only_one(path: Path | None, waits: Callable[[], None]) -> Iterator[None]:
         if path is not None and fcntl is not None:
             with contextlib.suppress(OSError):  # no place for the file, or no locks there: all compile
                 path.parent.mkdir(parents=True, exist_ok=True)
-                file = scope.enter_context(path.with_suffix(".lock").open("w"))
-                while not _locked(file.fileno()):
-                    waits()
-                    time.sleep(0.1)
+                lock = path.with_suffix(".lock")
+                while not _has_locked(scope.enter_context(lock.open("w")).fileno(), lock, waits):
+                    pass
+                scope.callback(_remove, lock)
         yield
 
 
-def _locked(file: int) -> bool:
+def _has_locked(file: int, lock: Path, waits: Callable[[], None]) -> bool:
+    """Wait for the lock of an open file. Returns whether it is still that of the path: who had it removed the file, and
+    others may have made a new one."""
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            waits()
+            time.sleep(0.1)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        return os.path.samestat(os.fstat(file), lock.stat())
+    except FileNotFoundError:
         return False
-    return True

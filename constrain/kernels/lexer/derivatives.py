@@ -49,6 +49,7 @@ from constrain.kernels.records.expressions import (
     LITERAL,
     NOT,
     PARTITION,
+    RANK,
     REMAINDER,
     REP,
     VISIT,
@@ -72,6 +73,8 @@ from constrain.kernels.records.expressions import (
     successor_cell,
 )
 from constrain.kernels.records.stack import push, room, set_top, sort_groups, top, unique_groups
+
+RANKS = 64  # what is farther from acceptance has the last rank
 
 
 class SearchLimit(Exception):
@@ -283,9 +286,53 @@ def derive(A, H, S, e, b):
     return d
 
 
+@kernel("i(arena, i)")
+def rank(A, e):
+    """How far e is from acceptance: how many parts of an intersection do not contain the empty text."""
+    if kind(A, e) != AND.KIND:
+        return 0
+    found = 0
+    for i in range(key_start(e), key_end(A, e)):
+        if not is_nullable(A, A[i]):
+            found += 1
+    return min(found, RANKS - 1)
+
+
+@kernel("void(arena, arena, i, i, i)")
+def enqueue(A, S, ranks, e, before):
+    """Add the row of a state to the queue and to its rank. before: the row that led to it, or -1."""
+    row = top(S)
+    push(S, e)
+    push(S, before)
+    push(S, -1)
+    push(S, 0)
+    at = ranks + rank(A, e) * RANK.WORDS
+    if S[at + RANK.FIRST] < 0:
+        S[at + RANK.FIRST] = row
+    else:
+        S[S[at + RANK.LAST] + VISIT.NEXT] = row
+    S[at + RANK.LAST] = row
+
+
+@kernel("i(arena, i)")
+def take_nearest(S, ranks):
+    """Take the first row of the least rank that is not done; -1: all are."""
+    for at in range(ranks, ranks + RANKS * RANK.WORDS, RANK.WORDS):
+        while S[at + RANK.FIRST] >= 0:
+            row = np.int64(S[at + RANK.FIRST])
+            S[at + RANK.FIRST] = S[row + VISIT.NEXT]
+            if S[row + VISIT.DONE] == 0:
+                return row
+    return np.int64(-1)
+
+
 @kernel("i(arena, arena, arena, i)")
 def is_alive(A, H, S, e):
-    """Whether e contains any text: a breadth-first search for a nullable derivative. Raises SearchLimit."""
+    """Whether e contains any text: a search for a nullable derivative. Raises SearchLimit.
+
+    Every other state is the nearest one, the rest come breadth-first: texts that fulfil n patterns at once are found
+    pattern by pattern, not among all 2^n sets of patterns, and no search is longer than twice breadth-first search.
+    """
     if e == NONE:
         return 0
     if is_nullable(A, e) or not is_negative(A, e):
@@ -297,18 +344,29 @@ def is_alive(A, H, S, e):
         return 1
     A[HEADER.SEARCH] += 1
     serial = A[HEADER.SEARCH] + FIRST_SERIAL
-    start = top(S)  # the queue, VISIT rows
-    push(S, e)
-    push(S, -1)
+    ranks = top(S)
+    start = ranks + RANKS * RANK.WORDS  # the queue, VISIT rows
+    room(S, start - ranks)
+    for at in range(ranks, start, RANK.WORDS):
+        S[at + RANK.FIRST] = -1
+    set_top(S, start)
+    enqueue(A, S, ranks, e, -1)
     A[e + EXPRESSION.LIFE] = serial
     head = start
     visited = 0
     alive = -1  # the row that led to an acceptance
     while alive < 0 and head < top(S):
-        x = np.int64(S[head + VISIT.STATE])
+        row = take_nearest(S, ranks) if visited & 1 else head
+        if row < 0 or row == head:
+            row = head
+            head += VISIT.WORDS
+        if S[row + VISIT.DONE]:
+            continue
+        S[row + VISIT.DONE] = 1
+        x = np.int64(S[row + VISIT.STATE])
         visited += 1
         if visited > A[HEADER.SEARCH_LIMIT]:
-            set_top(S, start)
+            set_top(S, ranks)
             raise SearchLimit()
         prepare(A, H, S, x, EXPRESSION.RAW_ROW)
         p = np.int64(A[x + EXPRESSION.PARTITION])
@@ -317,19 +375,17 @@ def is_alive(A, H, S, e):
             if d == NONE or A[d + EXPRESSION.LIFE] == DEAD or A[d + EXPRESSION.LIFE] == serial:
                 continue
             if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE or has_multiple(A, d):
-                alive = head
+                alive = row
                 break
             A[d + EXPRESSION.LIFE] = serial
-            push(S, d)
-            push(S, head)
-        head += VISIT.WORDS
+            enqueue(A, S, ranks, d, row)
     if alive < 0:
         for row in range(start, top(S), VISIT.WORDS):
             A[S[row + VISIT.STATE] + EXPRESSION.LIFE] = DEAD
     while alive >= 0:
         A[S[alive + VISIT.STATE] + EXPRESSION.LIFE] = ALIVE
         alive = np.int64(S[alive + VISIT.FROM])
-    set_top(S, start)
+    set_top(S, ranks)
     return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
 
 

@@ -171,6 +171,15 @@ class VISIT(Region):
 
     STATE = words(1, "the expression")
     FROM = words(1, "where the row is that led to it, or -1")
+    NEXT = words(1, "the next row of its rank, or -1")
+    DONE = words(1, "1: its successors are in the queue")
+
+
+class RANK(Region):
+    """The rows of a liveness search whose states are equally far from acceptance."""
+
+    FIRST = words(1, "the first row, or -1")
+    LAST = words(1, "the last row")
 
 
 class HEADED(Region):

@@ -28,6 +28,7 @@ TRUE: Conj = ()
 FALSE: Conj = (0,)
 Box = TypeVar("Box", bound=tuple[Any, ...])
 MAX_BOXES = 100_000
+MAX_OVERLAPS = 50  # classes of keys that overlapping patterns make: a mask follows each of them
 
 
 def both(a: Conj, b: Conj) -> Conj:
@@ -235,12 +236,16 @@ def _joined(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], ...]) -> tuple[tuple[Node, Conj], ...]:
-    """The common refinement of two partitions of the keys."""
+    """The common refinement of two partitions of the keys.
+
+    n patterns that overlap make 2^n classes. Raises LimitError if more than `MAX_OVERLAPS` of them are new.
+    """
     if len(a) == len(b) == 1:
         return a if a[0][1] == b[0][1] else ((ANY_TEXT, both(a[0][1], b[0][1])),)
     met = [(i, j) for i, (left, _) in enumerate(a) for j, (right, _) in enumerate(b) if not begin_apart(left, right)]
     of_left, of_right = Counter(i for i, _ in met), Counter(j for _, j in met)
     merged: dict[Conj, list[Node]] = {}
+    overlaps: set[Conj] = set()
     for i, j in met:
         tick()
         # PERF: a class that lies in one of the other partition stays as it is: n disjoint patterns are n small trees.
@@ -255,7 +260,15 @@ def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], .
                 of_left[i] -= 1
                 of_right[j] -= 1
                 continue
-        merged.setdefault(both(a[i][1], b[j][1]), []).append(language)
+        conj = both(a[i][1], b[j][1])
+        merged.setdefault(conj, []).append(language)
+        if conj not in (a[i][1], b[j][1]) and a[i][0] != b[j][0]:
+            overlaps.add(conj)
+            if len(overlaps) > MAX_OVERLAPS:
+                raise LimitError(
+                    f"patternProperties overlap in more than {MAX_OVERLAPS} ways",
+                    fix="write patterns that no key matches together, or fewer of them",
+                )
     return tuple((alternate(*languages), conj) for conj, languages in merged.items())
 
 

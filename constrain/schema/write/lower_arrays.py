@@ -67,7 +67,7 @@ class _ArrayRules:
         choices = [choice for choice in self.shape.choices(i, state) if self.shape.viable(i + 1, choice[1])]
         if len(choices) > MANY_CHOICES:
             key = (*self.key, "choice", i, *state)
-            many = Nonterminal(f"item {i}", lambda: self._chosen(i, choices), key, True, self.watched)
+            many = _Choices(f"item {i}", lambda: self._chosen(i, choices), key, True, self.watched)
             return [*alternatives, [*before, many]]
         return [*alternatives, *([*before, *chosen] for chosen in self._chosen(i, choices))]
 
@@ -96,6 +96,13 @@ class _ArrayRules:
             close=around.close_array,
             after_value=around.behind,
         )
+
+
+class _Choices(Nonterminal):
+    """Many alternatives: made when a text has come to them, since each choice before them has as many behind it."""
+
+    ahead = False
+    __slots__ = ()
 
 
 class _Items(BulkNonterminal):

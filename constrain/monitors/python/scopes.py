@@ -1,0 +1,159 @@
+"""Scopes, blocks and brackets of Python. All are values.
+
+The idea: three stacks, the innermost first. *Scopes* have the names that are bound: the module, functions and classes.
+*Blocks* have columns. *Frames* are what is open in a statement: brackets, lambdas, f-strings and their fields.
+A name that is not bound when it is used may still be bound later where Python looks then: by the `for` of a
+comprehension (`Frame.uses`), or by a statement (`Scope.pending`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Union
+
+from constrain.monitors.python.values import Call, Value
+
+Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
+Blocks = Union[tuple["Block", "Blocks"], None]  # noqa: UP007
+Scopes = Union[tuple["Scope", "Scopes"], None]  # noqa: UP007
+NOTHING: frozenset[str] = frozenset()
+INLINE = -1  # the column of a block that stands in the line of its head
+UNKNOWN = -2  # that of a block whose first line has not begun
+
+
+class Bound:
+    """Names and what is known of their values. Each has its hash, so that it is computed once.
+
+    Attributes:
+        table: name -> `Value`; None: its value is not known.
+    """
+
+    __slots__ = ("_hash", "table")
+
+    def __init__(self, table: dict[str, Value | None], known_hash: int | None = None) -> None:
+        self.table = table
+        self._hash = known_hash if known_hash is not None else 0
+        if known_hash is None:
+            for pair in table.items():
+                self._hash ^= hash(pair)
+
+    def plus(self, name: str, value: Value | None) -> Bound:
+        """With one name more, or another value."""
+        table = self.table
+        new = hash((name, value))
+        if name in table:
+            old = table[name]
+            if old == value:
+                return self
+            new ^= hash((name, old))
+        return Bound({**table, name: value}, self._hash ^ new)
+
+    def since(self, before: Bound) -> Bound:
+        """Without the values that names have got since then: they have them only if a block was run."""
+        after = self
+        if before is not self:
+            for name, value in self.table.items():
+                if value is not None and before.table.get(name) != value:
+                    after = after.plus(name, None)
+        return after
+
+    def lasting(self) -> Bound:
+        """Without values that another assignment may change: those of what is defined or imported are left."""
+        after = self
+        for name, value in self.table.items():
+            if value is not None and not value.lasts:
+                after = after.plus(name, None)
+        return after
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Bound) and self._hash == other._hash and self.table == other.table)
+
+
+EMPTY = Bound({})
+
+
+class Scope(NamedTuple):
+    """A module, a function or a class.
+
+    Attributes:
+        kind: "module", "function" or "class".
+        bound: Its names so far.
+        pending: Names that were used and must be bound here or further out before the text ends.
+        elsewhere: Names that are declared `global` or `nonlocal` here.
+        shared: Its names that a function declares so: their values are never known.
+        open: Whether names may be bound that no statement shows.
+    """
+
+    kind: str
+    bound: Bound = EMPTY
+    pending: frozenset[str] = NOTHING
+    elsewhere: frozenset[str] = NOTHING
+    shared: frozenset[str] = NOTHING
+    open: bool = False
+
+
+class Block(NamedTuple):
+    """A block of statements.
+
+    Attributes:
+        head: The word of its statement.
+        column: Where its lines begin, or `INLINE`, or `UNKNOWN`.
+        before: The names of its scope where it began; None: it has a scope of its own.
+        doubt: Whether it may not run, or is expected to fail.
+    """
+
+    head: str
+    column: int
+    before: Bound | None
+    doubt: bool
+
+
+class Frame(NamedTuple):
+    """What is open in a statement.
+
+    Attributes:
+        kind: "(", "[", "{", "call", "index", "params", "lambda params", "lambda", "typeparams", "names", "fstring",
+            "field" or "pattern".
+        able: Whether a comprehension may stand here, whose names were used before `for`.
+        uses: Names that were used and are not bound.
+        names: Names of a comprehension, or parameters.
+        comprehends: Whether `for` was read.
+        binding, targets: What these were outside (state.py).
+        call: The call that is open.
+        opening: Of an f-string: how it goes on after an expression.
+        pairs: Whether a colon was read.
+        commas: Whether a comma was read.
+    """
+
+    kind: str
+    able: bool = False
+    uses: frozenset[str] = NOTHING
+    names: frozenset[str] = NOTHING
+    comprehends: bool = False
+    binding: bool = False
+    targets: bool = False
+    call: Call | None = None
+    opening: bytes = b""
+    pairs: bool = False
+    commas: bool = False
+
+
+def each(stack: Any) -> Iterator[Any]:
+    """The elements of a stack, the innermost first."""
+    while stack is not None:
+        top, stack = stack
+        yield top
+
+
+def replaced(stack: Any, place: int, new: Any) -> Any:
+    """A stack with another element at a place; 0: the innermost."""
+    top, rest = stack
+    return (new, rest) if place == 0 else (top, replaced(rest, place - 1, new))
+
+
+def function_of(names: Iterable[str]) -> Scope:
+    """The scope of a function with some parameters."""
+    return Scope("function", Bound(dict.fromkeys(names)))

@@ -1,0 +1,80 @@
+"""The state of the monitor of Python: where a text stands."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from constrain.monitors.python.scopes import NOTHING, Blocks, Frame, Frames, Scopes
+from constrain.monitors.python.values import Value
+
+
+class Py(NamedTuple):
+    """Where a text stands.
+
+    Attributes:
+        scopes, blocks, frames: The stacks (scopes.py).
+        at: What may come next (monitor.py).
+        column: The column of the line that begins; None: inside a line.
+        head: The word that the statement began with; "": it is an expression or an assignment.
+        held: The name whose meaning the next lexeme shows; of an import, with its dots.
+        value: What is known of the operand that was read last.
+        binding: Whether names are bound here, not used: after `for` and `as`.
+        targets: Whether what was read of the statement may be what `=` binds.
+        uses: Names at such places.
+        binds: Names that the statement binds when it ends.
+        target: The name that the statement begins with, or the single one that its value is bound to.
+        plain: Whether what was read since the last `=` is one operand.
+        lazy: Whether an annotation is read.
+        doubt: Whether the statement asks where it runs, or expects a fault.
+        after: Whether the block that has just ended was in doubt.
+        params: The parameters of the function that is defined; of an import: the module.
+    """
+
+    scopes: Scopes
+    blocks: Blocks = None
+    frames: Frames = None
+    at: str = "start"
+    column: int | None = 0
+    head: str = ""
+    held: str = ""
+    value: Value | None = None
+    binding: bool = False
+    targets: bool = False
+    uses: frozenset[str] = NOTHING
+    binds: frozenset[str] = NOTHING
+    target: str = ""
+    plain: bool = False
+    lazy: bool = False
+    doubt: bool = False
+    after: bool = False
+    params: Any = NOTHING
+
+    @property
+    def top(self) -> Frame | None:
+        """The innermost frame."""
+        return self.frames[0] if self.frames is not None else None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the innermost frame, or ""."""
+        return self.frames[0].kind if self.frames is not None else ""
+
+    def go(self, at: str, **changes: Any) -> Py:
+        """The state with something else to come, and no value."""
+        return self._replace(at=at, held="", value=None, **changes)
+
+    def push(self, frame: Frame, at: str, **changes: Any) -> Py:
+        """The state inside a new frame."""
+        frame = frame._replace(binding=self.binding, targets=self.targets)
+        return self.go(at, frames=(frame, self.frames), **changes)
+
+    def pop(self, at: str) -> Py:
+        """The state outside the innermost frame."""
+        assert self.frames is not None
+        top, frames = self.frames
+        return self.go(at, frames=frames, binding=top.binding, targets=top.targets)
+
+    def change(self, **changes: Any) -> Py:
+        """The state with something changed in the innermost frame."""
+        assert self.frames is not None
+        return self._replace(frames=(self.frames[0]._replace(**changes), self.frames[1]))
