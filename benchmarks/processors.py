@@ -28,6 +28,7 @@ from constrain.processors import (
     GrammarRepetition,
     MinP,
     Mirostat,
+    Momentum,
     Processor,
     Repetition,
     StepContext,
@@ -85,6 +86,8 @@ def rules() -> dict[str, list[Any]]:
         "Typical(0.9)": [Typical(0.9)],
         "Mirostat(0.5)": [Mirostat(0.5)],
         "Mirostat(2.0)": [Mirostat(2.0)],
+        "Momentum(0.2)": [Momentum(0.2)],
+        "Momentum(0.2, structural=True)": [Momentum(0.2, structural=True)],
     }
 
 

@@ -2,7 +2,8 @@
 
 Questions, one table each: (1) which programs pass their tests, by tree search, look-ahead, values and sampling at equal
 forwards; (2) how far the outputs of a diverse beam are from each other; (3) what knowing the missing bytes saves A*;
-(4) what the first to finish cost; (5) a beam inside an event; (6) scores of 64 options in one forward.
+(4) what the first to finish cost; (5) a beam inside an event; (6) scores of 64 options in one forward; (7) programs
+again, by searches that do more where the model is unsure; (8) loops in lists of records, by contrastive search.
 
     python benchmarks/search.py --out benchmarks/record/<date>-search
 
@@ -28,10 +29,13 @@ from constrain.sampling import (
     AStar,
     Beam,
     BestOf,
+    Cautious,
     ConditionalBeam,
+    Contrastive,
     DiverseBeam,
     FirstFinish,
     Lookahead,
+    Pausing,
     Planned,
     ValueGuided,
 )
@@ -209,12 +213,54 @@ def scoring(model: Any) -> list[list[Any]]:
     return [[len(WORDS), whole.forwards, whole.nodes, 1000 * once, 1000 * (time.thread_time() - start), apart]]
 
 
+def unsure(model: Any) -> list[list[Any]]:
+    """(7): mean share of tests, mean log p of a text, forwards a task."""
+    rows = []
+    for name, method, seeds, options in [
+        ("masked decoding, greedy", "lcd", 1, {"temperature": 0}),
+        ("masked decoding", "lcd", 4, {}),
+        ("Cautious(trials=10)", Cautious(), 4, {}),
+        ("Pausing(threshold=1)", Pausing(threshold=1.0), 1, {}),
+    ]:
+        shares, logs, forwards = [], [], []
+        for asked, tests in TASKS:
+            for seed in range(seeds):
+                given = {"regex": EXPRESSION, "max_tokens": 40, "method": method, "seed": seed, **options}
+                g = constrain.generate(model, prompt_of(asked, tests), **given)
+                shares.append(passed(g.text, tests) if g.finish_reason == "stop" else 0.0)
+                logs.append(g.logprob)
+                forwards.append(g.stats.forwards)
+        rows.append([name, *(sum(each) / len(each) for each in (shares, logs, forwards))])
+    return rows
+
+
+def loops(model: Any) -> list[list[Any]]:
+    """(8): of the outputs of benchmarks/processors.py what share ended, and what share of 4-grams was there before."""
+    from processors import PROMPTS, SCHEMA, repeated
+
+    rows = []
+    for name, method in [
+        ("greedy", Contrastive(alpha=0)),
+        *[(f"Contrastive({alpha:g}, top=5)", Contrastive(alpha=alpha)) for alpha in (0.2, 0.6)],
+    ]:
+        outputs = [
+            constrain.generate(model, prompt, schema=SCHEMA, method=method, max_tokens=96, complete=True)
+            for prompt in PROMPTS
+        ]
+        ended = [g for g in outputs if g.finish_reason == "stop"]
+        again = sum(repeated(g.tokens) for g in ended) / max(1, len(ended))
+        rows.append([name, len(ended), again, sum(len(g.tokens) for g in ended) / max(1, len(ended))])
+    return rows
+
+
 TABLES: list[tuple[str, str, Any]] = [
     ("Programs", f"method | mean share of tests | solved of {len(TASKS)} | forwards a task | CPU s", programs),
     ("Diverse beams", "method | mean distance | mean log p | outputs", diversity),
     ("A* with the missing bytes", "cost a byte | answer | forwards | forwards without", heuristic),
     ("First finish", "method | tokens | forwards", finishing),
     ("A beam inside an event", "width | beam, best inside | conditional beam", event),
+    ("Unsure places", "method | mean share of tests | mean log p | forwards a task", unsure),
+    ("Loops", "method | complete of 4 | repeated 4-grams | tokens an output", loops),
     ("Scores", "options | forwards | nodes | CPU ms at once | CPU ms one by one | greatest difference", scoring),
 ]
 
@@ -223,12 +269,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the tables, keep the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rollouts", type=int, default=24, help="of Planned, for each task")
+    parser.add_argument("--only", nargs="*", default=[""], help="tables whose title has one of these texts")
     parser.add_argument("--out", type=Path, help="folder for the record")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     model = constrain.reference.load()
-    lines = [f"`python benchmarks/search.py --rollouts {options.rollouts}`", ""]
+    lines = [f"`python benchmarks/search.py {' '.join(sys.argv[1:])}`", ""]
     for title, head, make in TABLES:
+        if not any(each in title for each in options.only):
+            continue
         rows = make(model, options.rollouts) if make is programs else make(model)
         cells = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
         new = [f"## {title}", "", f"| {head} |", "|" + "---|" * len(head.split("|"))]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from constrain.answers.trace import trace
     from constrain.calls.tools import tools
     from constrain.cfg.layout import Layout
+    from constrain.completion.compiling import compile
     from constrain.constraints.base import Constraint
     from constrain.constraints.combinators import alt, many, optional, ref, rules, seq, token
     from constrain.constraints.regular import choices, regex
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
         Matcher,
         TokenAutomaton,
         advance_all,
-        compile,
         fill_draft_masks,
         fill_masks,
     )
@@ -175,7 +175,7 @@ _HOMES = {
     "astream": "constrain.generation",
     "between": "constrain.derived.between",
     "choices": "constrain.constraints.regular",
-    "compile": "constrain.engine",
+    "compile": "constrain.completion.compiling",
     "converse": "constrain.generation",
     "fill_draft_masks": "constrain.engine",
     "fill_masks": "constrain.engine",

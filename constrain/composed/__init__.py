@@ -1,6 +1,6 @@
 """Composed models: a language model made of others, on which constraints, processors and all methods go as they are.
 
-takes: models of one tokenizer, or one model and several prompts
+takes: models of one tokenizer, models of several as bytes, or one model and several prompts
 gives: what `generate` takes as a model
 used by: you
 start reading at: core.py, then guidance.py
@@ -10,10 +10,22 @@ from constrain.extras import require
 
 require("hf", "constrain.composed")  # before torch is imported: the message names the line for pip
 
+from constrain.composed.byte_fusion import ByteFusion
+from constrain.composed.byte_model import ByteModel
 from constrain.composed.context_aware import ContextAware
 from constrain.composed.core import Composed
 from constrain.composed.ensemble import Ensemble
 from constrain.composed.guidance import Guided
 from constrain.composed.prompts import MixtureOfPrompts
+from constrain.composed.selective import SelectiveContrast
 
-__all__ = ["Composed", "ContextAware", "Ensemble", "Guided", "MixtureOfPrompts"]
+__all__ = [
+    "ByteFusion",
+    "ByteModel",
+    "Composed",
+    "ContextAware",
+    "Ensemble",
+    "Guided",
+    "MixtureOfPrompts",
+    "SelectiveContrast",
+]

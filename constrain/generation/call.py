@@ -25,6 +25,7 @@ from constrain.generation.request.arguments import (
     check_settings,
     check_tokenizer,
     compile_for,
+    first_of,
 )
 from constrain.generation.request.drafts import check_draft, speculation_of
 from constrain.generation.request.entries import Entries, constraints_of
@@ -48,13 +49,14 @@ class Call:
     """A checked call.
 
     runs: one row for each output, in parts that can share a batch. rows: those of each part. single: one prompt was
-    given, not a list. n: outputs of each prompt.
+    given, not a list. n: outputs of each prompt. alone: there was one sample of each, so an output is no list.
     """
 
     runs: Sequence[Run]
     rows: Sequence[Sequence[int]]
     single: bool
     n: int
+    alone: bool
 
     def complete(self, progress: Progress = False) -> Outputs:
         """Run all rows. Returns what `generate` returns."""
@@ -82,7 +84,7 @@ class Call:
 
     def shaped(self, outputs: list[Generation[Any]]) -> Outputs:
         """The outputs of all rows as `generate` returns them."""
-        if self.n == 1:
+        if self.alone:
             return outputs[0] if self.single else outputs
         groups = [Generations(outputs[i : i + self.n]) for i in range(0, len(outputs), self.n)]
         return groups[0] if self.single else groups
@@ -104,7 +106,8 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
     check_progress(given["progress"], stream)
     check_tokenizer(given["tokenizer"])
     limits = budgets.each(lambda most: check_limits(given["min_tokens"], most, given["complete"], healing)).values[0]
-    chosen = method_of(given["method"])
+    alone = n == 1
+    chosen, n = first_of(given["first"], n, method_of(given["method"]))
     check_method(chosen, settings[0])
     check_draft(draft, chosen, bool(given["processors"]))
     processors = processors_of(given["processors"])
@@ -166,7 +169,7 @@ def prepare(model: Any, prompt: Any, given: Mapping[str, Any]) -> Call:
                 len(texts) * n,
             )
         )
-    return Call(runs, rows, prompts.single, n)
+    return Call(runs, rows, prompts.single, n, alone)
 
 
 def _shaped(constraint: Any, prompt: Any, given: Mapping[str, Any], limits: Any) -> Any:

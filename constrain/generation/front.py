@@ -306,6 +306,7 @@ def generate(
     tokenizer: object = None,
     method: str | Method = "lcd",
     n: int = 1,
+    first: int | None = None,
     max_tokens: int | Sequence[int] = 512,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -356,6 +357,8 @@ def generate(
             masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says
             which.
         n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.
+        first: give the first so many of the n samples that end as the constraint wants, the shortest in tokens, and
+            give up the others: `constrain.sampling.FirstFinish`. None: all n.
         max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends. Beside a list of
             prompts it may be a list with a number for each.
         temperature: divides the logits; 0 takes the likeliest allowed token.

@@ -18,6 +18,7 @@ from constrain.processors.core.run import processed, run_processed
 from constrain.processors.core.terminals import terminal_kinds
 from constrain.processors.penalties.counts import Counts
 from constrain.processors.penalties.grammar import GrammarRepetition
+from constrain.processors.penalties.momentum import Momentum
 from constrain.processors.penalties.repetition import Repetition
 from constrain.processors.truncation.min_p import MinP
 from constrain.processors.truncation.mirostat import Mirostat
@@ -29,6 +30,7 @@ __all__ = [
     "GrammarRepetition",
     "MinP",
     "Mirostat",
+    "Momentum",
     "ProcessedModel",
     "Processor",
     "Repetition",

@@ -42,10 +42,13 @@ from constrain.sampling.methods.table import METHODS, Method, method_named, meth
 from constrain.sampling.methods.tractable import HiddenMarkov, NGram
 from constrain.sampling.search.a_star import AStar
 from constrain.sampling.search.best_of import BestOf
+from constrain.sampling.search.cautious import Cautious
 from constrain.sampling.search.conditional_beam import ConditionalBeam
+from constrain.sampling.search.contrastive import Contrastive
 from constrain.sampling.search.diverse_beam import DiverseBeam
 from constrain.sampling.search.first_finish import FirstFinish
 from constrain.sampling.search.lookahead import Lookahead
+from constrain.sampling.search.pausing import Pausing
 from constrain.sampling.search.planned import Planned
 from constrain.sampling.search.value_guided import ValueGuided
 
@@ -57,7 +60,9 @@ __all__ = [
     "Beam",
     "BestOf",
     "CARS",
+    "Cautious",
     "ConditionalBeam",
+    "Contrastive",
     "Diagnostics",
     "DiverseBeam",
     "Draw",
@@ -76,6 +81,7 @@ __all__ = [
     "NGram",
     "Particle",
     "Particles",
+    "Pausing",
     "Planned",
     "Potential",
     "Rejection",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import constrain
-from constrain import UnsatisfiableError, Vocabulary
+from constrain import UnsatisfiableError, Vocabulary, engine
 from constrain.completion.writable import refuse_unwritable, written
 from constrain.errors import GrammarError
 from toy_handle import PIECES, ToyHandle
@@ -18,6 +18,7 @@ from toy_model import TableModel
 LETTERS = [letter.encode() for letter in '{}[]":, ' + string.ascii_lowercase + string.digits]
 WITHOUT_BYTES = Vocabulary([*LETTERS, b"ab", None], eos_ids=[len(LETTERS) + 1])
 WITH_ESCAPES = Vocabulary([*LETTERS, b"\\", None], eos_ids=[len(LETTERS) + 1])
+AB_AND_MORE = Vocabulary([*(letter.encode() for letter in "abcnowvexz"), b"ab", b"ow", None], eos_ids=[12])
 AB = Vocabulary([b"a", b"b", "äb".encode(), None], eos_ids=[3])
 
 WRITABLE = [
@@ -176,8 +177,38 @@ def test_no_output_ends_dead(pattern: str, before: int, outputs: int) -> None:
         return sum(output.finish_reason == "dead_end" for output in found)
 
     constraint = constrain.regex(pattern)
-    assert dead(constraint) == 0
-    assert dead(constrain.compile(constraint, WITHOUT_BYTES)) >= before * outputs // 2000 * 8 // 10
+    assert dead(constraint) == dead(constrain.compile(constraint, WITHOUT_BYTES)) == 0
+    assert dead(engine.compile(constraint, WITHOUT_BYTES)) >= before * outputs // 2000 * 8 // 10
+
+
+@pytest.mark.parametrize("pattern", ["(ab|aÉ|cé)+x?|zÜz", "n(aïve|ow|é)", "[a-zé]{1,2}É?a|b"])
+def test_a_mask_allows_what_tokens_can_complete(pattern: str) -> None:
+    """By a search over tokens: allowed exactly if some tokens lead on to a member."""
+    compiled = constrain.compile(constrain.regex(pattern), AB_AND_MORE)
+    whole = constrain.compile(constrain.regex(pattern), Vocabulary.of_bytes())
+
+    def completes(text: bytes, left: int) -> bool:
+        matcher = whole.matcher()
+        if not matcher.advance_bytes(text):
+            return False
+        return matcher.is_accepting() or (
+            left > 0 and any(completes(text + token, left - 1) for token in AB_AND_MORE.tokens if token)
+        )
+
+    stack: list[tuple[bytes, Any]] = [(b"", compiled.matcher())]
+    while stack:
+        text, matcher = stack.pop()
+        for number, token in enumerate(AB_AND_MORE.tokens[:-1]):
+            assert matcher.allows(number) == completes(text + (token or b""), 4)
+            if matcher.allows(number) and len(text) < 4:
+                twin = matcher.fork()
+                assert twin.advance(number)
+                stack.append((text + (token or b""), twin))
+
+
+def test_compiling_refuses_what_no_tokens_write() -> None:
+    with pytest.raises(UnsatisfiableError, match="can write no text of this constraint"):
+        constrain.compile(constrain.choices(["né", "é"]), WITHOUT_BYTES)
 
 
 def _table_of(tokens: Any, vocabulary: Vocabulary) -> Any:

@@ -135,7 +135,7 @@ def test_openai_strict(repository: Path) -> None:
 
 
 def test_processors(repository: Path) -> None:
-    names = run(repository, "processors", 4)
+    names = run(repository, "processors", 5)
     assert names["g"].finish_reason in ("stop", "length")
 
 

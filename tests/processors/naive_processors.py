@@ -74,6 +74,20 @@ def mirostat(target: float, rate: float) -> Rule:
     return rule
 
 
+def momentum(strength: float, top: int) -> Rule:
+    def rule(scores: Scores, prompt: Sequence[int], output: Sequence[int], history: History) -> Scores:
+        law, text = shares(scores), [*prompt, *output]
+        found: Scores = {}
+        for token in sorted(law, key=lambda t: (-law[t], t))[:top]:
+            passages = [tuple(text[i:j]) for j in range(len(text) + 1) for i in range(max(0, j - 5), j)]
+            ending = [(*text[len(text) - n :], token) if n else (token,) for n in range(min(5, len(text) + 1))]
+            repeated = max((len(each) for each in ending if each in passages), default=0)
+            found[token] = law[token] - strength * {0: 0, 1: 1, 2: 3, 3: 4, 4: 5, 5: 6}[repeated]
+        return found
+
+    return rule
+
+
 class NaiveProcessed:
     """p'' of a case's model under a constraint: what is allowed is shared out anew, what is not keeps its mass."""
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import torch
-from naive_processors import NaiveProcessed, Rule, counts, min_p, mirostat, repetition, typical
+from naive_processors import NaiveProcessed, Rule, counts, min_p, mirostat, momentum, repetition, typical
 from sampling_cases import PROMPT, Case, Tokens, cases, conditional, exact, law_of, weighted
 
-from constrain.processors import Counts, Foreign, MinP, Mirostat, Processor, Repetition, Typical, processed
+from constrain.processors import Counts, Foreign, MinP, Mirostat, Momentum, Processor, Repetition, Typical, processed
 from constrain.sampling import (
     CARS,
     MCMC,
@@ -52,6 +52,7 @@ RULES: dict[str, tuple[list[Any], list[Rule]]] = {
     "min-p": ([MinP(0.3)], [min_p(0.3)]),
     "typical": ([Typical(0.7)], [typical(0.7)]),
     "mirostat": ([Mirostat(0.8, 0.6)], [mirostat(0.8, 0.6)]),
+    "momentum": ([Momentum(0.4, top=2, structural=True)], [momentum(0.4, 2)]),
     "as in transformers": ([Foreign(forbid_even)], [naive_even]),
     "several": (
         [Repetition(1.7, structural=True), Mirostat(0.8, 0.6), MinP(0.2)],

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from sampling_cases import Case
-from tree_target import TreeTable
 
 from constrain.sampling import Job, Sample, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from toy_model import TableModel
+from tree_target import TreeTable
 
 TINY = 1e-12
 

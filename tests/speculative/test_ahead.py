@@ -11,7 +11,6 @@ import pytest
 from decoder_cases import branching
 from sampling_cases import Case, Tokens, cases, conditional, exact, law_of, weighted
 from tiny_cases import Taste, Tiny, tiny_cases
-from tree_target import Drawn, Given, Oracle
 
 from constrain.sampling import (
     AWRS,
@@ -37,6 +36,7 @@ from constrain.sampling.core.potentials import predicate
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import Drafter, Fixed, Forced, Lookup, Model, NGramDrafter, Prior, Recycling, Speculation
 from toy_model import TableModel
+from tree_target import Drawn, Given, Oracle
 
 TINY = 1e-10
 Found = list[tuple[float, Sample]]

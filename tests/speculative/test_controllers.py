@@ -11,7 +11,6 @@ import torch
 from decoder_cases import branching, check, same
 from sampling_cases import Case
 from speculative_cases import context_of
-from tree_target import Given, Oracle
 
 from constrain.errors import ConstrainError
 from constrain.sampling import Job, Settings, TorchDraw, lcd
@@ -28,6 +27,7 @@ from constrain.speculative import (
     TreeBuilder,
     given_chain,
 )
+from tree_target import Given, Oracle
 
 WIDE = DraftBudget(64, 64)
 MAKE: dict[str, Callable[[], Controller]] = {"stopping": lambda: Stopping(6, 4), "goodput": lambda: Goodput(6, 4)}

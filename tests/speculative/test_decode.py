@@ -10,7 +10,6 @@ import pytest
 from decoder_cases import branching, check, same
 from sampling_cases import Case, cases, exact
 from tiny_cases import Tiny, tiny_cases
-from tree_target import Drawn, Given, Oracle
 
 from constrain.sampling import MCMC, SIR, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
@@ -26,6 +25,7 @@ from constrain.speculative import (
     given_chain,
 )
 from toy_model import TableModel
+from tree_target import Drawn, Given, Oracle
 
 CASES = cases(3, (1.0, 3.0, 8.0))
 

@@ -13,7 +13,6 @@ import torch
 from sampling_cases import cases
 from speculative_cases import random_tree
 from test_decode import branching
-from tree_target import Oracle
 
 from constrain.sampling import Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
@@ -22,6 +21,7 @@ from constrain.speculative.fused import FusedMatch, reference
 from constrain.speculative.fused.batch import Trees, packed, unpacked
 from constrain.speculative.tree import NONE
 from constrain.speculative.verifiers import Match
+from tree_target import Oracle
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 COMPILED = torch.cuda.is_available() and not INTERPRETED

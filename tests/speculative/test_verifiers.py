@@ -19,7 +19,6 @@ import torch
 from decoder_cases import check
 from speculative_cases import context_of
 from tiny_cases import Tiny, tiny_cases
-from tree_target import Drawn, Given, table_probs
 
 import constrain
 from constrain.errors import ConstrainError
@@ -38,6 +37,7 @@ from constrain.speculative import (
 from constrain.speculative.verifier import Case
 from constrain.speculative.verifiers import VERIFIERS, Typical, optimal_acceptance, verifier_named
 from toy_matcher import ToyVocabulary
+from tree_target import Drawn, Given, table_probs
 
 SIZE, EOS = 3, 2
 LENGTH = 3  # of the sequences whose laws are compared

@@ -9,6 +9,8 @@ from constrain.errors import ConstrainError, VocabularyError
 from constrain.generation.handles import Handle
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.shape import refuse_greedy
+from constrain.sampling.methods.lcd import lcd
+from constrain.sampling.search.first_finish import FirstFinish
 
 CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint", "response_format")
 
@@ -41,6 +43,22 @@ def check_request(n: Any, seed: Any, stream: Any, healing: Any = False) -> None:
         raise ConstrainError(
             f"stream=True gives one output, not n={n}", fix="call generate n times, or leave stream out"
         )
+
+
+def first_of(first: Any, n: int, method: Any) -> tuple[Any, int]:
+    """(method, outputs) where the first so many of n samples are asked for. Raises ConstrainError."""
+    if first is None:
+        return method, n
+    _check_count("first", first)
+    if first > n:
+        raise ConstrainError(f"of {n} samples there are no {first} first ones", fix=f"raise n to {first} or more")
+    if method is not lcd:
+        raise ConstrainError(
+            "first= chooses among samples of masked decoding, so it goes with no other method",
+            place="method",
+            fix="leave method out, or pass FirstFinish(...) as the method",
+        )
+    return FirstFinish(samples=n), first
 
 
 def check_tokenizer(tokenizer: Any) -> None:

@@ -55,6 +55,7 @@ class Options(TypedDict, total=False):
 
     tokenizer: object
     method: str | Method
+    first: int | None
     max_tokens: int | Sequence[int]
     temperature: float
     top_k: int | None
