@@ -21,25 +21,20 @@ from typing import Any
 
 from constrain.automata import quotient as regular
 from constrain.automata.syntax import Node
-from constrain.cfg.rules import Grammar, Nonterminal
+from constrain.cfg.rules import Grammar
 from constrain.cfg.transform.analysis import empty_node
 from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.constraints.report import Entry
-from constrain.derived.holes import FirstHole, split_holes
+from constrain.derived.holes import Continuation, FirstHole, split_holes
 from constrain.derived.members import is_member
 from constrain.derived.quotient import left_quotient, right_quotient
 from constrain.errors import ConstrainError
-from constrain.guards import Guard
-from constrain.guards.prefixed import AfterPrefix
-from constrain.vocab.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Between(Constraint):
+class Between(Continuation):
     """The texts w such that prefix + w + suffix is a member of `inner`. Made by `between`."""
 
-    inner: Constraint
-    prefix: str
     suffix: str
 
     @cached_property
@@ -56,10 +51,7 @@ class Between(Constraint):
         middle = self.inner.as_dynamic()  # also for an empty regular language: the errors below name the place
         middle = left_quotient(middle, self.prefix) if self.prefix else middle
         middle = right_quotient(middle, self.suffix) if self.suffix else middle
-        if not self.inner.guarded:
-            return middle
-        # The quotient of a rule does not know where it is watched, so all of the text is.
-        return Grammar(Nonterminal("start", lambda: [[middle.start]]), watched=True)
+        return self._watched(middle)
 
     @property
     def _is_greedy(self) -> bool:
@@ -69,16 +61,6 @@ class Between(Constraint):
     def residual(self) -> bool:
         """Whether a finished text counts only if it passes `check`."""
         return self.inner.residual or self.inner.guarded or self._is_greedy
-
-    @property
-    def guarded(self) -> bool:
-        """Whether the inner constraint has a guard."""
-        return self.inner.guarded
-
-    def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """The guard of the inner constraint, after it has read the prefix."""
-        guard = self.inner.guard(vocabulary)
-        return guard if guard is None or not self.prefix else AfterPrefix(guard, self.prefix.encode())
 
     def check(self, text: str) -> str | None:
         """The inner constraint's verdict on the whole text: None, or one sentence."""

@@ -28,23 +28,11 @@ LONG = 60  # characters of a text after the last hole that are read by the engin
 
 
 @dataclass(frozen=True)
-class FirstHole(Constraint):
-    """The texts w such that prefix + w + after[0] + x + after[1] + … is a member of `inner` for some texts x, …"""
+class Continuation(Constraint):
+    """Texts that stand after a prefix in a member of `inner`; its guard reads the prefix first."""
 
     inner: Constraint
     prefix: str
-    after: tuple[str, ...]
-
-    def _build(self) -> Grammar:
-        grammar, after = self.inner.as_dynamic(), list(self.after)
-        if self.prefix:
-            grammar = left_quotient(grammar, self.prefix)
-        if len(after[-1]) > LONG:
-            grammar, after[-1] = right_quotient(grammar, after[-1]), ""
-        gap = first_gap(grammar, after)
-        if not self.inner.guarded:
-            return gap
-        return Grammar(Nonterminal("start", lambda: [[gap.start]]), watched=True)
 
     @property
     def guarded(self) -> bool:
@@ -55,6 +43,27 @@ class FirstHole(Constraint):
         """The guard of the inner constraint, after it has read the prefix."""
         guard = self.inner.guard(vocabulary)
         return guard if guard is None or not self.prefix else AfterPrefix(guard, self.prefix.encode())
+
+    def _watched(self, grammar: Grammar) -> Grammar:
+        """A quotient of the inner grammar. Its rules do not know where they are watched, so all of the text is."""
+        if not self.inner.guarded:
+            return grammar
+        return Grammar(Nonterminal("start", lambda: [[grammar.start]]), watched=True)
+
+
+@dataclass(frozen=True)
+class FirstHole(Continuation):
+    """The texts w such that prefix + w + after[0] + x + after[1] + … is a member of `inner` for some texts x, …"""
+
+    after: tuple[str, ...]
+
+    def _build(self) -> Grammar:
+        grammar, after = self.inner.as_dynamic(), list(self.after)
+        if self.prefix:
+            grammar = left_quotient(grammar, self.prefix)
+        if len(after[-1]) > LONG:
+            grammar, after[-1] = right_quotient(grammar, after[-1]), ""
+        return self._watched(first_gap(grammar, after))
 
     @property
     def report(self) -> list[Any]:
