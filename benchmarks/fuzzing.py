@@ -66,6 +66,7 @@ class Watch:
 
     Attributes:
         case: The one that runs.
+        undecided: Cases on which a plain oracle gave up; the rest of them was checked.
         failed: The last one that failed, and the error.
     """
 
@@ -74,7 +75,7 @@ class Watch:
         self.case: Any = None
         self.failed: tuple[Any, str] | None = None
         self.began = time.process_time()
-        self.count = 0
+        self.count = self.undecided = 0
         self.slowest = 0.0
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -84,7 +85,7 @@ class Watch:
         self.case, self.began = case, time.process_time()
         self.count += 1
         try:
-            check(case)
+            self.undecided += bool(check(case))
         except BaseException as error:
             where = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
             self.failed = case, f"{type(error).__name__}: {error}"[:2000] + "\n" + " < ".join(where[::-1][:6])
@@ -126,7 +127,7 @@ def one_round(target: Any, seed: int, cpu: float, log: Path, tell: Any) -> None:
         case, said = watch.failed or (None, repr(error))
         row = {"case": case, "error": said}
     watch.case = None
-    tell({"count": watch.count, "slowest": round(watch.slowest, 2), **row})
+    tell({"count": watch.count, "undecided": watch.undecided, "slowest": round(watch.slowest, 2), **row})
 
 
 def forked(target: Any, seed: int, cpu: float) -> Row:
@@ -166,7 +167,9 @@ class Run:
 
     def note(self, name: str, seed: int, row: Row, seconds: float) -> None:
         """What came of a round."""
-        self.counts[name].update(rounds=1, cases=row["count"], seconds=round(seconds))
+        self.counts[name].update(
+            rounds=1, cases=row["count"], seconds=round(seconds), undecided=row.get("undecided", 0)
+        )
         self.slowest[name] = max(self.slowest[name], row.get("slowest", 0.0))
         if "error" not in row:
             return
@@ -184,10 +187,19 @@ class Run:
     def table(self, last: int) -> str:
         """The counts, in Markdown."""
         lines = [f"Seeds {self.first} to {last}.", ""]
-        heads = ["target", "rounds", "cases", "wall s", "slowest case, CPU s", "rounds with findings"]
+        heads = [
+            "target",
+            "rounds",
+            "cases",
+            "wall s",
+            "slowest case, CPU s",
+            "without the oracle",
+            "rounds with findings",
+        ]
         lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for name, count in self.counts.items():
-            cells = [count["rounds"], count["cases"], count["seconds"], self.slowest[name], count["findings"]]
+            cells = [*(count[each] for each in ("rounds", "cases", "seconds")), self.slowest[name]]
+            cells += [count["undecided"], count["findings"]]
             lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
         return "\n".join([*lines, ""])
 

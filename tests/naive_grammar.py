@@ -32,6 +32,7 @@ from constrain.automata import syntax
 from constrain.automata.syntax import Node
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from naive_regex import NaiveRegex, nullable
+from patience import tick
 
 Item = tuple[Nonterminal, tuple[Symbol, ...], int, int]
 Chart = frozenset[Item]
@@ -68,6 +69,7 @@ class Earley:
         """Predict and complete until nothing changes. charts: those of the positions before."""
         while True:
             new: set[Item] = set()
+            tick()
             for rule, alternative, dot, origin in items:
                 if dot == len(alternative):
                     parents = items if origin == position else charts[origin]

@@ -35,6 +35,7 @@ from constrain.automata.syntax import (
     literals,
     repeat,
 )
+from patience import tick
 
 # RFC 8259 section 7
 SHORT_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -222,6 +223,7 @@ def _is_empty(node: Node, representatives: list[str]) -> bool:
     seen = {node}
     queue = [node]
     for state in queue:
+        tick()
         if nullable(state):
             return False
         for character in representatives:

@@ -14,11 +14,12 @@ class Target(NamedTuple):
     Attributes:
         name: Its name on the command line and in rows.
         cases: Draws cases: values of JSON, so that a case can be kept as a row.
-        check: Judges a case; an exception is a finding.
+        check: Judges a case; an exception is a finding. True: a part of it that a plain oracle took too long for is
+            undecided.
         examples: Cases of one round, some ten seconds.
     """
 
     name: str
     cases: st.SearchStrategy[Any]
-    check: Callable[[Any], None]
+    check: Callable[[Any], bool | None]
     examples: int

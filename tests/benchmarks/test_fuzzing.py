@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import fuzzing
 from constrain import kernels
 from fuzz.target import Target
+from patience import OutOfPatienceError, patience, tick
 
 TARGETS = fuzzing.targets()
 ROWS = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "fuzz.jsonl").read_text().splitlines()]
@@ -52,9 +53,26 @@ def test_a_hang_is_found() -> None:
     assert 0 <= row["case"] <= 9
 
 
+def out_of_patience(case: int) -> bool:
+    try:
+        with patience(0.01):
+            while case >= 0:
+                tick()
+    except OutOfPatienceError:
+        return True
+    return False
+
+
+def test_an_oracle_that_gives_up_is_counted() -> None:
+    row = fuzzing.forked(Target("patient", st.integers(0, 9), out_of_patience, 5), 1, 60)
+    assert row["undecided"] == row["count"] > 0
+    assert "error" not in row
+    tick()  # nobody waits any more
+
+
 def test_the_table_counts_each_kind_of_finding_once(tmp_path: Path) -> None:
     run = fuzzing.Run(tmp_path, ["a"], 3)
     for seed in (3, 4):
-        run.note("a", seed, {"count": 7, "slowest": 0.5, "case": seed, "error": "E: x\nhere"}, 2.0)
-    assert run.table(4).splitlines()[-1] == "| a | 2 | 14 | 4 | 0.5 | 2 |"
+        run.note("a", seed, {"count": 7, "undecided": 3, "slowest": 0.5, "case": seed, "error": "E: x\nhere"}, 2.0)
+    assert run.table(4).splitlines()[-1] == "| a | 2 | 14 | 4 | 0.5 | 6 | 2 |"
     assert len((tmp_path / "findings.jsonl").read_text().splitlines()) == 1
