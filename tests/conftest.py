@@ -19,10 +19,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from constrain.limits import Limits
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no warning when a test starts a process
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # models of tests are tiny: threads that wait for each other only cost
+Limits.__init__.__defaults__ = 5.0, *Limits.__init__.__defaults__[1:]  # tests share slow machines
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # tables of tests are read with tomllib

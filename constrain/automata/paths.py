@@ -18,9 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from constrain.automata import syntax
 from constrain.automata.decide import shared_store
 from constrain.automata.lower import lower
@@ -42,7 +39,7 @@ class Language:
         self.store: Store = shared_store()
         self._numbers: dict[int, int] = {}
         self._expressions: list[int] = []
-        self._rows: dict[int, NDArray[np.int64]] = {}
+        self._rows: dict[int, list[int]] = {}
         self._steps: dict[int, list[Step]] = {}
         self._tails: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         with self.store.lock:
@@ -73,13 +70,13 @@ class Language:
         """Whether a state is accepting."""
         return self.store.is_nullable(self._expressions[state])
 
-    def row(self, state: int) -> NDArray[np.int64]:
-        """int64[256]: the state after each byte; -1: none."""
+    def row(self, state: int) -> list[int]:
+        """The state after each byte; -1: none."""
         if state not in self._rows:
             store, expression = self.store, self._expressions[state]
             with store.lock:
                 successors = [store.run(expression, bytes([byte])) for byte in range(256)]
-            self._rows[state] = np.array([self._number(successor) for successor in successors], np.int64)
+            self._rows[state] = [self._number(successor) for successor in successors]
         return self._rows[state]
 
     def steps(self, state: int) -> list[Step]:
@@ -89,12 +86,12 @@ class Language:
             targets: dict[int, Ranges] = {}
             for byte in range(0x80):
                 if row[byte] >= 0:
-                    targets.setdefault(int(row[byte]), []).append((byte, byte))
+                    targets.setdefault(row[byte], []).append((byte, byte))
             for lead in range(0xC2, 0xF5):
                 length = 1 + (lead >= 0xE0) + (lead >= 0xF0)
                 base = (lead & (0x3F >> length)) << 6 * length
                 if row[lead] >= 0:
-                    for low, high, target in self._tail(int(row[lead]), length):
+                    for low, high, target in self._tail(row[lead], length):
                         targets.setdefault(target, []).append((base + low, base + high))
             self._steps[state] = [(syntax.chars(ranges), target) for target, ranges in targets.items()]
         return self._steps[state]
@@ -104,7 +101,7 @@ class Language:
         if (state, length) not in self._tails:
             triples: list[tuple[int, int, int]] = []
             unit = 1 << 6 * (length - 1)
-            for i, after in enumerate(self.row(state)[0x80:0xC0].tolist()):
+            for i, after in enumerate(self.row(state)[0x80:0xC0]):
                 inner = [(0, 0, after)] if length == 1 else self._tail(after, length - 1) if after >= 0 else []
                 for low, high, target in inner:
                     low, high = low + i * unit, high + i * unit
@@ -133,8 +130,7 @@ class Paths(Language):
             theirs, ours = stack.pop()
             if other.accepts(theirs):
                 ends.add(ours)
-            pairs = np.unique(np.stack([other.row(theirs), self.row(ours)]), axis=1).T.tolist()
-            for their_next, our_next in pairs:
+            for their_next, our_next in set(zip(other.row(theirs), self.row(ours), strict=True)):
                 if their_next >= 0 and our_next < 0:
                     complete = False
                 elif their_next >= 0 and (their_next, our_next) not in seen:

@@ -84,7 +84,7 @@ def automaton_of(node: Node) -> tuple[NDArray[np.int64], list[bool]]:
     rows: list[NDArray[np.int64]] = []
     while len(rows) < language.size:
         tick(8)
-        rows.append(language.row(len(rows)))
+        rows.append(np.array(language.row(len(rows)), np.int64))
     return np.array(rows), [language.accepts(state) for state in range(len(rows))]
 
 
