@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -26,4 +27,5 @@ def main() -> None:
         sys.exit(f"constrain: {error}")
     from constrain.cli.app import app
 
+    os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")  # else it ends with a code for colours
     app()
