@@ -20,6 +20,7 @@ from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, DYNAMIC
 
 OPEN = {"(": "(", "[": "[", "{": "{"}
 CLOSE = {")", "]", "}"}
+SEPARATORS = CLOSE | {",", ":", "="}
 TEXT, BYTES = instance_of(str), instance_of(bytes)
 LIST, TUPLE, DICT, SET = (instance_of(cls) for cls in (list, tuple, dict, set))
 WHOLE, REAL = instance_of(int), instance_of(float)
@@ -39,14 +40,8 @@ class Expressions(Naming):
             return self._number(here, text)
         if sign in OPEN:
             return here.push(Frame(sign, able=True), "operand")
-        if sign in CLOSE:
-            return self._close(here, sign)
-        if sign == ",":
-            return self._comma(here)
-        if sign == ":":
-            return self._colon(here)
-        if sign == "=":
-            return self._equals(here)
+        if sign in SEPARATORS:
+            return self._separator(here, sign)
         if sign == "...":
             return here.go("operator", targets=False)
         return here.go("operand", plain=False, targets=here.targets and sign == "*")
@@ -169,6 +164,17 @@ class Expressions(Naming):
         value = None if here.value is None else attribute(here.value, word)
         return here._replace(at="operator", held=word, value=value)
 
+    def _separator(self, here: Py, sign: str) -> Py | None:
+        """What ends an operand, or stands where one may be left out."""
+        match sign:
+            case ",":
+                return self._comma(here)
+            case ":":
+                return self._colon(here)
+            case "=":
+                return self._equals(here)
+        return self._close(here, sign)
+
     # -- operators -----------------------------------------------------------------------------------------------------
 
     def _at_operator(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
@@ -184,14 +190,8 @@ class Expressions(Naming):
             return self._call(here)
         if sign == "[":
             return here.push(Frame("index"), "operand")
-        if sign in CLOSE:
-            return self._close(here, sign)
-        if sign == ",":
-            return self._comma(here)
-        if sign == ":":
-            return self._colon(here)
-        if sign == "=":
-            return self._equals(here)
+        if sign in SEPARATORS:
+            return self._separator(here, sign)
         if sign == "!":
             return here.go("conversion")
         if sign.endswith("=") and sign not in ("==", "!=", "<=", ">=", ":="):  # an augmented assignment
