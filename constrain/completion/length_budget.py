@@ -16,7 +16,8 @@ others that lead to the same state of the grammar. The completion that was found
 allowed.
 
 Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
-does. Cost: the engine's mask, plus `TokensToEnd.after` for each new configuration.
+does. Monitors of names, which have a say in where a text may end (`EndingGuard`), are not asked. Cost: the engine's
+mask, plus `TokensToEnd.after` for each new configuration.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class LengthBudget:
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             self.to_end = automaton.attempt(make)
-            if compiled.lookahead is not None:
+            if compiled.lookahead is not None and not hasattr(compiled.lookahead.guard, "may_end"):
                 self.guarded = GuardedEnds(self.to_end, compiled.lookahead)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)

@@ -44,7 +44,7 @@ CASES = {
 }
 # Whole words of the texts above, and what ends a string and begins another one.
 WORDS = ['"a', 'a"', '":', '": ', '":0', '":0,"', ", ", '","', '"a"', "[[", "]]", "}]", '"]', '"]}', "],", "}, {", '"f']
-WORDS += ['"f":', '{"', '{"f', "<c", "<c>", "c>{", "</c>", "}</c>", "0,", "1}", " 1", "\n ", "\n   ", "        ", "ab", "bb"]
+WORDS += ['"f":', '{"', '{"f', "<c", "<c>", "c>{", "</c>", "}</c>", "0,", "1}", " 1", "\n ", "\n   ", "        ", "ab"]
 LETTERS = [bytes((i,)) for i in range(128)]
 SPELLED = sorted({*map(str.encode, WORDS), *LETTERS})
 VOCABULARIES = {
