@@ -59,6 +59,8 @@ class FirstHole(Continuation):
 
     def _build(self) -> Grammar:
         grammar, after = self.inner.as_dynamic(), list(self.after)
+        if grammar.closing:
+            return first_gap(grammar, self.prefix, after)
         if len(after[-1]) > LONG:
             grammar, after[-1] = right_quotient(grammar, after[-1]), ""
         return self._watched(self._first_gap(grammar, after))
