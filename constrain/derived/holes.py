@@ -1,8 +1,8 @@
 """A text with several holes: what the first may become, so that some filling of all makes a member.
 
 The idea: the grammar is projected onto its first gap (gaps/projection.py); long texts before and after all holes are
-read by the engine first (quotient.py). So masks are exact although the text behind the hole has holes of its own. When the first hole is filled, its text is
-part of the prefix of the next one; the last is an ordinary `between`.
+read by the engine first (quotient.py). So masks are exact although the text behind the hole has holes of its own. When
+the first hole is filled, its text is part of the prefix of the next one; the last is an ordinary `between`.
 
 Three things are decided on the whole text, when the last hole is filled: the deferred checks of a schema, repetitions
 behind a hole, and maximal munch.

@@ -51,7 +51,8 @@ def inline_ignored_after(grammar: Grammar) -> Grammar:
 
     def blank(ignored: tuple[Terminal, ...]) -> Nonterminal:
         def expand() -> SequenceOf[SequenceOf[Symbol]]:
-            return [[], *([again, terminal] for terminal in ignored)]
+            longer: list[list[Symbol]] = [[again, terminal] for terminal in ignored]
+            return [[], *longer]
 
         again = Nonterminal("ignored", expand, key=("ignored after", ignored))
         return again

@@ -38,9 +38,7 @@ def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives]
     return table
 
 
-def nearest(
-    start: Symbol, limit: int, without: Container[Symbol] = ()
-) -> tuple[dict[Nonterminal, Alternatives], bool]:
+def nearest(start: Symbol, limit: int, without: Container[Symbol] = ()) -> tuple[dict[Nonterminal, Alternatives], bool]:
     """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them.
 
     without: symbols that are left out, with all that only they lead to.
