@@ -2,7 +2,7 @@
 
 GCC goes on after an error of meaning (a name that is not declared, a wrong operand), so its messages are sorted: only
 those about syntax make a text no member. Which names are types is beyond a grammar: where a name that occurs once
-stands at a fault, the text is compiled again with that name declared as a type; so are names that GCC wants to be types.
+stands at a fault, the text is compiled again with that name declared as a type; so are names that GCC says are none.
 Where GCC still says that it took an unknown name for a type, or that what stands before `=` is no target, there is no
 verdict.
 """

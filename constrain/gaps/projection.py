@@ -225,7 +225,7 @@ class _Projection:
         return self._before[terminal]
 
     def _arcs(self, node: int) -> list[tuple[int, int]]:
-        """(class, target) of the arcs from a node, without those that stay in the gap."""
+        """(class, target) of the arcs from a node, but the ones that stay in the gap."""
         if node not in self._out:
             of = self.of
             part = slice(int(of.first[node]), int(of.first[node + 1]))

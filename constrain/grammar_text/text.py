@@ -87,11 +87,12 @@ class GrammarText(Composite):
 
     @property
     def report(self) -> list[Any]:
-        """The columns of blocks, if they are given."""
+        """The entries of embedded parts, and the columns of blocks, if they are given."""
+        entries = list(super().report)
         if self.layout is None or self.layout.columns is None:
-            return []
+            return entries
         shown = ", ".join(str(column.column) for column in self.layout.columns)
-        return [Entry("(layout)", "$", "enforced", f"blocks begin at the columns {shown} only")]
+        return [*entries, Entry("(layout)", "$", "enforced", f"blocks begin at the columns {shown} only")]
 
     @lazily
     def node(self) -> Node | None:

@@ -176,7 +176,7 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
 
 
 def _no_longer(node: Node, begins: syntax.Ranges) -> syntax.Ranges:
-    """The characters that may follow a lexeme under maximal munch: not those that make each text longer."""
+    """The characters that may follow a lexeme under maximal munch: none that makes every text longer."""
     classes = (each for each in character_classes(node) if intervals.common(each, begins))
     longer = [each for each in classes if empty_node(syntax.difference(node, right_quotient(node, chr(each[0][0]))))]
     return intervals.negate(intervals.union(*longer)) if longer else intervals.ANY

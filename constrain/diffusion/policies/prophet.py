@@ -18,7 +18,7 @@ class Prophet(Policy):
     """By the gap log p1 - log p2, in nats, of the two likeliest tokens; all positions if its mean is large enough.
 
     Args:
-        stages: (the part of the text that is set at most, the least mean gap), in order. Default: 7.5, 5 and 2.5, by thirds.
+        stages: (the part of the text that is set at most, the least mean gap), in order. Default: by thirds.
     """
 
     def __init__(self, stages: tuple[tuple[float, float], ...] = STAGES) -> None:
