@@ -18,7 +18,7 @@ completion is an upper bound. LimitError if `LIMIT` rules derive no text.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -57,11 +57,15 @@ def _least(one: Text, two: Text) -> Text:
 
 
 def least_texts(
-    table: dict[Nonterminal, Alternatives], glue: bytes = b"", lexeme: Callable[[Terminal], Text] | None = None
+    table: dict[Nonterminal, Alternatives],
+    glue: bytes = b"",
+    lexeme: Callable[[Terminal], Text] | None = None,
+    known: Mapping[Symbol, bytes] | None = None,
 ) -> dict[Symbol, bytes]:
     """The least text of every symbol of a grammar.
 
-    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`.
+    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: texts of
+    symbols that are not in the table.
 
     Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
     symbols are settled.
@@ -82,7 +86,11 @@ def least_texts(
             distinct = set(alternative)
             missing[nonterminal, i] = len(distinct)
             for symbol in distinct:
-                if isinstance(symbol, Terminal) and symbol not in users:
+                if symbol in users:
+                    pass
+                elif known is not None and symbol in known:
+                    offer(symbol, known[symbol])
+                elif isinstance(symbol, Terminal):
                     text = (lexeme or least_lexeme)(symbol)
                     if text is not None:
                         offer(symbol, text + glue if text else b"")
@@ -283,11 +291,10 @@ class _Ways:
                     f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
                     fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
-            table, complete = nearest(symbol, limit)
+            table, complete = nearest(symbol, limit, self.least)  # what is known once is not asked again
             self.is_least &= complete
-            for other, text in least_texts(table, self.glue, self.owner.lexeme).items():
-                known = self.least.get(other)
-                self.least[other] = text if known is None else min(known, text, key=lambda t: (len(t), t))
+            for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
+                self.least.setdefault(other, text)
             if isinstance(symbol, Terminal):
                 text = self.owner.lexeme(symbol) or b""
                 self.least[symbol] = text + self.glue if text else b""
