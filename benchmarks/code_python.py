@@ -30,9 +30,11 @@ import symtable
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import constrain
+from constrain.monitors.monitor import SIGN
+from constrain.monitors.reading import Reading
 from masks.records import machine, open_folder
 
 PROMPTS = [
@@ -138,7 +140,7 @@ def scripts(model: Any, options: argparse.Namespace) -> tuple[dict[str, Any], li
                 model, prompt, constraint=constraint, n=options.outputs, max_tokens=options.tokens, method=method,
                 temperature=1.0, seed=options.seed + i,
             )  # fmt: skip
-            for output in outputs:
+            for output in outputs if options.outputs > 1 else [outputs]:
                 text = finished(output.text, output.finish_reason == "stop")
                 count["texts"] += 1
                 count[output.finish_reason] += 1
@@ -157,9 +159,19 @@ def scripts(model: Any, options: argparse.Namespace) -> tuple[dict[str, Any], li
     return counts, records
 
 
-def places(packages: list[str], many: int, seed: int) -> list[tuple[str, str, list[str]]]:
-    """(text before an attribute, the attribute, the names that may stand there) in files of packages."""
-    rng, monitor, found = random.Random(seed), constrain.monitors.python(), []
+class Attribute(NamedTuple):
+    """A place in a file at which a monitor knows the names: the text before it, the file's name, and all that exist."""
+
+    before: str
+    name: str
+    names: list[str]
+
+
+def places(packages: list[str], many: int, seed: int) -> tuple[list[Attribute], collections.Counter[str]]:
+    """Places in files of packages, at most six of a file; and how many were looked at."""
+    rng, monitor = random.Random(seed), constrain.monitors.python()
+    found: list[Attribute] = []
+    count: collections.Counter[str] = collections.Counter()
     files = []
     for package in packages:
         spec = importlib.util.find_spec(package)
@@ -170,22 +182,29 @@ def places(packages: list[str], many: int, seed: int) -> list[tuple[str, str, li
     for path in files:
         text = path.read_text(encoding="utf-8")
         dots = list(re.finditer(r"(?<=[A-Za-z_)\]]\.)[A-Za-z_]\w*", text))
-        for match in rng.sample(dots, min(len(dots), 6)):
-            try:
-                names = constrain.monitors.names_at(monitor, text[: match.start()])
-            except constrain.ConstrainError:
+        reading, at = Reading(monitor), 0
+        here: Any = reading.start()
+        for match in sorted(rng.sample(dots, min(len(dots), 6)), key=lambda match: match.start()):
+            here, at = reading.step(here, text[at : match.start()].encode()), match.start()
+            assert here is not None, f"{path}: refused before {text[at : at + 40]!r}"
+            names = reading.language(here)
+            count["dots"] += 1
+            if here.kind != SIGN or not names:  # a dot in a comment or a string is none
                 continue
-            if names is not None and len(names) > 1 and text[match.start() - 1] == ".":
-                found.append((text[: match.start()][-BEFORE:], match[0], names))
+            count["dots with known names"] += 1
+            listed = names.listed()
+            count["the file's name is known"] += match[0] in listed
+            found.append(Attribute(text[:at][-BEFORE:], match[0], listed))
         if len(found) >= many:
             break
-    return found[:many]
+    return found[:many], count
 
 
 def identifiers(model: Any, options: argparse.Namespace) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """How often the most probable identifier is the file's."""
-    count, records = collections.Counter(), []
-    for before, name, names in places(options.packages, options.places, options.seed):
+    found, count = places(options.packages, options.places, options.seed)
+    records = []
+    for before, name, names in found:
         said = {}
         for arm, head in (("any identifier", r"[A-Za-z_]\w*"), ("names that exist", "|".join(map(re.escape, names)))):
             output = constrain.generate(

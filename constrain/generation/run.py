@@ -342,8 +342,10 @@ def _fault(compiled: Any, text: str) -> str | None:
     matcher = compiled.matcher()
     if not matcher.advance_bytes(text.encode()):
         return None
-    guarded = compiled.guard is not None
-    return matcher.fault or ("every continuation that is left repeats a key or an item" if guarded else None)
+    guard = compiled.guard
+    is_monitor = guard is not None and guard.always
+    wrong = "uses a name that may not stand there" if is_monitor else "repeats a key or an item"
+    return matcher.fault or (None if guard is None else f"every continuation that is left {wrong}")
 
 
 def _length_budgets(distinct: Sequence[Terms], limits: LengthLimits) -> dict[Any, LengthBudget]:

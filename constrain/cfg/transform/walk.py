@@ -7,7 +7,7 @@ records of its own.) Cost: what is visited.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from constrain.automata.shape import nullable
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
@@ -38,13 +38,16 @@ def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives]
     return table
 
 
-def nearest(start: Symbol, limit: int) -> tuple[dict[Nonterminal, Alternatives], bool]:
-    """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them."""
+def nearest(start: Symbol, limit: int, but: Container[Symbol] = ()) -> tuple[dict[Nonterminal, Alternatives], bool]:
+    """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them.
+
+    but: nonterminals that are left out, with all that only they lead to.
+    """
     table: dict[Nonterminal, Alternatives] = {}
     queue = deque([start])
     while queue:
         symbol = queue.popleft()
-        if isinstance(symbol, Terminal) or symbol in table:
+        if isinstance(symbol, Terminal) or symbol in table or symbol in but:
             continue
         if len(table) == limit:
             return table, False
