@@ -1,15 +1,16 @@
 """Python that a model writes: what does a monitor of names change?
 
-Question: of the scripts that a model writes after a comment, how many parse, how many use a name that nothing binds or
-an attribute that a module does not have: unconstrained, under the grammar, with a monitor, and with AWRS under the
-monitor? And of the attributes in real files, how many does the model continue as the file does, with and without the
-names that the monitor knows?
+Question: of the scripts that a model writes after a comment, how many parse, how many use a name that nothing binds, an
+attribute that a module does not have, or arguments that a function does not take: unconstrained, under the grammar,
+with a monitor, and with AWRS and SMC under the monitor? And of the attributes in real files, how many does the model
+continue as the file does, with and without the names that the monitor knows?
 
-    python benchmarks/code_python.py --outputs 8 --tokens 60 --places 60 --out benchmarks/record/code-python
+    python benchmarks/code_python.py --outputs 16 --tokens 60 --places 80 --out benchmarks/record/code-python
 
 Outputs are cut at their last line break, and lines at the end that are an unfinished statement are dropped (three at
-most). They are judged by CPython: `ast.parse`, `symtable` for names that no scope binds (builtins apart), and `getattr`
-on imported modules of the standard library. A text under `ahead="known"` with an undefined name makes the run fail.
+most). They are judged by CPython, without the prompt: `ast.parse`, `symtable` for names that no scope binds (builtins
+apart), `getattr` on imported modules of the standard library, `inspect.signature(...).bind` for calls. A text under
+`ahead="known"` with an undefined name makes the run fail.
 Attributes: places in files of installed packages that the model was not trained on, at which the monitor knows the
 names; the model's most probable identifier is compared with the file's. Every place counts. Bias: the reference model
 is tiny (docs/reference-model.md) and knows little Python; places where a monitor knows the names are those of modules.
@@ -23,6 +24,7 @@ import builtins
 import collections
 import importlib
 import importlib.util
+import inspect
 import json
 import random
 import re
@@ -71,6 +73,7 @@ def arms() -> dict[str, tuple[Any, str]]:
         "monitor, any": (made["any"], "lcd"),
         "monitor, known": (made["known"], "lcd"),
         "monitor, known, awrs": (made["known"], "awrs"),
+        "monitor, known, smc": (made["known"], "smc"),
     }
 
 
@@ -112,15 +115,52 @@ def undefined(text: str) -> set[str]:
     return found - bound
 
 
-def missing(text: str) -> set[str]:
-    """Attributes of imported modules of the standard library that these do not have."""
-    tree = ast.parse(text)
+def imported(tree: ast.Module) -> dict[str, Any]:
+    """The modules of the standard library that a text imports, by name."""
     modules = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name in sys.stdlib_module_names:
                     modules[alias.asname or alias.name] = importlib.import_module(alias.name)
+    return modules
+
+
+def miscalled(text: str) -> set[str]:
+    """Calls of builtins and of functions of imported modules with arguments that these do not take.
+
+    Left out are names that the text binds itself, and what `inspect` does not tell.
+    """
+    tree = ast.parse(text)
+    modules, found = imported(tree), set()
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name) and called.id not in bound | set(modules):
+            function = getattr(builtins, called.id, None)
+        elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id not in bound:
+            function = getattr(modules.get(called.value.id), called.attr, None)
+        else:
+            continue
+        try:
+            signature = inspect.signature(function)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            continue
+        try:
+            signature.bind(*node.args, **{keyword.arg: 0 for keyword in node.keywords if keyword.arg})
+        except TypeError:
+            if all(keyword.arg for keyword in node.keywords):
+                found.add(ast.unparse(called))
+    return found
+
+
+def missing(text: str) -> set[str]:
+    """Attributes of imported modules of the standard library that these do not have."""
+    tree = ast.parse(text)
+    modules = imported(tree)
     return {
         f"{node.value.id}.{node.attr}"
         for node in ast.walk(tree)
@@ -150,10 +190,13 @@ def scripts(model: Any, options: argparse.Namespace) -> tuple[dict[str, Any], li
                 count["with undefined names"] += bool(names)
                 count["undefined names"] += len(names)
                 count["with missing attributes"] += bool(attributes)
-                count["parse, all names known"] += text is not None and not names and not attributes
+                calls = sorted(miscalled(text)) if text is not None else []
+                count["with wrong calls"] += bool(calls)
+                count["parse, all names known"] += text is not None and not (names or attributes or calls)
                 count["statements"] += 0 if text is None else len(ast.parse(text).body)
-                records.append({"arm": arm, "prompt": i, "text": output.text, "end": output.finish_reason,
-                                "kept": text, "undefined": names, "missing": attributes})  # fmt: skip
+                found = {"undefined": names, "missing": attributes, "miscalled": calls}
+                records.append({"arm": arm, "prompt": i, "text": output.text, "end": output.finish_reason, "kept": text,
+                                **found})  # fmt: skip
         counts[arm] = {**count, "seconds": round(time.process_time() - begin, 1)}
         print(arm, counts[arm], flush=True)
     return counts, records
@@ -184,7 +227,8 @@ def places(packages: list[str], many: int, seed: int) -> tuple[list[Attribute], 
         dots = list(re.finditer(r"(?<=[A-Za-z_)\]]\.)[A-Za-z_]\w*", text))
         reading, at = Reading(monitor), 0
         here: Any = reading.start()
-        for match in sorted(rng.sample(dots, min(len(dots), 6)), key=lambda match: match.start()):
+        known = []
+        for match in dots:
             here, at = reading.step(here, text[at : match.start()].encode()), match.start()
             assert here is not None, f"{path}: refused before {text[at : at + 40]!r}"
             names = reading.language(here)
@@ -194,7 +238,8 @@ def places(packages: list[str], many: int, seed: int) -> tuple[list[Attribute], 
             count["dots with known names"] += 1
             listed = names.listed()
             count["the file's name is known"] += match[0] in listed
-            found.append(Attribute(text[:at][-BEFORE:], match[0], listed))
+            known.append(Attribute(text[:at][-BEFORE:], match[0], listed))
+        found += rng.sample(known, min(len(known), 6))
         if len(found) >= many:
             break
     return found[:many], count

@@ -342,10 +342,9 @@ def _fault(compiled: Any, text: str) -> str | None:
     matcher = compiled.matcher()
     if not matcher.advance_bytes(text.encode()):
         return None
-    guard = compiled.guard
-    is_monitor = guard is not None and guard.always
-    wrong = "uses a name that may not stand there" if is_monitor else "repeats a key or an item"
-    return matcher.fault or (None if guard is None else f"every continuation that is left {wrong}")
+    guarded = compiled.guard is not None
+    fault = "every continuation that is left repeats a key or an item, or uses a name that may not stand there"
+    return matcher.fault or (fault if guarded else None)
 
 
 def _length_budgets(distinct: Sequence[Terms], limits: LengthLimits) -> dict[Any, LengthBudget]:
