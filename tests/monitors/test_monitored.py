@@ -14,7 +14,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
-from constrain.monitors import Names, accepted_beginning, monitored, names_at, sql
+from constrain.monitors import Names, accepted_beginning, monitored, names_at, python, sql
 from constrain.monitors.sql.lexicon import SqlLexicon
 
 RULES = """
@@ -133,15 +133,23 @@ def test_a_quoted_text_that_is_no_name_is_not_closed() -> None:
     assert accepted_beginning(more, 'select * from "inv""x" t') == 'select * from "inv""x" t'
 
 
-def test_a_matcher_equals_one_that_reads_again() -> None:
+BEGUN = {
+    "sql": (sql({"ab": ["abc", "true"], "abc": ["ab"]}), [b"select abc from ab where ", b"abc", b" in (select "]),
+    "python": (python(), [b"import os\nab = [1]\n", b"if ab.", b"copy():\n  "]),
+    "python, known": (python(ahead="known"), [b"abc = [1]\n", b"print(f'{abc", b"!r} {", b"abc."]),
+}
+
+
+@pytest.mark.parametrize("case", BEGUN)
+def test_a_matcher_equals_one_that_reads_again(case: str) -> None:
     """Fork, rollback, pickle, drafts, batches: wherever a matcher has been, its mask is that of a new one."""
     vocabulary = vocabularies.tiny()
-    catalogue = sql({"ab": ["abc", "true"], "abc": ["ab"]})
-    compiled = constrain.compile(monitored(constrain.collection.load("sql"), catalogue), vocabulary)
+    monitor, texts = BEGUN[case]
+    compiled = constrain.compile(monitored(constrain.collection.load(case.partition(",")[0]), monitor), vocabulary)
     rng = random.Random(3)
     matcher, read = compiled.matcher(), []
     row, again, rows = (np.zeros((n, vocabulary.words), np.uint32) for n in (1, 1, 4))
-    for text in (b"select abc from ab where ", b"abc", b" in (select "):
+    for text in texts:
         for byte in text:
             read.append(byte)
             assert matcher.advance(byte)
