@@ -1,15 +1,16 @@
 """Python that a model writes: what does a monitor of names change?
 
-Question: of the scripts that a model writes after a comment, how many parse, how many use a name that nothing binds or
-an attribute that a module does not have: unconstrained, under the grammar, with a monitor, and with AWRS under the
-monitor? And of the attributes in real files, how many does the model continue as the file does, with and without the
-names that the monitor knows?
+Question: of the scripts that a model writes after a comment, how many parse, how many use a name that nothing binds, an
+attribute that a module does not have, or arguments that a function does not take: unconstrained, under the grammar,
+with a monitor, and with AWRS and SMC under the monitor? And of the attributes in real files, how many does the model
+continue as the file does, with and without the names that the monitor knows?
 
-    python benchmarks/code_python.py --outputs 8 --tokens 60 --places 60 --out benchmarks/record/code-python
+    python benchmarks/code_python.py --outputs 16 --tokens 60 --places 80 --out benchmarks/record/code-python
 
 Outputs are cut at their last line break, and lines at the end that are an unfinished statement are dropped (three at
-most). They are judged by CPython: `ast.parse`, `symtable` for names that no scope binds (builtins apart), and `getattr`
-on imported modules of the standard library. A text under `ahead="known"` with an undefined name makes the run fail.
+most). They are judged by CPython, without the prompt: `ast.parse`, `symtable` for names that no scope binds (builtins
+apart), `getattr` on imported modules of the standard library, `inspect.signature(...).bind` for calls. A text under
+`ahead="known"` with an undefined name makes the run fail.
 Attributes: places in files of installed packages that the model was not trained on, at which the monitor knows the
 names; the model's most probable identifier is compared with the file's. Every place counts. Bias: the reference model
 is tiny (docs/reference-model.md) and knows little Python; places where a monitor knows the names are those of modules.
@@ -23,6 +24,7 @@ import builtins
 import collections
 import importlib
 import importlib.util
+import inspect
 import json
 import random
 import re
@@ -30,9 +32,11 @@ import symtable
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import constrain
+from constrain.monitors.monitor import SIGN
+from constrain.monitors.reading import Reading
 from masks.records import machine, open_folder
 
 PROMPTS = [
@@ -69,6 +73,7 @@ def arms() -> dict[str, tuple[Any, str]]:
         "monitor, any": (made["any"], "lcd"),
         "monitor, known": (made["known"], "lcd"),
         "monitor, known, awrs": (made["known"], "awrs"),
+        "monitor, known, smc": (made["known"], "smc"),
     }
 
 
@@ -110,15 +115,52 @@ def undefined(text: str) -> set[str]:
     return found - bound
 
 
-def missing(text: str) -> set[str]:
-    """Attributes of imported modules of the standard library that these do not have."""
-    tree = ast.parse(text)
+def imported(tree: ast.Module) -> dict[str, Any]:
+    """The modules of the standard library that a text imports, by name."""
     modules = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name in sys.stdlib_module_names:
                     modules[alias.asname or alias.name] = importlib.import_module(alias.name)
+    return modules
+
+
+def miscalled(text: str) -> set[str]:
+    """Calls of builtins and of functions of imported modules with arguments that these do not take.
+
+    Left out are names that the text binds itself, and what `inspect` does not tell.
+    """
+    tree = ast.parse(text)
+    modules, found = imported(tree), set()
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name) and called.id not in bound | set(modules):
+            function = getattr(builtins, called.id, None)
+        elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id not in bound:
+            function = getattr(modules.get(called.value.id), called.attr, None)
+        else:
+            continue
+        try:
+            signature = inspect.signature(function)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            continue
+        try:
+            signature.bind(*node.args, **{keyword.arg: 0 for keyword in node.keywords if keyword.arg})
+        except TypeError:
+            if all(keyword.arg for keyword in node.keywords):
+                found.add(ast.unparse(called))
+    return found
+
+
+def missing(text: str) -> set[str]:
+    """Attributes of imported modules of the standard library that these do not have."""
+    tree = ast.parse(text)
+    modules = imported(tree)
     return {
         f"{node.value.id}.{node.attr}"
         for node in ast.walk(tree)
@@ -138,7 +180,7 @@ def scripts(model: Any, options: argparse.Namespace) -> tuple[dict[str, Any], li
                 model, prompt, constraint=constraint, n=options.outputs, max_tokens=options.tokens, method=method,
                 temperature=1.0, seed=options.seed + i,
             )  # fmt: skip
-            for output in outputs:
+            for output in outputs if options.outputs > 1 else [outputs]:
                 text = finished(output.text, output.finish_reason == "stop")
                 count["texts"] += 1
                 count[output.finish_reason] += 1
@@ -148,18 +190,31 @@ def scripts(model: Any, options: argparse.Namespace) -> tuple[dict[str, Any], li
                 count["with undefined names"] += bool(names)
                 count["undefined names"] += len(names)
                 count["with missing attributes"] += bool(attributes)
-                count["parse, all names known"] += text is not None and not names and not attributes
+                calls = sorted(miscalled(text)) if text is not None else []
+                count["with wrong calls"] += bool(calls)
+                count["parse, all names known"] += text is not None and not (names or attributes or calls)
                 count["statements"] += 0 if text is None else len(ast.parse(text).body)
-                records.append({"arm": arm, "prompt": i, "text": output.text, "end": output.finish_reason,
-                                "kept": text, "undefined": names, "missing": attributes})  # fmt: skip
+                found = {"undefined": names, "missing": attributes, "miscalled": calls}
+                records.append({"arm": arm, "prompt": i, "text": output.text, "end": output.finish_reason, "kept": text,
+                                **found})  # fmt: skip
         counts[arm] = {**count, "seconds": round(time.process_time() - begin, 1)}
         print(arm, counts[arm], flush=True)
     return counts, records
 
 
-def places(packages: list[str], many: int, seed: int) -> list[tuple[str, str, list[str]]]:
-    """(text before an attribute, the attribute, the names that may stand there) in files of packages."""
-    rng, monitor, found = random.Random(seed), constrain.monitors.python(), []
+class Attribute(NamedTuple):
+    """A place in a file at which a monitor knows the names: the text before it, the file's name, and all that exist."""
+
+    before: str
+    name: str
+    names: list[str]
+
+
+def places(packages: list[str], many: int, seed: int) -> tuple[list[Attribute], collections.Counter[str]]:
+    """Places in files of packages, at most six of a file; and how many were looked at."""
+    rng, monitor = random.Random(seed), constrain.monitors.python()
+    found: list[Attribute] = []
+    count: collections.Counter[str] = collections.Counter()
     files = []
     for package in packages:
         spec = importlib.util.find_spec(package)
@@ -170,22 +225,31 @@ def places(packages: list[str], many: int, seed: int) -> list[tuple[str, str, li
     for path in files:
         text = path.read_text(encoding="utf-8")
         dots = list(re.finditer(r"(?<=[A-Za-z_)\]]\.)[A-Za-z_]\w*", text))
-        for match in rng.sample(dots, min(len(dots), 6)):
-            try:
-                names = constrain.monitors.names_at(monitor, text[: match.start()])
-            except constrain.ConstrainError:
+        reading, at = Reading(monitor), 0
+        here: Any = reading.start()
+        known = []
+        for match in dots:
+            here, at = reading.step(here, text[at : match.start()].encode()), match.start()
+            assert here is not None, f"{path}: refused before {text[at : at + 40]!r}"
+            names = reading.language(here)
+            count["dots"] += 1
+            if here.kind != SIGN or not names:  # a dot in a comment or a string is none
                 continue
-            if names is not None and len(names) > 1 and text[match.start() - 1] == ".":
-                found.append((text[: match.start()][-BEFORE:], match[0], names))
+            count["dots with known names"] += 1
+            listed = names.listed()
+            count["the file's name is known"] += match[0] in listed
+            known.append(Attribute(text[:at][-BEFORE:], match[0], listed))
+        found += rng.sample(known, min(len(known), 6))
         if len(found) >= many:
             break
-    return found[:many]
+    return found[:many], count
 
 
 def identifiers(model: Any, options: argparse.Namespace) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """How often the most probable identifier is the file's."""
-    count, records = collections.Counter(), []
-    for before, name, names in places(options.packages, options.places, options.seed):
+    found, count = places(options.packages, options.places, options.seed)
+    records = []
+    for before, name, names in found:
         said = {}
         for arm, head in (("any identifier", r"[A-Za-z_]\w*"), ("names that exist", "|".join(map(re.escape, names)))):
             output = constrain.generate(

@@ -200,16 +200,32 @@ def indentation(column: Column, tab: int | None) -> Terminal:
 
 @cache
 def _spelled(column: Column, tab: int | None) -> Node:
-    """The texts of spaces and tabs that lead from column 0 to a column."""
+    """The texts of spaces and tabs that lead from column 0 to a column.
+
+    PERF: an automaton with a state for each column on the way. As nested alternatives, which share their parts, the
+    texts of one deep column took a minute to search (`completion.shortest`).
+    """
     if tab is None:
         return syntax.literal(" " * column.column)
-    if column.column <= 0 or not 0 < column.characters <= column.column:
-        return syntax.EPSILON if column == Column() else syntax.EMPTY
-    before = column.characters - 1
-    ways = [syntax.concat(_spelled(Column(column.column - 1, before), tab), syntax.literal(" "))]
-    if column.column % tab == 0:
-        ways += [
-            syntax.concat(_spelled(Column(column.column - width, before), tab), syntax.literal("\t"))
-            for width in range(1, tab + 1)
-        ]
-    return syntax.alternate(*(way for way in ways if way != syntax.EMPTY))
+    if column == Column():
+        return syntax.EPSILON
+    reached = [{Column()}]
+    for _ in range(column.characters):
+        reached.append({after for here in reached[-1] for after in _after(here, tab) if after.column <= column.column})
+    kept = {column} & reached[-1]  # those from which the column is reached
+    for level in reversed(reached[:-1]):
+        kept |= {here for here in level if not kept.isdisjoint(_after(here, tab))}
+    if not kept:
+        return syntax.EMPTY
+    states = sorted(kept, key=lambda state: (state.characters, state.column))
+    number = {state: i for i, state in enumerate(states)}
+    edges = tuple(
+        tuple((label, number[after]) for label, after in enumerate(_after(state, tab)) if after in number)
+        for state in states
+    )
+    return syntax.Acyclic((" ", "\t"), edges, tuple(state == column for state in states))
+
+
+def _after(column: Column, tab: int) -> tuple[Column, Column]:
+    """The columns after a space and after a tab."""
+    return column.after_space(), column.after_tab(tab)

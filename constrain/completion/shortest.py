@@ -11,8 +11,9 @@ order agrees with concatenation, the shortest completion after its own first byt
 Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
 plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
 Cost: once, the rules of the grammar; then Python, about 50 µs for each new configuration. Of a grammar with very many
-or infinitely many rules, only the `ENOUGH` nearest ones are examined, and more if these derive no text; then the
-completion is an upper bound. LimitError if `LIMIT` rules derive no text.
+or infinitely many rules, only the `ENOUGH` nearest ones are examined, and beyond these the `AROUND` nearest ones of a
+symbol, and more if they derive no text; then the completion is an upper bound. LimitError if `LIMIT` rules derive no
+text.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from constrain.kernels.records.expressions import EXPRESSION
 from constrain.kernels.records.grammars import TERMINAL, terminal_excluded, terminal_expression
 
 ENOUGH = 5_000
+AROUND = 250  # nonterminals that are examined first for a symbol beyond `ENOUGH`
 LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
 
@@ -64,8 +66,8 @@ def least_texts(
 ) -> dict[Symbol, bytes]:
     """The least text of every symbol of a grammar.
 
-    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: texts of
-    symbols that are not in the table.
+    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: the least
+        texts of nonterminals that the table may lack.
 
     Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
     symbols are settled.
@@ -283,18 +285,23 @@ class _Ways:
         return self._scanned[parser, terminal]
 
     def learn(self, symbol: Symbol) -> None:
-        """Compute the least texts of a symbol and of the symbols that it leads to. Raises LimitError."""
-        limit, complete = ENOUGH, False
+        """Compute the least texts of a symbol and of the symbols that it leads to. Raises LimitError.
+
+        PERF: in Python each deeper block has rules of its own, without end. Where all of them were not examined before,
+        the nearest `AROUND` will do.
+        """
+        limit, complete = ENOUGH if self.is_least else min(AROUND, ENOUGH), False
         while symbol not in self.least:
             if complete or limit > LIMIT:
                 raise LimitError(
                     f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
                     fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
-            table, complete = nearest(symbol, limit, self.least)  # what is known once is not asked again
+            table, complete = nearest(symbol, limit, self.least)
             self.is_least &= complete
             for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
-                self.least.setdefault(other, text)
+                known = self.least.get(other)
+                self.least[other] = text if known is None else min(known, text, key=lambda t: (len(t), t))
             if isinstance(symbol, Terminal):
                 text = self.owner.lexeme(symbol) or b""
                 self.least[symbol] = text + self.glue if text else b""

@@ -343,7 +343,8 @@ def _fault(compiled: Any, text: str) -> str | None:
     if not matcher.advance_bytes(text.encode()):
         return None
     guarded = compiled.guard is not None
-    return matcher.fault or ("every continuation that is left repeats a key or an item" if guarded else None)
+    fault = "every continuation that is left repeats a key or an item, or uses a name that may not stand there"
+    return matcher.fault or (fault if guarded else None)
 
 
 def _length_budgets(distinct: Sequence[Terms], limits: LengthLimits) -> dict[Any, LengthBudget]:

@@ -128,7 +128,7 @@ class Reading:
 
     def language(self, here: State) -> Names | Literal[False] | None:
         """The names that the begun lexeme may be, or that may begin here; None: any; False: none may begin."""
-        if here.kind in (NAME, QUOTED):
+        if here.kind == NAME or (here.kind == QUOTED and self.lexicon.is_open(QUOTED, here.text)):
             return here.names
         inner = self._completed(here)
         return False if inner is None else self.named(inner)
@@ -203,7 +203,7 @@ class Reading:
     def _state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
         """The interned place; None: no name begins with the text."""
         lexicon = self.lexicon
-        if names is not None and not names.begins(lexicon.folded(kind, text), quoted=kind == QUOTED):
+        if names is not None and not self._begins(names, kind, text):
             return None
         if not lexicon.keeps(kind):
             text = lexicon.short(kind, text)
@@ -216,3 +216,12 @@ class Reading:
             free = lexicon.free(kind, text) if names is None else 0
             state = self._known[key] = State(kind, text, inner, names, free)
         return state
+
+    def _begins(self, names: Names, kind: int, text: bytes) -> bool:
+        """Whether a name begins with a text; after its closing quote it is a name, or its quote is doubled."""
+        lexicon, quoted = self.lexicon, kind == QUOTED
+        folded = lexicon.folded(kind, text)
+        if not quoted or lexicon.is_open(kind, text) or names.has(folded, quoted=True):
+            return names.begins(folded, quoted=quoted)
+        longer = text + text[-1:]
+        return lexicon.scan(kind, text, text[-1]) >= 0 and names.begins(lexicon.folded(kind, longer), quoted=True)

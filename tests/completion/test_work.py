@@ -7,12 +7,15 @@ import pytest
 
 import constrain
 import vocabularies
+from constrain.cfg.layout import Column, indentation
 from constrain.cfg.transform.walk import reachable
 from constrain.completion.length_budget import LengthBudget
+from constrain.completion.shortest import least_lexeme
 from constrain.derived.members import is_member
 from constrain.engine import TokenAutomaton, inspect
 from constrain.engine import compile as compile_source
 from constrain.kernels.records.arena import HEADER
+from work import counted
 
 PREFIX = "CREATE VIEW accounts AS\n  SELECT rolname AS usename,\n    a.oid AS usesysid,\n    rolcreatedb"
 MIDDLE = " AS usecreatedb,\n rolsuper "
@@ -95,3 +98,14 @@ def test_words_are_not_cut(sql):
     matcher.fill_mask(row)
     allowed = bytes(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")[:128]).tolist())
     assert not any(chr(byte).isalnum() for byte in allowed)
+
+
+@pytest.mark.parametrize(("column", "characters"), [(72, 9), (80, 24), (88, 40)])
+def test_the_least_text_of_a_deep_indentation_is_found_at_once(column, characters):
+    """Tabs and spaces reach it in 10^6 to 10^20 ways, with some hundred columns in between."""
+    text, calls = counted(least_lexeme.__wrapped__, indentation(Column(column, characters), 8))
+    here = Column()
+    for byte in text:
+        here = here.after_tab(8) if byte == ord("\t") else here.after_space()
+    assert here == (column, characters)
+    assert calls < 100_000

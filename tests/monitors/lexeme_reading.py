@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from constrain.monitors.monitor import COMMENT, END, NAME, SIGN, SPACE
+from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE
 
 
-def refused(monitor: Any, text: bytes, to_end: bool = True) -> int | None:
+def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
     """Where the lexeme begins that a monitor refuses; the length of the text: its end; None: it is accepted.
 
-    to_end: whether the text must be allowed to end.
+    to_end: whether the text must be allowed to end. grows: whether its last lexeme may go on.
     """
     lexicon, state = monitor.lexicon, monitor.start()
     begin, scan, short = lexicon.begin, lexicon.scan, lexicon.short
@@ -39,6 +39,8 @@ def refused(monitor: Any, text: bytes, to_end: bool = True) -> int | None:
             if not keeps:
                 lexeme = short(kind, lexeme)
             at += 1
+        if grows and at == len(text):
+            return None if _may_grow(monitor, state, kind, lexeme) else first
         if kind in (SPACE, COMMENT):
             continue
         begun = monitor.begin(state, kind, lexeme if kind == SIGN else lexeme[:1])
@@ -56,3 +58,25 @@ def refused(monitor: Any, text: bytes, to_end: bool = True) -> int | None:
         if ended is None or not monitor.may_end(ended):
             return len(text)
     return None
+
+
+def is_beginning(monitor: Any, text: bytes) -> bool:
+    """Whether a monitor accepts a text as far as it was written: its last lexeme may still grow."""
+    return refused(monitor, text, to_end=False, grows=True) is None
+
+
+def _may_grow(monitor: Any, state: Any, kind: int, lexeme: bytes) -> bool:
+    """Whether a lexeme may stand at the end of a text that goes on."""
+    lexicon = monitor.lexicon
+    if kind in (SPACE, COMMENT) or not lexicon.is_decided(kind, lexeme):
+        return True
+    begun = monitor.begin(state, kind, lexeme if kind == SIGN else lexeme[:1])
+    names = None if begun is None or kind not in (NAME, QUOTED) else monitor.language(begun)
+    if names is None:
+        return begun is not None
+    if kind == NAME:
+        return any(name.startswith(lexicon.folded(kind, lexeme)) for name in names._all)
+    if lexicon.is_open(kind, lexeme):
+        return any(name.startswith(lexicon.folded(kind, lexeme)) for name in names._quoted)
+    doubled = b"" if lexeme[:1] == b"[" else lexicon.folded(kind, lexeme + lexeme[-1:])
+    return any(name == lexicon.folded(kind, lexeme) or (doubled and name.startswith(doubled)) for name in names._quoted)

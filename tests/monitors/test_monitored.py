@@ -14,7 +14,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
-from constrain.monitors import Names, accepted_beginning, monitored, names_at, sql
+from constrain.monitors import Names, accepted_beginning, monitored, names_at, python, sql
 from constrain.monitors.sql.lexicon import SqlLexicon
 
 RULES = """
@@ -100,15 +100,56 @@ def test_masks_are_those_of_names_in_the_lexer(given: Any, places: int) -> None:
     assert straddling > 0
 
 
-def test_a_matcher_equals_one_that_reads_again() -> None:
+QUOTED_PLACES = [
+    *('select * from "invoices"', 'select * from "inv""x"', 'select "a b" from t where "a b"', "select `id`"),
+    *("select * from [invoices] as", 'select * from t, "main"', 'select t."a b"', 'select * from "inv', "select [a b]"),
+]
+
+
+@pytest.mark.parametrize("text", QUOTED_PLACES)
+def test_masks_after_quoted_names(text: str) -> None:
+    """What stands after a closing quote is another name, such as an alias; a token that is allowed is no dead end."""
+    vocabulary = constrain.Vocabulary(
+        [*(bytes([i]) for i in range(256)), b" t", b"id", b'""', b'x" ', b"ces", None], [261]
+    )
+    query = monitored(constrain.collection.load("sql"), sql({"invoices": ["id"], 'inv"x': ["id"], "t": ["a b", "id"]}))
+    matcher = constrain.compile(query, vocabulary).matcher(prefix=text.encode())
+    row = matcher.mask()
+    if text.endswith('invoices"'):  # an alias may be any name
+        assert matcher.allows(vocabulary.tokens.index(b" t"))
+    for token in range(vocabulary.size):
+        allowed = bool(row[token >> 5] >> (token & 31) & 1)
+        assert allowed == matcher.allows(token), vocabulary.tokens[token]
+        if allowed and vocabulary.tokens[token]:
+            after = matcher.fork()
+            assert after.advance(token)
+            assert after.mask().any(), after.text
+
+
+def test_a_quoted_text_that_is_no_name_is_not_closed() -> None:
+    some, more = sql({"invoices": ["id"]}), sql({"invoices": ["id"], 'inv"x': ["id"]})
+    assert accepted_beginning(some, 'select * from "Inv" t') == 'select * from "Inv'
+    assert accepted_beginning(more, 'select * from "Inv" t') == 'select * from "Inv"'
+    assert accepted_beginning(more, 'select * from "inv""x" t') == 'select * from "inv""x" t'
+
+
+BEGUN = {
+    "sql": (sql({"ab": ["abc", "true"], "abc": ["ab"]}), [b"select abc from ab where ", b"abc", b" in (select "]),
+    "python": (python(), [b"import os\nab = [1]\n", b"if ab.", b"copy():\n  "]),
+    "python, known": (python(ahead="known"), [b"abc = [1]\n", b"print(f'{abc", b"!r} {", b"abc."]),
+}
+
+
+@pytest.mark.parametrize("case", BEGUN)
+def test_a_matcher_equals_one_that_reads_again(case: str) -> None:
     """Fork, rollback, pickle, drafts, batches: wherever a matcher has been, its mask is that of a new one."""
     vocabulary = vocabularies.tiny()
-    catalogue = sql({"ab": ["abc", "true"], "abc": ["ab"]})
-    compiled = constrain.compile(monitored(constrain.collection.load("sql"), catalogue), vocabulary)
+    monitor, texts = BEGUN[case]
+    compiled = constrain.compile(monitored(constrain.collection.load(case.partition(",")[0]), monitor), vocabulary)
     rng = random.Random(3)
     matcher, read = compiled.matcher(), []
     row, again, rows = (np.zeros((n, vocabulary.words), np.uint32) for n in (1, 1, 4))
-    for text in (b"select abc from ab where ", b"abc", b" in (select "):
+    for text in texts:
         for byte in text:
             read.append(byte)
             assert matcher.advance(byte)

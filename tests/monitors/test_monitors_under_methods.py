@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
+from sampling_cases import weighted
 
 import constrain
-from constrain.monitors import monitored, sql
+from constrain.monitors import monitored, python, sql
+from constrain.sampling import Draw, Job, Sample, Settings, enumerate_draws, lcd
+from constrain.sampling.core.sampler import drive
+from constrain.sampling.methods.smc import SMC
+from toy_model import TableModel
 
 CATALOGUE = {"ab": ["abc", "true"], "t": ["ab"]}
 
 
-@pytest.fixture(scope="module")
-def query() -> constrain.Constraint:
-    return monitored(constrain.collection.load("sql"), sql(CATALOGUE, ahead="known"))
+@pytest.fixture(scope="module", params=["sql", "python"])
+def query(request: pytest.FixtureRequest) -> constrain.Constraint:
+    monitor: Any = sql(CATALOGUE, ahead="known") if request.param == "sql" else python(ahead="known")
+    return monitored(constrain.collection.load(request.param), monitor)
 
 
 @pytest.mark.parametrize("method", ["lcd", "smc", "beam", "awrs"])
@@ -38,3 +45,66 @@ def test_drafts_change_no_greedy_text(model: Any, tokenizer: Any, query: constra
         for draft in (None, "ngram")
     ]
     assert texts[0] == texts[1]
+
+
+# -- exact weights -----------------------------------------------------------------------------------------------------
+
+TOKENS = constrain.Vocabulary([b"a", b"b", b"ab", b"=1\n", b".real", b".nil", None], eos_ids=[6])
+SCRIPTS = r"(a|ab)=1\n(a|b|ab)(\.(real|nil))?"
+
+
+def runs(text: str) -> bool:
+    """Whether Python runs a script."""
+    try:
+        exec(text, {})
+    except (NameError, AttributeError):
+        return False
+    return True
+
+
+def members(model: TableModel, texts: list[bytes], most: int) -> dict[tuple[int, ...], float]:
+    """The probability of every way to write one of some texts, EOS included."""
+    found: dict[tuple[int, ...], float] = {}
+    stack: list[tuple[tuple[int, ...], bytes, float]] = [((), b"", 0.0)]
+    while stack:
+        ids, text, log_p = stack.pop()
+        if len(ids) == most:
+            continue
+        log_probs = model.log_probs([0, 1, *ids])
+        if text in texts:
+            found[(*ids, 6)] = math.exp(log_p + float(log_probs[6]))
+        for token, more in enumerate(TOKENS.tokens):
+            if more and any(each.startswith(text + more) for each in texts):
+                stack.append(((*ids, token), text + more, log_p + float(log_probs[token])))
+    return found
+
+
+TWO = SMC(particles=2, ess_threshold=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "seed"),
+    [
+        *((method, seed) for method in (lcd, SMC(particles=1)) for seed in range(3)),
+        *(pytest.param(TWO, seed, marks=pytest.mark.slow) for seed in range(3)),
+    ],
+)
+def test_weights_under_a_monitor_are_those_of_the_scripts_that_run(method: Any, seed: int) -> None:
+    """All decisions are walked: the weights add up to the model's probability of each text that CPython runs."""
+    texts = [f"{x}=1\n{y}{z}" for x in ("a", "ab") for y in ("a", "b", "ab") for z in ("", ".real", ".nil")]
+    kept = [text.encode() for text in texts if runs(text)]
+    assert len(kept) == 4
+    compiled = constrain.compile(monitored(constrain.regex(SCRIPTS), python(ahead="known")), TOKENS)
+    model, settings = TableModel(7, seed, (1.0, 3.0)[seed % 2]), Settings(max_tokens=6)
+
+    def run(draw: Draw) -> Sample:
+        job = Job(
+            model=model, prompts=[[0, 1]], matchers=[compiled.matcher()], size=7, eos_ids=[6], settings=settings,
+            draw=draw, streams=range(1), constraint_key="scripts", token_bytes=TOKENS.tokens,
+        )  # fmt: skip
+        return drive(method, job)[0]
+
+    found = list(enumerate_draws(run))
+    target = members(model, kept, 6)
+    assert math.fsum(q for q, _ in found) == pytest.approx(1)
+    assert weighted(found) == pytest.approx(target, rel=1e-9)

@@ -1,10 +1,11 @@
 """SQL that a model writes on a database: how much of it does SQLite prepare?
 
 Question: of the first statements that a model writes after the CREATE statements of a random database, how many does
-SQLite prepare, and how many use a name that is not defined: unconstrained, under the grammar, and under the grammar
-with a monitor (`constrain.monitors.sql`)? And what do masks cost with and without the monitor?
+SQLite prepare, and how many use a name that is not defined: unconstrained, under the grammar, under the grammar with a
+monitor (`constrain.monitors.sql`: any name before FROM, or known ones), and with AWRS and SMC under it? And what do
+masks cost with and without the monitor?
 
-    python benchmarks/code.py --databases 25 --out benchmarks/record/code
+    python benchmarks/code_sql.py --databases 25 --out benchmarks/record/code-sql
 
 Answers are checked by SQLite itself, on the database of the prompt. Outputs are cut behind their first statement; one
 without an end within --tokens is "cut off". A complete statement with an undefined name under a monitor makes the run
@@ -36,7 +37,8 @@ TABLES = ["users", "orders", "products", "invoices", "books", "events"]
 COLUMNS = ["name", "age", "city", "price", "total", "status", "created_at", "quantity", "email", "title", "user_id"]
 UNDEFINED = ("no such column", "no such table", "no such function", "wrong number of arguments", "no column named",
              "cannot join using", "no tables specified")  # fmt: skip
-ARMS = ("unconstrained", "grammar", "monitor, any name before FROM", "monitor, known names before FROM")
+ARMS = ("unconstrained", "grammar", "monitor, any", "monitor, known", "monitor, known, awrs", "monitor, known, smc")
+TIMED = ARMS[:4]  # the others have the constraint of the fourth
 ROUNDS = 3
 
 
@@ -90,13 +92,14 @@ def judge(connection: sqlite3.Connection, statement: str | None) -> str:
     return "executes"
 
 
-def arms(text: str) -> dict[str, constrain.Constraint]:
-    """The constraints on statements about a database."""
+def arms(text: str) -> dict[str, tuple[constrain.Constraint, str]]:
+    """(constraint on statements about a database, method) by the name of the arm."""
     grammar = constrain.collection.load("sql")
     one, two = (constrain.monitors.sql(text, ahead=ahead, aliases=["u", "o", "p", "i", "b", "e"])
                 for ahead in ("any", "known"))  # fmt: skip
     made = [constrain.regex("(?s:.*)"), grammar, *(constrain.monitors.monitored(grammar, each) for each in (one, two))]
-    return dict(zip(ARMS, made, strict=True))
+    methods = ("lcd", "lcd", "lcd", "lcd", "awrs", "smc")
+    return dict(zip(ARMS, zip([*made, made[-1], made[-1]], methods, strict=True), strict=True))
 
 
 def timed(compiled: constrain.CompiledConstraint, outputs: list[list[int]], row: Any) -> tuple[float, int]:
@@ -129,19 +132,20 @@ def main() -> int:
         written: list[list[int]] = []
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.executescript(text)
-            for arm, constraint in constraints.items():
+            for arm, (constraint, method) in constraints.items():
                 outputs = constrain.generate(
                     model, text + "\n", constraint=constraint, n=options.batch, max_tokens=options.tokens,
-                    temperature=1.0, seed=options.seed + i,
+                    temperature=1.0, seed=options.seed + i, method=method,
                 )  # fmt: skip
                 print(f"database {i}: {arm}, {time.process_time():.0f} s", file=sys.stderr, flush=True)
                 for output in outputs:
                     verdict = judge(connection, first_statement(output.text, output.finish_reason == "stop"))
                     counts[arm][output.finish_reason if output.finish_reason == "dead_end" else verdict] += 1
                     records.append({"database": i, "arm": arm, "verdict": verdict, "text": output.text})
-                    if arm.startswith("monitor, known"):
+                    if arm == "monitor, known":
                         written.append(list(output.tokens))
-        for arm, constraint in constraints.items():
+        for arm in TIMED:
+            constraint, _ = constraints[arm]
             compiled = constrain.compile(constraint, vocabulary)
             first, masks = timed(compiled, written, row)
             again = sum(timed(compiled, written, row)[0] for _ in range(ROUNDS)) / ROUNDS
@@ -155,12 +159,14 @@ def report(counts: Any, times: Any, options: argparse.Namespace, records: list[d
     summary = {}
     for arm in ARMS:
         first, again, masks = times[arm]
-        summary[arm] = dict(counts[arm]) | {
-            "mask_us_first": round(first / masks * 1e6, 1), "mask_us_again": round(again / masks * 1e6, 2)
-        }  # fmt: skip
+        summary[arm] = dict(counts[arm])
+        if masks:
+            summary[arm] |= {
+                "mask_us_first": round(first / masks * 1e6, 1), "mask_us_again": round(again / masks * 1e6, 2)
+            }  # fmt: skip
         print(arm, summary[arm])
     if options.out:
-        command = f"python benchmarks/code.py {' '.join(sys.argv[1:])}"
+        command = f"python benchmarks/code_sql.py {' '.join(sys.argv[1:])}"
         open_folder(options.out, {"command": command, **machine()}, resume=False)
         lines = (json.dumps(record, ensure_ascii=False) for record in records)
         (options.out / "outputs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,184 @@
+"""Masks under monitors with a real vocabulary: at places inside real code, every token id beside two oracles.
+
+One walks the bytes of all tokens with a reading of its own, and knows nothing of words, groups or remembered masks
+(guard.py). The other reads the whole text lexeme by lexeme, anew for each token, and finds the begun name in the plain
+list of names.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from bisect import bisect_right
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+import pytest
+from lexeme_reading import is_beginning
+from numpy.typing import NDArray
+
+import constrain
+import vocabularies
+from constrain.monitors import monitored, objects, python, sql
+from constrain.monitors.reading import Reading, State
+
+PYTHON = [
+    """import os, json
+from math import sqrt as root
+total = 0
+for name in os.listdir('.'):
+    print(os.path.join(name, str(total)))
+with open('x') as source:
+    data = json.load(source)
+print(f'{total:>{total}} {root(total)!r}', json.dumps(data))
+""",
+    """def area(width, height=2, *rest, unit='m'):
+    result = width * height
+    return result, unit, [each for each in rest if each]
+class Shape:
+    sides = 4
+    def __init__(self, width):
+        self.width = width
+    def area(self):
+        return area(self.width, height=Shape.sides)
+print(Shape(3).area())
+""",
+    """import itertools
+import collections as c
+words = ['a', 'b']
+count = c.Counter(words)
+words.append('c')
+pairs = {k: v for k, v in count.items()}
+for a, b in itertools.product(words, repeat=2):
+    print(a.upper(), b, sep='')
+""",
+    """x = [1, 2]
+y = (lambda n, m=1: n + m)(x[0])
+try:
+    z = x.index(y)
+except ValueError as fault:
+    print(fault, x, y)
+print(sorted(x, key=lambda n: -n, reverse=True), 'a{x}'.join(map(str, x)), b'c'.hex(), (1).bit_length())
+""",
+]
+OBJECTS = [
+    """found = here.joinpath('a', 'b')
+print(here.parent.name, here.with_suffix('.py').as_posix())
+if here.is_absolute():
+    here.parts
+""",
+]
+SQL = [
+    """SELECT u.name, count(*) AS many FROM users AS u JOIN orders o ON o.user_id = u.id
+WHERE u.city = 'Bern' GROUP BY u.name ORDER BY many;""",
+    """SELECT "name", "full name" FROM "users" WHERE [full name] LIKE '%x'
+AND id IN (SELECT user_id FROM orders WHERE total > abs(-3));""",
+    """WITH big(n) AS (SELECT user_id FROM orders)
+SELECT big.n, upper(users.name) FROM big, users WHERE users."full name" = big.n;""",
+    """INSERT INTO orders (id, user_id) VALUES (1, 2) RETURNING id, total;
+UPDATE users SET city = upper(name) WHERE rowid = 3;""",
+]
+CATALOGUE = {"users": ["id", "name", "city", "full name"], "orders": ["id", "user_id", "total"]}
+HERE = {"here": PurePosixPath("/a")}
+CASES = {
+    "python, any": ("python", python(), PYTHON),
+    "python, known": ("python", python(ahead="known"), PYTHON),
+    "objects": ("python", objects(HERE), OBJECTS),
+    "sql, any": ("sql", sql(CATALOGUE), SQL),
+    "sql, known": ("sql", sql(CATALOGUE, ahead="known", aliases=["u", "o"]), SQL),
+}
+
+PLACES = {"python, any": 100, "python, known": 200, "objects": 40, "sql, any": 80, "sql, known": 80}
+
+
+@cache
+def vocabulary() -> tuple[constrain.Vocabulary, list[bytes], list[int]]:
+    """Llama 3's tokens and pieces of the texts that run over the end of a name: it has none. Texts, sorted; their ids."""
+    rng, pieces = random.Random(1), set()
+    for text in [*PYTHON, *OBJECTS, *SQL]:
+        for match in re.finditer(r"\w\b", text):
+            begin, end = match.end() - rng.randint(1, 4), match.end() + rng.randint(1, 6)
+            pieces.add(text[max(begin, 0) : end].encode())
+    known = vocabularies.llama3().tokens
+    whole = constrain.Vocabulary([*known, *sorted(pieces), None], eos_ids=[len(known) + len(pieces)])
+    pairs = sorted((text, token) for token, text in enumerate(whole.tokens) if text)
+    return whole, [text for text, _ in pairs], [token for _, token in pairs]
+
+
+def walked(reading: Reading, at: State, texts: list[bytes]) -> NDArray[np.bool_]:
+    """Which of some sorted texts the monitor accepts at a place. After a refused byte all that begin so are refused."""
+    accepted = np.zeros(len(texts), np.bool_)
+    path, last, i = [at], b"", 0  # the places after each beginning of `last`
+    while i < len(texts):
+        text = texts[i]
+        shared = 0
+        while shared < min(len(last), len(text)) and text[shared] == last[shared]:
+            shared += 1
+        del path[shared + 1 :]
+        last = text
+        for n in range(shared, len(text)):
+            after = reading.step(path[-1], text[n : n + 1])
+            if after is None:
+                last = text[:n]
+                i = bisect_right(texts, text[: n + 1], lo=i, key=lambda other, n=n: other[: n + 1])
+                break
+            path.append(after)
+        else:
+            accepted[i] = True
+            i += 1
+    return accepted
+
+
+def cuts(monitor: Any, texts: list[str], many: int, rng: random.Random) -> list[bytes]:
+    """Beginnings of texts after which the set of names is finite, and two others."""
+    finite, others, reading = [], [], Reading(monitor)
+    for text in map(str.encode, texts):
+        at: State | None = reading.start()
+        for i in range(len(text)):
+            assert at is not None
+            (others if reading.language(at) is None else finite).append(text[:i])
+            at = reading.step(at, text[i : i + 1])
+    return rng.sample(finite, many) + rng.sample(others, 2)
+
+
+@pytest.mark.parametrize(
+    ("case", "many"),
+    [
+        ("python, known", 8),
+        ("sql, any", 8),
+        *(pytest.param(case, PLACES[case], marks=pytest.mark.slow) for case in CASES),
+    ],
+)
+def test_masks_are_what_the_monitor_accepts_of_each_token(case: str, many: int) -> None:
+    language, monitor, texts = CASES[case]
+    tokens, sorted_texts, ids = vocabulary()
+    grammar = constrain.collection.load(language)
+    compiled = constrain.compile(monitored(grammar, monitor), tokens)
+    free = constrain.compile(grammar, tokens)
+    rng = random.Random(f"{case} {many}")
+    row, wide = np.zeros((2, tokens.words), np.uint32)
+    refused, straddling = 0, [0, 0]
+    for number, begin in enumerate(cuts(monitor, texts, many, rng)):
+        matcher, loose = compiled.matcher(), free.matcher()
+        assert matcher.advance_bytes(begin), begin
+        assert loose.advance_bytes(begin)
+        matcher.fill_mask(row)
+        loose.fill_mask(wide)
+        allowed, asked = (np.unpackbits(each.view(np.uint8), bitorder="little")[ids] != 0 for each in (row, wide))
+        reading = Reading(monitor)
+        at = reading.step(reading.start(), begin)
+        assert at is not None
+        accepted = walked(reading, at, sorted_texts)
+        differ = np.flatnonzero(allowed != (accepted & asked))
+        assert [sorted_texts[i] for i in differ] == [], begin
+        refused += int((asked & ~accepted).sum())
+        for i in np.flatnonzero(asked) if number < many else ():
+            straddling[int(accepted[i])] += re.match(rb"\w+\W", sorted_texts[i]) is not None
+        both = [np.flatnonzero(asked & accepted).tolist(), np.flatnonzero(asked & ~accepted).tolist()]
+        for i in (i for side in both for i in rng.sample(side, min(len(side), 8))):
+            assert is_beginning(monitor, begin + sorted_texts[i]) == accepted[i], (begin, sorted_texts[i])
+    print(f"{case}: {many} places with finite names, {refused} refused; tokens over the end of a name: {straddling}")
+    assert refused > 0
+    assert min(straddling) > 0
