@@ -3,7 +3,7 @@
     python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json python c ...] [--record DIR]
 
 Whole texts: the ones of `grammars/*/accept` of a limited length; for Python the functions and classes, with their
-blocks, of modules of the standard library. From each, one, two or three random
+blocks, of modules of the standard library, for JSON valid instances of MaskBench. From each, one, two or three random
 pieces of at most 12 characters are taken out, and the embedded reference model fills them with `constrain.infill`.
 Every text is an attempt and counts, whatever became of it. Answers are checked by the language's own parser where one
 is on this machine (`languages/oracles.py`); where it has no verdict (what is refused is beyond syntax, such as a type
@@ -27,14 +27,15 @@ from typing import Any
 import constrain
 from constrain.derived.members import is_member
 from languages import oracles
+from masks.records import data_folder
 
 PIECE, TOKENS = 12, 32
 
 
 def texts(folder: Any, longest: int, rng: random.Random) -> Iterator[str]:
     """Members of the accept folder of a limited length, in random order."""
-    found = definitions(longest) if folder.name == "python" else []
-    for path in sorted((Path(folder.path) / "accept").iterdir()) if folder.name != "python" else ():
+    found = {"python": definitions, "json": instances}.get(folder.name, lambda longest: [])(longest)
+    for path in sorted((Path(folder.path) / "accept").iterdir()) if not found else ():
         content = path.read_bytes()
         found += content.splitlines() if path.suffix == ".lines" else [content]
     rng.shuffle(found)
@@ -53,6 +54,16 @@ def definitions(longest: int) -> list[bytes]:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 segment = (ast.get_source_segment(content, node) or "") + "\n"
                 found += [segment.encode()] if len(segment) <= longest else []
+    return found
+
+
+def instances(longest: int) -> list[bytes]:
+    """Valid instances of MaskBench, of a limited length."""
+    found = []
+    for path in sorted(data_folder(None, "maskbench-dev").iterdir()):
+        for test in json.loads(path.read_text(encoding="utf-8"))["tests"]:
+            text = json.dumps(test["data"])
+            found += [text.encode()] if test["valid"] and 40 <= len(text) <= longest else []
     return found
 
 
