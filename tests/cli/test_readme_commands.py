@@ -45,8 +45,8 @@ ENDS = {  # exit code, and what standard output has
     "explain": (1, "refused: '@@' after 'joe'"),
     "lint": (0, "nothing is doubtful\n"),
     "diagram": (0, ""),
-    "test-grammar": (0, "as they should be"),
     "playground": (0, "http://127.0.0.1:"),
+    "test-grammar": (0, "as they should be"),
     "warmup": (0, "kernels are ready"),
     "bench": (0, "constrain"),
 }
