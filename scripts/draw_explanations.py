@@ -148,15 +148,15 @@ def bending() -> str:
             parts += [line(170, y, 270, end, colour), words(222, (y + end) / 2 - 7 + 26 * j, f"{b} {q:g}", colour)]
             parts.append(words(280, end + 4, f"{p * q:.2f}{'' if kept else '  refused'}", colour, "start"))
     for i, (name, law) in enumerate(laws().items()):
-        top = 16 + 68 * i
-        parts.append(words(400, top, name, GREY, "start", "bold"))
+        top = 230 + 76 * i
+        parts.append(words(14, top, name, GREY, "start", "bold"))
         for j, (text, share) in enumerate(law.items()):
             y = top + 8 + 22 * j
-            parts.append(words(400, y + 13, text, GREY, "start"))
+            parts.append(words(24, y + 13, text, GREY, "start"))
             fill = ORANGE if name == "masked" else BLUE
-            parts.append(f'<rect x="480" y="{y}" width="{200 * share:.1f}" height="16" fill="{fill}" opacity=".8"/>')
-            parts.append(words(488 + 200 * share, y + 13, f"{share:.2f}", GREY, "start"))
-    return picture(730, 210, parts)
+            parts.append(f'<rect x="110" y="{y}" width="{200 * share:.1f}" height="16" fill="{fill}" opacity=".8"/>')
+            parts.append(words(118 + 200 * share, y + 13, f"{share:.2f}", GREY, "start"))
+    return picture(420, 450, parts)
 
 
 def pictures() -> dict[str, str]:
