@@ -43,12 +43,12 @@ class Words(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("src", "href")]
         if tag == "tr":
             self.rows.append([])
-        self.inside = tag in ("td", "th", "code", "br") and bool(self.rows)
         if tag in ("td", "th"):
+            self.inside = True
             self.rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag == "code"
+        self.inside = self.inside and tag not in ("td", "th")
 
     def handle_data(self, data: str) -> None:
         if self.inside:
