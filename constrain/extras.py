@@ -1,8 +1,8 @@
 """Optional dependencies: what each extra of the distribution installs, and an error that names the pip line.
 
 The core computes masks. `constrain-lm[hf]` adds models and samplers (torch, transformers), `[cli]` the command line,
-`[diagrams]` railroad diagrams, `[vllm]` and `[sglang]` the engines, `[langchain]` and `[pydantic-ai]` frameworks,
-`[bench]` what benchmarks compare with. Cost: one look-up of a module's file, no import.
+`[diagrams]` railroad diagrams, `[playground]` a local page, `[vllm]` and `[sglang]` the engines, `[langchain]` and
+`[pydantic-ai]` frameworks, `[bench]` what benchmarks compare with. Cost: one look-up of a module's file, no import.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ EXTRAS = {
     "hf": ("torch", "transformers", "safetensors", "tqdm"),
     "cli": ("typer", "rich"),
     "diagrams": ("railroad",),
+    "playground": ("starlette", "uvicorn"),
     "vllm": ("vllm",),
     "sglang": ("sglang",),
     "langchain": ("langchain_core",),

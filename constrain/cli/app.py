@@ -24,6 +24,7 @@ MODULES = {  # name: (module of constrain.cli, first line of help)
     "test-grammar": ("examples", "Test a grammar on folders of members, and of texts that it must refuse."),
     "lint": ("lint", "Name what is doubtful in a grammar: unused rules, endless loops, shadowed terminals, ambiguity."),
     "diagram": ("diagram", "Draw the rules of a grammar as railroad diagrams."),
+    "playground": ("playground", "Open a page on this machine: what may follow a text, and why not."),
     "warmup": ("warmup", "Compile all kernels into their cache (for images; once per version)."),
 }
 

@@ -39,6 +39,11 @@ def jsonschemabench(context: typer.Context) -> None:
     _run("jsonschemabench.py", context)
 
 
+def report(context: typer.Context) -> None:
+    """One HTML page from a record of maskbench, engines side by side; --help shows the options."""
+    _run("report.py", context)
+
+
 def _run(name: str, context: typer.Context) -> None:
     """Run a script of the checkout with the rest of the command line, and end as it ends."""
     require("bench", f"constrain bench {name.removesuffix('.py')}")
@@ -50,7 +55,7 @@ def _run(name: str, context: typer.Context) -> None:
     raise typer.Exit(done.returncode)
 
 
-for _benchmark in (maskbench, keywords, jsonschemabench):
+for _benchmark in (maskbench, report, keywords, jsonschemabench):
     app.command(
         _benchmark.__name__,
         short_help=_benchmark.__doc__,

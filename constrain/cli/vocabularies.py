@@ -23,6 +23,13 @@ def token_bytes(name: str | None, token: int) -> tuple[bytes | None, bool]:
     return tokens[token], token in eos_ids
 
 
+def load_vocabulary(name: str | None) -> Vocabulary:
+    """A vocabulary. name: as `--vocab` takes it; None: the embedded reference model's. Raises UsageError."""
+    from constrain.vocab.vocabulary import Vocabulary
+
+    return Vocabulary(*_read(name))
+
+
 def _read(name: str | None) -> tuple[list[bytes | None], list[int]]:
     """(bytes of every id, ids that end a text). A bare file of ranks does not tell which those are."""
     from constrain.vocab import readers

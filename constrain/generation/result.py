@@ -11,9 +11,11 @@ from constrain.calls.message import Event, Message, ToolCall
 from constrain.calls.reading import Reader
 from constrain.calls.tools import ToolUse
 from constrain.display.html import shares_html, tokens_html
+from constrain.display.plot import Plot
 from constrain.display.terminal import print_tokens
 from constrain.display.tokens import ShownToken, shown_tokens
 from constrain.errors import ConstrainError
+from constrain.generation.posterior import posterior
 from constrain.generation.vote import Vote, vote
 from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
@@ -259,6 +261,32 @@ class Generations(list[Generation[T]], Generic[T]):
             1.0
         """
         return vote(self, key, complexity, keep)
+
+    def plot(self, key: Callable[[Generation[T]], Any] | None = None) -> Plot:
+        """What the outputs say of each value: shares by weight, with standard errors. A notebook shows the plot.
+
+        Numbers come in their order, many different ones in ranges; objects field by field.
+
+        Args:
+            key: What of an output is plotted: output → answer. None: its value, or its text where it has none.
+
+        Returns:
+            The plot: `svg`, `save(path)`, and its numbers in `panels`. Outputs that are not complete are left out.
+
+        Raises:
+            ConstrainError: No output is complete.
+
+        Source:
+            Owen, "Monte Carlo theory, methods and examples", section 9.2, for the standard errors.
+
+        Example:
+            >>> import constrain
+            >>> model = constrain.reference.load()
+            >>> plot = constrain.generate(model, "Sum: ", schema={"enum": [1, 2]}, n=8, seed=1).plot()
+            >>> [bar.label for bar in plot.panels[0].bars]
+            ['1', '2']
+        """
+        return posterior(self, key)
 
 
 class Stream(Generic[T]):

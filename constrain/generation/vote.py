@@ -83,14 +83,14 @@ def vote(
     groups: dict[Any, tuple[Any, list[Any], list[float]]] = {}
     for output, weight in zip(voters, normalised([output.log_weight for output in voters]), strict=True):
         answer = (output.text if output.value is None else output.value) if key is None else key(output)
-        _, members, weights = groups.setdefault(_comparable(answer), (answer, [], []))
+        _, members, weights = groups.setdefault(comparable(answer), (answer, [], []))
         members.append(output)
         weights.append(weight)
     ranked = sorted(groups.values(), key=lambda group: -math.fsum(group[2]))
     return Vote([a for a, _, _ in ranked], [math.fsum(w) for _, _, w in ranked], [m for _, m, _ in ranked])
 
 
-def _comparable(answer: Any) -> Any:
+def comparable(answer: Any) -> Any:
     """Something hashable that is equal for equal answers."""
     dumped = answer.model_dump() if hasattr(answer, "model_dump") else answer
     try:

@@ -120,8 +120,8 @@ class Repeats:
     def suspects(self, here: JsonState, row: Row, names: bool = False) -> Iterator[Sequence[int]]:
         """The tokens after which a value may still become one that was seen, those together that behave alike.
 
-        here: of a text that `reader` gives. row: uint32[>= ceil(V / 32)], the mask. names: also those after which a
-        name may, and those that end a name here.
+        here: of a text that `reader` gives. row: uint32[>= ceil(V / 32)], the mask. names: with the tokens after which
+        a name may, and those that end a name here.
         """
         yield from ([token] for token in self.tables.doubles.within(row))
         names = names and here.stack is not None and is_named(here.stack[0])

@@ -45,6 +45,7 @@ ENDS = {  # exit code, and what standard output has
     "explain": (1, "refused: '@@' after 'joe'"),
     "lint": (0, "nothing is doubtful\n"),
     "diagram": (0, ""),
+    "playground": (0, "http://127.0.0.1:"),
     "test-grammar": (0, "as they should be"),
     "warmup": (0, "kernels are ready"),
     "bench": (0, "constrain"),
@@ -94,6 +95,18 @@ def run(programs: Path, line: str, folder: Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=folder, env=ELSEWHERE, capture_output=True, text=True, check=False)
 
 
+def first_line(programs: Path, line: str, folder: Path) -> str:
+    """What a program that does not end says first."""
+    program, *args = shlex.split(line)
+    command = [str(programs / program), *args]
+    with subprocess.Popen(command, cwd=folder, env=ELSEWHERE, stdout=subprocess.PIPE, text=True) as begun:
+        try:
+            assert begun.stdout is not None
+            return begun.stdout.readline()
+        finally:
+            begun.kill()
+
+
 def test_all_commands_are_on_the_page() -> None:
     assert [shlex.split(line)[1] for line in LINES] == list(ENDS)
     readme = (ROOT / "README.md").read_text(encoding="utf-8").split("## Command line\n")[1].split("\n## ")[0]
@@ -111,6 +124,11 @@ def test_a_line_of_the_page(programs: Path, line: str, tmp_path: Path) -> None:
     for file, text in FILES.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text, encoding="utf-8")
+    if name == "playground":  # it ends when it is told to
+        for module in ("starlette", "uvicorn"):
+            pytest.importorskip(module, reason=f"the package {module} is not installed")
+        assert ENDS[name][1] in first_line(programs, f"{line.split('#')[0]} --port 0", tmp_path)
+        return
     done = run(programs, line, tmp_path)
     code, said = ENDS[name]
     assert "Traceback" not in done.stderr

@@ -52,11 +52,16 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
     }
 
 
-def test_see(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run(repository, "see", 3)
+def test_see(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = run(repository, "see", 4)
     assert names["output"].value["city"] in ("Paris", "Rome", "Lima")
     assert len(names["trace"]) == len(names["output"].tokens)
     assert names["output"].text.split('"')[1] in capsys.readouterr().out
+    assert {bar.label for bar in names["plot"].panels[0].bars} <= {"Paris", "Rome", "Lima"}
+    assert (tmp_path / "cities.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
 def test_diffusion(repository: Path) -> None:

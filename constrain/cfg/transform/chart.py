@@ -14,6 +14,7 @@ from constrain.automata.decide import ends
 from constrain.automata.marks import ReadTokens, without_marks
 from constrain.automata.syntax import Ranges, Tokens, with_ids
 from constrain.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.limits import tick
 
 Item = tuple[Nonterminal, Sequence[Symbol], int, int]  # left-hand side, alternative, dot, origin
 
@@ -67,6 +68,7 @@ class Chart:
         waiting, done = self.waiting[position], self.done[position]
         scanned: dict[Terminal, list[int]] = {}
         for item in self.items[position]:
+            tick()
             left, alternative, dot, origin = item
             if dot == len(alternative):
                 if (left, origin) not in done and self.passes(left, origin, position):
