@@ -121,7 +121,7 @@ class Repeats:
         """The tokens after which a value may still become one that was seen, those together that behave alike.
 
         here: of a text that `reader` gives. row: uint32[>= ceil(V / 32)], the mask. names: with the tokens after which
-        a name may, and those that end a name here.
+        a name may, and the ones which end a name here.
         """
         yield from ([token] for token in self.tables.doubles.within(row))
         names = names and here.stack is not None and is_named(here.stack[0])
