@@ -1,11 +1,15 @@
 """A small masked-diffusion model without and with a constraint: how many texts parse, in how many steps, at what cost?
 
     python scripts/train_diffusion.py FOLDER
-    python benchmarks/diffusion.py FOLDER [--texts 20] [--kinds json arithmetic sql] [--record DIR]
+    python benchmarks/diffusion.py FOLDER [--texts 20] [--kinds json schema arithmetic sql] [--record DIR]
 
 The model writes JSON, arithmetic and SQL of at most 32 characters; a letter before the text says which. For each kind,
-policy and number of steps, the same seeds without and with the grammar of the collection, at temperature 0.7. Answers
-are checked by other parsers: `json.loads`, Python's for arithmetic, SQLite's for SQL. Every text counts.
+policy and number of steps, the same seeds without and with the constraint, at temperature 0.7: the grammar of the
+collection, or a JSON Schema. Every text counts. Answers are checked by other programs:
+    syntax   `json.loads`, Python's parser for arithmetic, SQLite's for SQL
+    task     JSON and schema: `jsonschema` finds it valid under the schema; arithmetic: Python computes a number; SQL:
+             SQLite runs it on a database with the tables and columns that the model was trained on
+The grammars do not know the schema, zeros or the columns: there the constraint may help with the task, and need not.
 """
 
 from __future__ import annotations
@@ -13,19 +17,88 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 import constrain
+from constrain.constraints.base import Constraint
 from constrain.diffusion import denoise
 from languages import oracles
 
 ROOT = Path(__file__).resolve().parent.parent
 LENGTH = 32
-RUNS = [("confidence", 32), ("confidence", 8), ("entropy", 8), ("margin", 8), ("threshold", 32), ("shuffled", 32)]
+RUNS = [
+    ("confidence", 32), ("confidence", 8), ("entropy", 8), ("margin", 8), ("threshold", 32), ("shuffled", 32),
+    ("top-k", 32), ("local-leap", 32), ("prophet", 32), ("credit", 32),
+]  # fmt: skip
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "integer"},
+        "b": {"type": "array", "items": {"type": ["integer", "boolean", "null"]}},
+        "id": {"enum": ["x", "yes", "Bern"]},
+    },
+    "minProperties": 1,
+    "additionalProperties": False,
+}
+
+
+class Kind(NamedTuple):
+    """What is written: the letter for the model, the constraint, and two checks by other programs."""
+
+    letter: str
+    constraint: Constraint
+    syntax: Callable[[bytes], bool | None]
+    task: Callable[[str], bool]
+
+
+def fits_schema(text: str) -> bool:
+    """Whether `jsonschema` accepts a text."""
+    import jsonschema
+
+    try:
+        jsonschema.validate(json.loads(text), SCHEMA)
+    except (ValueError, jsonschema.ValidationError):
+        return False
+    return True
+
+
+def has_value(text: str) -> bool:
+    """Whether Python computes a number; only texts of digits and signs are asked about, and no powers."""
+    if not set(text) <= set("0123456789.+-*/()% ") or "**" in text:
+        return False
+    try:
+        return isinstance(eval(text, {}), int | float)
+    except (SyntaxError, ArithmeticError, TypeError):
+        return False
+
+
+def runs(text: str) -> bool:
+    """Whether SQLite runs a statement."""
+    database = sqlite3.connect(":memory:")
+    for table in ("t", "u", "users"):
+        database.execute(f"CREATE TABLE {table} (a, b, id)")
+    try:
+        database.execute(text).fetchall()
+    except (sqlite3.Error, sqlite3.Warning):
+        return False
+    finally:
+        database.close()
+    return bool(text.strip())
+
+
+def kind_of(name: str) -> Kind:
+    """What belongs to a name."""
+    if name == "schema":
+        return Kind("j", constrain.json_schema(SCHEMA, whitespace="compact"), oracles.find("json"), fits_schema)
+    folder = constrain.collection.folder(name)
+    task = {"json": fits_schema, "arithmetic": has_value, "sql": runs}[name]
+    return Kind(name[0], folder.constraint(), oracles.find(folder.settings["oracle"]), task)
 
 
 class Trained:
@@ -51,25 +124,26 @@ class Trained:
             return self.network(torch.tensor([tokens]))[0].numpy()
 
 
-def run(model: Trained, kind: str, name: str, policy: str, steps: int, count: int, free: bool) -> dict[str, Any]:
+def run(model: Trained, name: str, policy: str, steps: int, count: int, free: bool) -> dict[str, Any]:
     """The row of a kind, a policy and a number of steps."""
-    folder = constrain.collection.folder(name)
-    oracle, constraint = oracles.find(folder.settings["oracle"]), None if free else folder.constraint()
-    outs, parse, faults = [], 0, []
+    kind = kind_of(name)
+    outs, parse, done, faults = [], 0, 0, []
     for seed in range(count):
         out = denoise(
-            model, constraint, prompt=[ord(kind) - 32], length=LENGTH, policy=policy, steps=steps, temperature=0.7,
-            seed=seed,
+            model, None if free else kind.constraint, prompt=[ord(kind.letter) - 32], length=LENGTH, policy=policy,
+            steps=steps, temperature=0.7, seed=seed,
         )  # fmt: skip
-        verdict = oracle(out.text.encode())
+        verdict = kind.syntax(out.text.encode())
         parse += verdict is not False and out.fault is None
+        done += kind.task(out.text)
         if verdict is False or out.fault:
             faults.append({"text": out.text, "fault": out.fault})
         outs.append(out)
     total = sum(out.steps for out in outs)
     return {
         "texts": count,
-        "parse": parse,
+        "syntax": parse,
+        "task": done,
         "steps, mean": round(total / count, 1),
         "refused proposals a text": round(sum(out.refused for out in outs) / count, 2),
         "masks a text": round(sum(out.masks for out in outs) / count, 2),
@@ -84,23 +158,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--texts", type=int, default=20)
-    parser.add_argument("--kinds", nargs="+", default=["json", "arithmetic", "sql"])
+    parser.add_argument("--kinds", nargs="+", default=["json", "schema", "arithmetic", "sql"])
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     model = Trained(options.folder)
     table: dict[str, Any] = {"training": json.loads((options.folder / "training.json").read_text(encoding="utf-8"))}
     for name in options.kinds:
-        kind = name[0]
         for policy, steps in RUNS:
             for free in (True, False):
-                row = run(model, kind, name, policy, steps, options.texts, free)
+                row = run(model, name, policy, steps, options.texts, free)
                 key = f"{name}, {policy}, {steps} steps, {'free' if free else 'constrained'}"
                 table[key] = row
                 print(key, json.dumps({k: v for k, v in row.items() if k not in ("faults", "examples")}), flush=True)
-    if options.record:
-        options.record.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(table, indent=1, ensure_ascii=False)
-        (options.record / "table.json").write_text(text + "\n", encoding="utf-8")
+                if options.record:
+                    options.record.mkdir(parents=True, exist_ok=True)
+                    text = json.dumps(table, indent=1, ensure_ascii=False)
+                    (options.record / "table.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,23 @@
 """Several holes in a text, filled in order: does every whole parse, and what does it take?
 
-    python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json sql c java javascript] [--record DIR]
+    python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json python c ...] [--record DIR]
 
-Whole texts: the ones of `grammars/*/accept` of a limited length. From each, one, two or three random
+Whole texts: the ones of `grammars/*/accept` of a limited length; for Python the functions and classes, with their
+blocks, of modules of the standard library. From each, one, two or three random
 pieces of at most 12 characters are taken out, and the embedded reference model fills them with `constrain.infill`.
 Every text is an attempt and counts, whatever became of it. Answers are checked by the language's own parser where one
-is on this machine (`languages/oracles.py`), else by the engine under the grammar as it is (maximal munch included).
+is on this machine (`languages/oracles.py`); where it has no verdict (what is refused is beyond syntax, such as a type
+that is not declared), by the engine under the grammar as it is, maximal munch included; these are counted apart.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import random
 import statistics
+import sysconfig
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -29,8 +33,8 @@ PIECE, TOKENS = 12, 32
 
 def texts(folder: Any, longest: int, rng: random.Random) -> Iterator[str]:
     """Members of the accept folder of a limited length, in random order."""
-    found = []
-    for path in sorted((Path(folder.path) / "accept").iterdir()):
+    found = definitions(longest) if folder.name == "python" else []
+    for path in sorted((Path(folder.path) / "accept").iterdir()) if folder.name != "python" else ():
         content = path.read_bytes()
         found += content.splitlines() if path.suffix == ".lines" else [content]
     rng.shuffle(found)
@@ -38,6 +42,18 @@ def texts(folder: Any, longest: int, rng: random.Random) -> Iterator[str]:
         text = each.decode("utf-8", "replace")
         if 12 <= len(text) <= longest and "\ufffd" not in text and is_member(folder.constraint(), text):
             yield text
+
+
+def definitions(longest: int) -> list[bytes]:
+    """Functions and classes of the standard library, of a limited length."""
+    found = []
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        content = path.read_text(encoding="utf-8", errors="replace")
+        for node in ast.parse(content).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                segment = (ast.get_source_segment(content, node) or "") + "\n"
+                found += [segment.encode()] if len(segment) <= longest else []
+    return found
 
 
 def cut(text: str, holes: int, rng: random.Random) -> list[tuple[int, int]]:
@@ -55,19 +71,18 @@ def run(name: str, holes: int, count: int, longest: int, model: Any, rng: random
     oracle = oracles.find(folder.settings.get("oracle", "")) if folder.settings.get("oracle") else None
     constraint = folder.constraint()
     ended: dict[str, int] = {}
-    seconds, again, faults = [], 0, []
+    seconds, again, by_engine, faults = [], 0, 0, []
     for number, text in enumerate(texts(folder, longest, rng)):
         if number == count:
             break
         stretches, begin = cut(text, holes, rng), time.thread_time()
         try:
-            filled = constrain.infill(
-                model, constraint, text=text, holes=stretches, max_tokens=TOKENS, attempts=10, seed=number
-            )
+            filled = constrain.infill(model, constraint, text=text, holes=stretches, max_tokens=TOKENS, seed=number)
             verdict = filled.finish_reason
             again += filled.attempts - 1
             if verdict == "stop":
                 parses = oracle(filled.text.encode()) if oracle else None
+                by_engine += parses is None
                 verdict = "parses" if (is_member(constraint, filled.text) if parses is None else parses) else "refused"
                 if verdict == "refused":
                     faults.append({"text": text, "holes": stretches, "whole": filled.text})
@@ -79,6 +94,7 @@ def run(name: str, holes: int, count: int, longest: int, model: Any, rng: random
     return {
         "attempts": len(seconds),
         "wholes that parse": ended.get("parses", 0),
+        "of these read by the engine, for want of a verdict": by_engine,
         "ended": ended,
         "begun anew": again,
         "oracle": "its own parser" if oracle else "the engine",
@@ -93,7 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=10)
     parser.add_argument("--longest", type=int, default=160)
-    parser.add_argument("--languages", nargs="+", default=["json", "sql", "c", "java", "javascript"])
+    parser.add_argument("--languages", nargs="+", default=["json", "sql", "python", "c", "java", "javascript"])
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     model = constrain.reference.load()

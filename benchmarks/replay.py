@@ -1,10 +1,11 @@
 """Replay: texts that are members, opened entirely and set again in random orders. Is every step accepted?
 
-    python benchmarks/replay.py [--grammars json c ...] [--texts 63] [--longest 60] [--files FOLDER]
+    python benchmarks/replay.py [--grammars json c ...] [--texts 63] [--longest 60] [--files FOLDER ...]
         [--vocabulary tokenizer.model] [--record DIR]
 
-The texts are files below `--files` by their extension, then those of `grammars/*/accept`, of a limited length. Of a
-longer file, the longest beginning counts that ends with a line or a statement and is a member. A position is a byte;
+The texts are parts of files below `--files`, one a file, by their extension; then those of `grammars/*/accept`. A part
+begins with a random line (in JSON: it is a random array or object), is of a limited length, ends with a line or a
+statement, and is a member; nine places of a file are tried. A position is a byte;
 with `--vocabulary`, also JSON by tokens of tiktoken's form.
 Four things are checked, and a fault of one is counted, not hidden:
     steps        each byte of the text, in random order, has to be allowed, and the finished canvas to be the text
@@ -37,7 +38,7 @@ from constrain.gaps.pattern import Layer
 from constrain.gaps.projection import gap_language
 from constrain.gaps.token_classes import TokenClasses
 
-GRAMMARS = ["json", "toml", "xml", "csv", "graphql", "sql", "c", "javascript"]
+GRAMMARS = ["json", "toml", "xml", "csv", "sql", "c", "javascript", "java", "go", "graphql"]
 EXTENSIONS = {
     "json": (".json",), "javascript": (".js",), "sql": (".sql",), "toml": (".toml",), "xml": (".xml",),
     "csv": (".csv",), "c": (".c", ".h"), "java": (".java",), "go": (".go",), "graphql": (".graphql",),
@@ -57,32 +58,55 @@ class Dynamic(Constraint):
         return self.inner.as_dynamic()
 
 
-def texts(folder: Any, files: Path | None, longest: int, rng: random.Random) -> Iterator[tuple[str, bool]]:
+def texts(folder: Any, files: list[Path], longest: int, rng: random.Random) -> Iterator[tuple[str, bool]]:
     """Different members of a limited length, and whether they are of `files`."""
     found = []
     for path in sorted((Path(folder.path) / "accept").iterdir()):
         content = path.read_bytes()
         found += content.splitlines() if path.suffix == ".lines" else [content]
     rng.shuffle(found)
-    others = [] if files is None else contents(files, EXTENSIONS.get(folder.name, ()), rng)
     seen: set[str] = set()
+    others = contents(files, EXTENSIONS.get(folder.name, ()), rng)
     for content, is_file in [*((each, True) for each in others), *((each, False) for each in found)]:
-        whole = content[: 4 * longest].decode("utf-8", "replace")
-        ends = [end for end in range(4, min(len(whole), longest) + 1) if may_end(whole, end)]
-        for end in reversed(ends[-TRIED:]):
-            text = whole[:end]
-            if len(text.encode()) <= longest and text not in seen and "\ufffd" not in text:
+        for whole in parts(content, longest, rng) if is_file else [content.decode("utf-8", "replace")]:
+            ends = [end for end in range(4, min(len(whole), longest) + 1) if may_end(whole, end)]
+            text = next((whole[:end] for end in reversed(ends[-TRIED:]) if is_sound(folder, whole[:end], longest)), "")
+            if text and text not in seen:
                 seen.add(text)
-                if is_member(folder.constraint(), text):
-                    yield text, is_file
-                    break
+                yield text, is_file
+                break
 
 
-def contents(files: Path, extensions: tuple[str, ...], rng: random.Random) -> list[bytes]:
-    """The files below a folder with one of the extensions, in random order; at most 400, none of them large."""
-    paths = sorted(path for each in extensions for path in files.rglob("*" + each) if path.is_file())
+def is_sound(folder: Any, text: str, longest: int) -> bool:
+    """Whether a text is a member of a limited length."""
+    return len(text.encode()) <= longest and "\ufffd" not in text and is_member(folder.constraint(), text)
+
+
+def parts(content: bytes, longest: int, rng: random.Random) -> list[str]:
+    """The text of a file from some of its lines on, and from its beginning on; the values of a JSON file."""
+    text = content.decode("utf-8", "replace")
+    try:
+        values = list(inner(json.loads(text)))
+        return [json.dumps(value) for value in rng.sample(values, min(len(values), 8))]
+    except ValueError:
+        lines = text.splitlines(keepends=True)
+    starts = [*rng.sample(range(len(lines)), min(len(lines), 8)), 0]
+    return ["".join(lines[start : start + longest])[: 4 * longest] for start in starts]
+
+
+def inner(value: Any) -> Iterator[Any]:
+    """The arrays and objects of a value."""
+    if isinstance(value, dict | list):
+        yield value
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from inner(each)
+
+
+def contents(folders: list[Path], extensions: tuple[str, ...], rng: random.Random) -> list[bytes]:
+    """The files below folders with one of the extensions, in random order; at most 600, none of them large."""
+    paths = sorted(path for files in folders for each in extensions for path in files.rglob("*" + each))
     rng.shuffle(paths)
-    return [path.read_bytes() for path in paths[:400] if path.stat().st_size < 20_000]
+    return [path.read_bytes() for path in paths[:600] if path.is_file() and path.stat().st_size < 100_000]
 
 
 def may_end(text: str, end: int) -> bool:
@@ -143,7 +167,7 @@ def from_left(language: Any, matcher: Any, text: bytes, row: dict[str, Any]) -> 
         assert matcher.advance(byte)
 
 
-def run(name: str, count: int, longest: int, files: Path | None, vocabulary: Any) -> dict[str, Any]:
+def run(name: str, count: int, longest: int, files: list[Path], vocabulary: Any) -> dict[str, Any]:
     """The row of a grammar."""
     folder = constrain.collection.folder(name)
     constraint = Dynamic(folder.constraint())
@@ -197,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grammars", nargs="+", default=GRAMMARS)
     parser.add_argument("--texts", type=int, default=63)
-    parser.add_argument("--files", type=Path, help="a folder with files of these languages, at any depth")
+    parser.add_argument("--files", type=Path, nargs="+", default=[], help="folders with files, at any depth")
     parser.add_argument("--longest", type=int, default=60)
     parser.add_argument("--vocabulary", type=Path, help="a file of tiktoken's form")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")

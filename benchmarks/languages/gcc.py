@@ -2,8 +2,9 @@
 
 GCC goes on after an error of meaning (a name that is not declared, a wrong operand), so its messages are sorted: only
 those about syntax make a text no member. Which names are types is beyond a grammar: where a name that occurs once
-stands at a fault, the text is compiled again with that name declared as a type, and where GCC says that it took an
-unknown name for a type, or that what stands before `=` is no target, there is no verdict.
+stands at a fault, the text is compiled again with that name declared as a type; so are names that GCC says are none.
+Where GCC still says that it took an unknown name for a type, or that what stands before `=` is no target, there is no
+verdict.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 
 if shutil.which("gcc") is None:
     raise ImportError("gcc")
@@ -25,6 +27,7 @@ SYNTAX = re.compile(
     r"|extra semicolon|no semicolon at end|empty enum|empty declaration"
 )
 NO_VERDICT = re.compile(r"unknown type name|lvalue required as left")
+UNKNOWN_TYPE = re.compile(r"unknown type name ‘(\w+)’")
 UNKNOWN = re.compile(r"error: (unknown type name|.*undeclared)")
 LINE = re.compile(r"<stdin>:(\d+):\d+: (?:error|warning)")
 NAME = re.compile(rb"[A-Za-z_]\w*")
@@ -40,13 +43,19 @@ def gcc(text: bytes) -> bool | None:
         return False
     messages = _messages(text)
     if not SYNTAX.search(messages):
-        return None if NO_VERDICT.search(messages) else True
+        if NO_VERDICT.search(messages) and (types := set(UNKNOWN_TYPE.findall(messages))):
+            messages = _messages(_declared(name.encode() for name in types) + text)
+        return None if SYNTAX.search(messages) or NO_VERDICT.search(messages) else True
     types = _candidates(text, messages)
     if types:
-        declared = b" ".join(b"typedef int %s;" % name for name in types)
-        if not SYNTAX.search(_messages(declared + b"\n" + text)):
+        if not SYNTAX.search(_messages(_declared(types) + text)):
             return True
     return None if UNKNOWN.search(messages) else False
+
+
+def _declared(types: Iterable[bytes]) -> bytes:
+    """A line that declares types."""
+    return b" ".join(b"typedef int %s;" % name for name in types) + b"\n"
 
 
 def _messages(text: bytes) -> str:

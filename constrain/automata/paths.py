@@ -25,6 +25,7 @@ from constrain.automata.store import Store
 from constrain.automata.syntax import Node
 from constrain.errors import LimitError
 from constrain.kernels.records import arena
+from constrain.limits import tick
 
 LIMIT = 20_000
 LARGEST = 2_000  # parts of a tree that `between` returns
@@ -66,6 +67,14 @@ class Language:
         """The number of states that are known."""
         return len(self._expressions)
 
+    def explore(self) -> None:
+        """Number all states, in the order in which rows lead to them. Raises LimitError."""
+        state = 0
+        while state < self.size:
+            tick(8)
+            self.row(state)
+            state += 1
+
     def accepts(self, state: int) -> bool:
         """Whether a state is accepting."""
         return self.store.is_nullable(self._expressions[state])
@@ -75,7 +84,7 @@ class Language:
         if state not in self._rows:
             store, expression = self.store, self._expressions[state]
             with store.lock:
-                successors = [store.run(expression, bytes([byte])) for byte in range(256)]
+                successors = store.successors(expression)
             self._rows[state] = [self._number(successor) for successor in successors]
         return self._rows[state]
 

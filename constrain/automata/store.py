@@ -32,7 +32,7 @@ from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are 
 from constrain.kernels.parser import items, key_set_rules, object_rules  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.records import arena, stack, view
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.expressions import ALT, AND, SPELLED, init, is_nullable
+from constrain.kernels.records.expressions import ALT, AND, EXPRESSION, SPELLED, init, is_nullable
 from constrain.kernels.records.stack import STACK
 from constrain.limits import STEPS_PER_LOOK, Limits, deadline, tick
 
@@ -310,6 +310,15 @@ class Store:
         """The state after a text; `arena.NONE` if no member begins with it. e: a pruned expression."""
         return self.call(derivatives.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
 
+    def successors(self, e: int) -> list[int]:
+        """The state after each of the 256 bytes; `arena.NONE` if no member begins so. e: a pruned expression."""
+        self.call(_prepare, e)
+        after = [
+            self.call(derivatives.run, np.array([byte], np.int32), e) for byte in view.least_bytes(self.A, e).tolist()
+        ]
+        classes = view.key_words(self.A, int(self.A[e + EXPRESSION.PARTITION])).view(np.uint8)
+        return [after[number] for number in classes.tolist()]
+
     def is_nullable(self, e: int) -> bool:
         """Whether an expression's language contains the empty text."""
         return bool(is_nullable(self.A, e))
@@ -347,6 +356,11 @@ def packed(words: list[int], text: str, plain: bool = False) -> Int32:
 
 def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:
     return arena.region(A, n)
+
+
+def _prepare(A: Int32, H: Int32, S: Int32, e: int) -> int:
+    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
+    return e
 
 
 def _concat(A: Int32, H: Int32, S: Int32, parts: Int32) -> int:

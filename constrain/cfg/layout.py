@@ -16,7 +16,8 @@ not depend on the width of a tab. A form feed restarts the count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple
@@ -28,6 +29,25 @@ from constrain.errors import GrammarError
 
 _EOL = syntax.alternate(syntax.literal("\n"), syntax.literal("\r"), syntax.literal("\r\n"))
 EOL = Terminal(_EOL, "end of line")
+
+
+class Column(NamedTuple):
+    """The indentation of a line: in columns, with tab stops, and in characters."""
+
+    column: int = 0
+    characters: int = 0
+
+    def after_space(self) -> Column:
+        """One space further."""
+        return Column(self.column + 1, self.characters + 1)
+
+    def after_tab(self, tab: int) -> Column:
+        """One tab further."""
+        return Column(self.column - self.column % tab + tab, self.characters + 1)
+
+    def is_inside(self, other: Column) -> bool:
+        """Whether a line at this column can begin a block inside a block at the other, for any width of a tab."""
+        return self.column > other.column and self.characters > other.characters
 
 
 @dataclass(frozen=True)
@@ -46,6 +66,8 @@ class Layout:
             Default none.
         tab: A tab advances to the next multiple of this many columns, 1 to 100. Default 8; None: no tabs in
             indentation.
+        columns: The columns at which blocks may begin, as numbers of spaces, or as `Column`s where tabs count too.
+            Default None: any. Texts with holes, and diffusion, need columns: then the grammar is finite.
 
     Raises:
         GrammarError: A field has a value that it cannot have.
@@ -74,6 +96,7 @@ class Layout:
     close: tuple[str, ...] = (")", "]", "}")
     verbatim: tuple[str, ...] = ()
     tab: int | None = 8
+    columns: tuple[Column, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("open", "close", "verbatim"):
@@ -91,6 +114,8 @@ class Layout:
             raise GrammarError(
                 f"layout: tab is a number of columns from 1 to 100, or None, not {self.tab!r}", fix="tab=8"
             )
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(sorted({_column(given) for given in self.columns})))
 
     @property
     def declared(self) -> tuple[str, str, str]:
@@ -111,23 +136,42 @@ def read_layout(given: Layout | Mapping[str, Any]) -> Layout:
     return Layout(**given)
 
 
-class Column(NamedTuple):
-    """The indentation of a line: in columns, with tab stops, and in characters."""
+def _column(given: Any) -> Column:
+    """A column that was given as a number of spaces, or as a pair. Raises GrammarError."""
+    column = Column(given, given) if isinstance(given, int) and not isinstance(given, bool) else given
+    if not (isinstance(column, tuple | list) and len(column) == 2 and 0 <= column[1] <= column[0]):
+        raise GrammarError(f"layout: a column is a number of spaces, not {given!r:.60}", fix="columns=(4, 8)")
+    return Column(*column)
 
-    column: int = 0
-    characters: int = 0
 
-    def after_space(self) -> Column:
-        """One space further."""
-        return Column(self.column + 1, self.characters + 1)
+def column_of(blank: str, tab: int | None) -> Column:
+    """The column that the blanks at the beginning of a line lead to."""
+    column = Column()
+    for character in blank:
+        if character == "\f":
+            column = Column()
+        elif character == " ":
+            column = column.after_space()
+        elif character == "\t" and tab is not None:
+            column = column.after_tab(tab)
+        else:
+            break
+    return column
 
-    def after_tab(self, tab: int) -> Column:
-        """One tab further."""
-        return Column(self.column - self.column % tab + tab, self.characters + 1)
 
-    def is_inside(self, other: Column) -> bool:
-        """Whether a line at this column can begin a block inside a block at the other, for any width of a tab."""
-        return self.column > other.column and self.characters > other.characters
+def columns_of(texts: Sequence[str], tab: int | None) -> tuple[Column, ...]:
+    """The columns at which lines of some texts begin, and for each of them one that is a step deeper.
+
+    The step is the least indentation of a line; 4 spaces if there is none.
+    """
+    lines: list[str] = []
+    for number, text in enumerate(texts):
+        begun = re.split("\r\n|\r|\n", text)[bool(number) :]  # behind a hole the first line is the rest of one
+        lines += [line for line in begun[:-1] if line.strip()] + begun[-1:]
+    found = {column_of(line, tab) for line in lines} - {Column()}
+    step = min(found, default=Column(4, 4))
+    deeper = {Column(c.column + step.column, c.characters + step.characters) for c in {Column(), *found}}
+    return tuple(sorted(found | deeper))
 
 
 def line_end(ignored: tuple[Terminal, ...], name: str) -> Terminal:

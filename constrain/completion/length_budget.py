@@ -10,31 +10,35 @@ more bytes but fewer tokens would fit.
 
 `least`: an EOS is refused before this number of tokens, EOS included, as long as another token is allowed.
 
-Where items must differ, the completion must please the guard, too (guarded.py). Within the last `NEAR` tokens that the
-text needs, the tokens after which an item may still repeat another one are tried one by one; all others must leave as
-many tokens more as the guard's objections cost now, and the first token of the completion that was found is allowed.
+Where keys or items must differ, the completion must please the guard, too (guarded.py). In the last `NEAR` tokens that
+the text can spare, tokens are tried: those after which a key or an item may still repeat another one, and one of those
+others that lead to the same state of the grammar. The completion that was found last is kept: its next token is
+allowed.
 
 Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
-does. Cost: the engine's mask, plus `TokensToEnd.after` for each new configuration.
+does. Monitors of names, which have a say in where a text may end (`EndingGuard`), are not asked. Cost: the engine's
+mask, plus `TokensToEnd.after` for each new configuration.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.automata.marks import without_marks
-from constrain.completion.guarded import GuardedEnds
+from constrain.completion.guarded import End, GuardedEnds
 from constrain.completion.tokens_to_end import NEVER, Counts, TokensToEnd
 from constrain.engine.compiled import CompiledConstraint
-from constrain.engine.lookahead import open_reading, suspected_tokens
 from constrain.engine.matcher import Matcher
 from constrain.errors import ConstrainError
-from constrain.vocab.bits import clear_bits, has_bit, set_bits
+from constrain.guards.repeats import Reading
+from constrain.vocab.bits import has_bit, set_bits
 
-NEAR = 32  # tokens that are left beyond those that the grammar needs
+NEAR = 32  # tokens that are left beyond those that the text needs
+FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
 
 class LengthBudget:
@@ -54,7 +58,7 @@ class LengthBudget:
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             self.to_end = automaton.attempt(make)
-            if compiled.lookahead is not None:
+            if compiled.lookahead is not None and not hasattr(compiled.lookahead.guard, "may_end"):
                 self.guarded = GuardedEnds(self.to_end, compiled.lookahead)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
@@ -112,6 +116,7 @@ class LimitedMatcher:
         self.most = most
         self.taken = 0
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
+        self._ends: dict[int, End] = {}  # tokens taken -> the completion that was found then
 
     @property
     def state(self) -> tuple[Any, int]:
@@ -130,11 +135,20 @@ class LimitedMatcher:
 
     def needs_allowed(self) -> int:
         """The tokens with which the grammar completes the text and the guard allows it; 0 with complete=False."""
+        return self.needs() if self.budget.guarded is None else self._end().tokens
+
+    def _end(self) -> End:
+        """The completion that the guard allows: what is left of the one that was found before, or a new one."""
+        if self.taken not in self._ends:
+            self._ends[self.taken] = self._new_end()
+        return self._ends[self.taken]
+
+    def _new_end(self) -> End:
         guarded = self.budget.guarded
-        if guarded is None:
-            return self.needs()
-        _, state = open_reading(self.inner)
-        return self.inner.locked(lambda configuration: guarded.needs(configuration, state))
+        assert guarded is not None
+        _, state = self._reading()
+        end: End = self.inner.locked(lambda configuration: guarded.end(configuration, state))
+        return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
         """See `Matcher.fill_mask`."""
@@ -148,42 +162,65 @@ class LimitedMatcher:
         if self.taken + 1 < self.least and (words & ~self.budget.eos).any():
             words &= ~self.budget.eos
 
+    def _reading(self) -> tuple[Reading | None, Hashable]:
+        """(the JSON text under way, the state of the constraint's own guard)."""
+        compiled, state = self.budget.compiled, self.inner.guard_state()
+        if compiled.followed is not None:
+            state = compiled.followed.inner_state(state)
+        assert self.budget.guarded is not None
+        return self.budget.guarded.guard.reader(state), state
+
     def _is_near(self) -> bool:
-        """Whether an item may repeat another one, and few tokens more are left than the grammar needs."""
-        if self.budget.guarded is None or self.inner.ended or open_reading(self.inner)[0] is None:
+        """Whether the guard may veto the grammar's completions, and few tokens more are left than the text needs."""
+        if self.budget.guarded is None or self.inner.ended:
             return False
-        return self.left < self.needs() + NEAR
+        if self.left >= FAR * self.needs() + 2 * NEAR:
+            return False
+        return self.left < self.needs_allowed() + NEAR
 
     def _near_mask(self) -> NDArray[np.uint32]:
         """uint32[ceil(V / 32)]: the mask near the end, where the guard's objections count."""
         if self._near is not None and self._near[:2] == (self.inner.state, self.taken):
             return self._near[2]
         row = np.zeros(len(self.budget.eos), np.uint32)
-        allowed = self.needs_allowed()
-        more = allowed - self.needs() if allowed <= self.left else 0
-        self._write_in_time(row, self.left - more)
-        for alike in list(suspected_tokens(self.inner, row)):
-            if not self._leaves_time(alike[0]):
-                clear_bits(row, alike)
-        if more:
-            set_bits(row, self._first_of_completion())
+        self._write_in_time(row, self.left)
+        late = np.zeros(32 * len(row), np.bool_)
+        for alike in self._alike(row):
+            late[alike] = not self._leaves_time(int(alike[0]))
+        row &= ~np.packbits(late, bitorder="little").view(np.uint32)
+        if self.needs_allowed() <= self.left:
+            set_bits(row, self._first_of_end())
         self._near = self.inner.state, self.taken, row
         return row
+
+    def _alike(self, row: NDArray[np.uint32]) -> Iterator[NDArray[np.int64]]:
+        """The tokens of text in a mask, those together after which the same text is missing."""
+        to_end, (reading, _) = self.budget.to_end, self._reading()
+        assert to_end is not None
+        reached = self.inner.locked(to_end.reached)
+        left = np.unpackbits((row & ~self.budget.eos).view(np.uint8), bitorder="little").astype(np.bool_)
+        groups: list[Sequence[int]] = []
+        if reading is not None:
+            guard, here = reading
+            groups = [*guard.suspects(here, row, names=True), *guard.moving(here, row)]
+        for group in [*map(np.array, groups), np.arange(len(left))]:
+            group = group[left[group]]
+            left[group] = False
+            for number in np.unique(reached[group]):
+                yield group[reached[group] == number]
 
     def _leaves_time(self, token: int) -> bool:
         """Whether the guard allows a completion in time after a token."""
         if not self.inner.advance(token):
             return False
-        needs = self.needs_allowed()
+        end = self._new_end()
         self.inner.rollback(1)
-        return needs < self.left
+        return end.tokens < self.left
 
-    def _first_of_completion(self) -> list[int]:
-        """The first token of the completion that the guard allows; none if it is not a token of text."""
-        guarded = self.budget.guarded
+    def _first_of_end(self) -> list[int]:
+        """The first token of the completion; none if it is not a token of text."""
+        guarded, text = self.budget.guarded, self._end().text
         assert guarded is not None
-        _, state = open_reading(self.inner)
-        text = self.inner.locked(lambda configuration: guarded.completion(configuration, state))
         if not text or guarded.to_end.spellings.fewest(text) >= NEVER:
             return []
         token = guarded.to_end.spellings.first(text)
@@ -218,11 +255,21 @@ class LimitedMatcher:
             return False
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
+        self._keep_end(token_id)
         self.taken += 1
         if not (ends or near) and self.needs() > self.left:
             self.rollback(1)
             return False
         return True
+
+    def _keep_end(self, token: int) -> None:
+        """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
+        now, spelled = self._ends.get(self.taken), self.budget.compiled.vocabulary.tokens[token]
+        self._ends.pop(self.taken + 1, None)
+        if now is not None and spelled and now.text.startswith(spelled):
+            assert self.budget.guarded is not None
+            text = now.text[len(spelled) :]
+            self._ends[self.taken + 1] = End(text, self.budget.guarded.to_end.spellings.fewest(text) + 1)
 
     def is_accepting(self) -> bool:
         """Whether an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
@@ -245,9 +292,11 @@ class LimitedMatcher:
         """Undo the last n tokens."""
         self.inner.rollback(n_tokens)
         self.taken -= n_tokens
+        self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
         """An independent copy at the same place."""
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
         copy.taken = self.taken
+        copy._ends = dict(self._ends)
         return copy

@@ -122,3 +122,11 @@ class TokensToEnd:
         if len(self._after) > REMEMBERED:
             self._after.popitem(last=False)
         return counts
+
+    def reached(self, configuration: int) -> NDArray[np.int64]:
+        """int64[V]: a number for the configuration after each token; 0 for tokens that the grammar does not allow."""
+        numbers = self.walk.after(configuration).astype(np.int64)
+        size, offset = self.automaton.size, self.automaton.offset
+        if offset:
+            return numbers[:size] << 32 | numbers[offset : offset + size]
+        return numbers

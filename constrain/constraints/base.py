@@ -9,7 +9,7 @@ alike, so that compiled forms can be cached by them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -95,8 +95,16 @@ class Constraint:
         return Grammar(Nonterminal("start", lambda: [[terminal]], key=("regular", terminal), shared=True))
 
     def as_dynamic(self) -> Grammar:
-        """A grammar for `lexer="dynamic"` that has all texts of this constraint. A greedy constraint may have fewer."""
-        return replace(self.to_grammar(), lexer="dynamic")
+        """A grammar for `lexer="dynamic"` that has all texts of this constraint. A greedy constraint may have fewer.
+
+        One with a layout of lines and columns stays greedy, unless its columns are given.
+        """
+        grammar = self.to_grammar()
+        return grammar if grammar.closing else replace(grammar, lexer="dynamic")
+
+    def laid_out_like(self, texts: Sequence[str]) -> Constraint:
+        """With a layout, the members whose blocks begin at columns as in some texts; else the constraint itself."""
+        return self
 
     @property
     def node(self) -> Node | None:

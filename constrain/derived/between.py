@@ -29,6 +29,7 @@ from constrain.derived.holes import Continuation, FirstHole, split_holes
 from constrain.derived.members import is_member
 from constrain.derived.quotient import left_quotient, right_quotient
 from constrain.errors import ConstrainError
+from constrain.gaps.projection import first_gap
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Between(Continuation):
         if self.node is not None and not empty_node(self.node):
             return super()._build()
         middle = self.inner.as_dynamic()  # also for an empty regular language: the errors below name the place
+        if middle.closing:  # the rules depend on columns, and the engine reads no text of them backwards
+            return first_gap(middle, self.prefix, [self.suffix])
         middle = left_quotient(middle, self.prefix) if self.prefix else middle
         middle = right_quotient(middle, self.suffix) if self.suffix else middle
         return self._watched(middle)
@@ -107,6 +110,9 @@ def between(
         holes: The stretches of `text` that are open, as (begin, end) in characters, in their order; an empty stretch is
             a hole too. The constraint is on what the first one becomes: some filling of the others makes a member.
 
+    With a layout of lines and columns, blocks begin at the columns of lines of the text, or one step deeper; `report`
+    says which.
+
     Returns:
         A constraint on the middle; its `parse`, where there is one and one hole, gives the value of the whole text.
 
@@ -114,7 +120,6 @@ def between(
         UnsatisfiableError: No member begins with the prefix, ends with the suffix, or fits between both; with the place
             where reading fails. With several holes: the stretch that no filling completes.
         LimitError: A number under `multipleOf` would have to be cut; with several holes, the grammar is too large.
-        GrammarError: The grammar has a layout of lines and columns.
         ConstrainError: An argument has the wrong type, or holes overlap.
 
     Source:
@@ -149,6 +154,7 @@ def between(
         prefix, *after = split_holes(text, holes)
         if len(after) > 1:
             refuse_tokens(constraint, "cannot be cut")
+            constraint = constraint.laid_out_like([prefix, *after])
             first = FirstHole(constraint, prefix, tuple(after))
             first.to_grammar()
             return first
@@ -156,7 +162,7 @@ def between(
     if not prefix and not suffix:
         return constraint
     refuse_tokens(constraint, "cannot be cut")
-    middle = Between(constraint, prefix, suffix)
+    middle = Between(constraint.laid_out_like([prefix, suffix]), prefix, suffix)
     middle.to_grammar()  # raise errors here, not when it is compiled
     return middle
 

@@ -1,8 +1,8 @@
 """A text with several holes: what the first may become, so that some filling of all makes a member.
 
-The idea: the grammar of the texts after the prefix (quotient.py) is projected onto its first gap (gaps/projection.py).
-So masks are exact although the text behind the hole has holes of its own. When the first hole is filled, its text is
-part of the prefix of the next one; the last is an ordinary `between`.
+The idea: the grammar is projected onto its first gap (gaps/projection.py); long texts before and after all holes are
+read by the engine first (quotient.py). So masks are exact although the text behind the hole has holes of its own. When
+the first hole is filled, its text is part of the prefix of the next one; the last is an ordinary `between`.
 
 Three things are decided on the whole text, when the last hole is filled: the deferred checks of a schema, repetitions
 behind a hole, and maximal munch.
@@ -18,13 +18,13 @@ from constrain.cfg.rules import Grammar, Nonterminal
 from constrain.constraints.base import Constraint
 from constrain.constraints.report import Entry
 from constrain.derived.quotient import left_quotient, right_quotient
-from constrain.errors import ConstrainError, span
+from constrain.errors import ConstrainError, LimitError, span
 from constrain.gaps.projection import first_gap
 from constrain.guards import Guard
 from constrain.guards.prefixed import AfterPrefix
 from constrain.vocab.vocabulary import Vocabulary
 
-LONG = 60  # characters of a text after the last hole that are read by the engine, not as part of a pattern
+LONG = 200  # characters; longer texts before the first or after the last hole are read by the engine
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,21 @@ class FirstHole(Continuation):
 
     def _build(self) -> Grammar:
         grammar, after = self.inner.as_dynamic(), list(self.after)
-        if self.prefix:
-            grammar = left_quotient(grammar, self.prefix)
+        if grammar.closing:
+            return first_gap(grammar, self.prefix, after)
         if len(after[-1]) > LONG:
             grammar, after[-1] = right_quotient(grammar, after[-1]), ""
-        return self._watched(first_gap(grammar, after))
+        return self._watched(self._first_gap(grammar, after))
+
+    def _first_gap(self, grammar: Grammar, after: list[str]) -> Grammar:
+        """With a short text before it, the tables of the grammar serve for all texts."""
+        if len(self.prefix) <= LONG:
+            try:
+                return first_gap(grammar, self.prefix, after)
+            except LimitError:  # with the text read, the grammar may be smaller
+                if not self.prefix:
+                    raise
+        return first_gap(left_quotient(grammar, self.prefix), "", after)
 
     @property
     def report(self) -> list[Any]:

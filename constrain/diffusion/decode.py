@@ -181,6 +181,7 @@ class _Run:
             raise ConstrainError(f"there is no policy {policy!r}", fix=f"one of {', '.join(POLICIES)}")
         self.model, self.constraint, self.prompt, self.tokens = model, constraint, list(prompt), tokens
         self.policy: Policy = POLICIES[policy]() if isinstance(policy, str) else policy
+        self.policy.begin()
         self.vocabulary = model.vocabulary
         self.eos = frozenset(self.vocabulary.eos_ids)
         self.never = np.array([text is None for text in self.vocabulary.tokens])

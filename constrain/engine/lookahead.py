@@ -94,7 +94,7 @@ class Lookahead:
 
     def _item(self, state: Hashable) -> tuple[Reading, int] | None:
         """The item that may run out, as the text around it and the number of containers open in it; None: no item."""
-        reading = self.guard.reader(state)
+        reading = doubted(self.guard, state)
         item = None if reading is None else item_in_question(reading.here)
         return None if reading is None or item is None else (reading, item)
 
@@ -103,7 +103,7 @@ class Lookahead:
 
         Else a key: of states with equal keys, in one state of the grammar, either all have a completion or none.
         """
-        reading = self.guard.reader(state)
+        reading = doubted(self.guard, state)
         key = None if reading is None else doubt(reading.here)
         return None if reading is None or key is None else (reading.guard, key)
 
@@ -119,7 +119,7 @@ class Lookahead:
         row: The tokens that the grammar allows, the ones that the guard vetoes too.
         """
         self._follow()
-        reading = self.guard.reader(state)
+        reading = doubted(self.guard, state)
         if reading is None:
             return ()
         here = reading.here
@@ -226,21 +226,10 @@ def lives_after(matcher: Matcher, step: int | bytes, state: Hashable) -> bool:
     return matcher.locked(look)
 
 
-def suspected_tokens(matcher: Matcher, row: Row) -> Iterable[Sequence[int]]:
-    """The tokens of a mask after which an item may repeat another one, those together that behave alike."""
-    reading, _ = open_reading(matcher)
-    if reading is None:
-        return ()
-    return chain(reading.guard.moving(reading.here, row), reading.guard.suspects(reading.here, row))
-
-
-def open_reading(matcher: Matcher) -> tuple[Reading | None, Hashable]:
-    """(the JSON text under way in which a value may run out, or None; the state of the constraint's own guard)."""
-    compiled, state = matcher.compiled, matcher.guard_state()
-    if compiled.followed is not None:
-        state = compiled.followed.inner_state(state)
-    reading = None if compiled.lookahead is None else compiled.lookahead.guard.reader(state)
-    return (None if reading is None or reading.here.stack is None else reading), state
+def doubted(guard: Guard, state: Hashable) -> Reading | None:
+    """The JSON text under way in which a value may run out; None: there is none, so some end stays open."""
+    reading = guard.reader(state)
+    return reading if reading is not None and reading.runs_out else None
 
 
 def veto_ahead(matcher: Matcher, guard: Guard, state: Hashable, row: Row) -> None:
@@ -248,7 +237,7 @@ def veto_ahead(matcher: Matcher, guard: Guard, state: Hashable, row: Row) -> Non
 
     guard: the matcher's; state: where it stands; row: what the grammar allows, changed in place.
     """
-    reading = guard.reader(state)
+    reading = doubted(guard, state)
     moving: Iterable[Sequence[int]] = ()
     if reading is not None and reading.here.stack is not None:
         moving = _moving_tokens(matcher, state, row)

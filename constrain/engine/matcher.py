@@ -17,7 +17,7 @@ import numpy as np
 
 from constrain.automata.marks import MARK
 from constrain.automata.store import BOTTOM, STOPS
-from constrain.engine.lookahead import lives_after, veto_ahead
+from constrain.engine.lookahead import doubted, lives_after, veto_ahead
 from constrain.engine.pickled import reread
 from constrain.engine.remembering import fill_remembered
 from constrain.engine.rows import Row, checked_row, words_of
@@ -465,7 +465,7 @@ class Matcher:
         if guard is None:
             return True
         after = self._read(self.guard_state(), step)
-        if after is None or (guard.reader(after) is not None and not lives_after(self, step, after)):
+        if after is None or (doubted(guard, after) is not None and not lives_after(self, step, after)):
             return False
         if keep:
             self._guarded[len(self._steps) + 1 :] = (after,)

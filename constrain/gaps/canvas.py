@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.gaps.layered import LayeredSolution
 from constrain.gaps.solution import GapLanguage, Solution
 from constrain.gaps.token_classes import TokenClasses
@@ -47,6 +47,7 @@ class Canvas:
         ConstrainError: A token is no token of the vocabulary, or a special one; or something follows an EOS.
         UnsatisfiableError: No filling makes a member; the message names the stretch that contradicts, if any.
         LimitError: The canvas is too large.
+        GrammarError: The grammar has a layout of lines and columns.
     """
 
     def __init__(
@@ -56,6 +57,11 @@ class Canvas:
         tokens: Sequence[int | None],
         classes: TokenClasses | None = None,
     ) -> None:
+        if language.closing:
+            raise GrammarError(
+                "a grammar with a layout of lines and columns cannot be filled by tokens in any order",
+                fix="fill its holes from left to right: constrain.infill(...)",
+            )
         self.language, self.vocabulary = language, vocabulary
         self.classes = classes or TokenClasses(language, vocabulary)
         self.tokens = list(tokens)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
+from constrain.gaps.adjacency import ones
 from constrain.kernels.gaps import derivations
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class Chart:
     def has(self, symbol: int, begin: int, end: int) -> bool:
         """Whether a symbol derives a text that leads from one position to another."""
         return bool(self.R[symbol * self.n + begin, end >> 5] >> np.uint32(end & 31) & np.uint32(1))
+
+    def ends(self, symbol: int, begin: int) -> list[int]:
+        """The positions that texts of a symbol lead to from a position."""
+        return ones(int.from_bytes(self.R[symbol * self.n + begin].astype("<u4").tobytes(), "little"))
 
     def live(self, tops: list[int]) -> Rows:
         """The items that are part of a derivation of a whole text that ends at one of `tops`; rows as in `R`."""

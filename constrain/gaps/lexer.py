@@ -18,7 +18,6 @@ from constrain.automata.paths import Language
 from constrain.automata.syntax import Node
 from constrain.errors import LimitError
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH
-from constrain.limits import tick
 
 MOST_STATES = 50_000
 Int32 = NDArray[np.int32]
@@ -81,11 +80,9 @@ def automaton_of(node: Node) -> tuple[NDArray[np.int64], list[bool]]:
     language = Language(node)
     if language.is_empty:
         return np.full((1, 256), -1), [False]
-    rows: list[NDArray[np.int64]] = []
-    while len(rows) < language.size:
-        tick(8)
-        rows.append(np.array(language.row(len(rows)), np.int64))
-    return np.array(rows), [language.accepts(state) for state in range(len(rows))]
+    language.explore()
+    states = range(language.size)
+    return np.array([language.row(state) for state in states], np.int64), [language.accepts(s) for s in states]
 
 
 def _shifted(row: NDArray[np.int64], base: int) -> NDArray[np.int64]:

@@ -112,6 +112,12 @@ class Pattern:
             passed.append(after)
         return passed
 
+    def perhaps(self, text: bytes) -> None:
+        """Append fixed bytes, or nothing."""
+        without = list(self.frontier)
+        self.text(text)
+        self.frontier = list(dict.fromkeys([*without, *self.frontier]))
+
     def anything(self, weight: int = 1) -> int:
         """Append any bytes, each with a weight. Returns the node where they are."""
         if len(self.frontier) == 1:

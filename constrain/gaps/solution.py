@@ -42,17 +42,21 @@ class GapLanguage:
         grammar: Read with the dynamic lexer.
 
     Raises:
-        GrammarError: The grammar has a layout of lines and columns.
+        GrammarError: The grammar has a layout whose columns are not given.
         LimitError: The grammar or its terminals are too large.
+
+    Attributes:
+        closing: At most one byte, which a text need not have at its end.
     """
 
     def __init__(self, grammar: Grammar) -> None:
-        if grammar.closing:
+        if grammar.lexer == "greedy":
             raise GrammarError(
-                "a grammar with a layout of lines and columns cannot have gaps: its rules depend on the text before",
-                fix="constrain the whole text, or use a grammar without a layout for the piece",
+                "a grammar with a layout of lines and columns has gaps only where its columns are known",
+                fix="give the layout its columns: Layout(columns=(0, 4, 8))",
             )
         self.grammar = fold_ignored(Grammar(grammar.start, grammar.ignore))
+        self.closing = grammar.closing
         self.rules = BinaryRules(self.grammar)
         self.adjacency = Adjacency(self.rules)
         self.lexer = LexerTable(self.rules.languages)

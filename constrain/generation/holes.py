@@ -69,7 +69,7 @@ def infill(
     Raises:
         UnsatisfiableError: No filling makes a member; with the stretch that contradicts.
         ConstrainError: An argument is wrong, holes overlap, or a hole needs more tokens than `max_tokens`.
-        LimitError, GrammarError: See `between`.
+        LimitError: See `between`.
 
     Example:
         >>> import constrain
@@ -82,6 +82,7 @@ def infill(
     if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
         raise ConstrainError(f"attempts is a number from 1, not {attempts!r:.60}")
     pieces = split_holes(text, holes)
+    constraint = constraint.laid_out_like(pieces)
     shown = prompt or (lambda before, after: before)
     for attempt in range(attempts):
         before, made, reason = pieces[0], [], "stop"

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from constrain.automata.syntax import Node
 from constrain.cfg.build import Reading
-from constrain.cfg.layout import Layout, read_layout
+from constrain.cfg.layout import Layout, columns_of, read_layout
 from constrain.cfg.readers.ebnf_reader import read_ebnf
 from constrain.cfg.readers.gbnf import read_gbnf
 from constrain.cfg.readers.lark_reader import read_lark
-from constrain.cfg.rules import Lexer
-from constrain.cfg.transform.regular import regular_language
+from constrain.cfg.rules import Grammar, Lexer
+from constrain.cfg.transform.regular import inline_ignored_after, regular_language
 from constrain.constraints.base import Constraint
 from constrain.constraints.composite import Composite
+from constrain.constraints.report import Entry
 from constrain.errors import GrammarError
 from constrain.grammar_text.embedded import readers, spans_of
 from constrain.lazily import lazily
@@ -71,6 +72,27 @@ class GrammarText(Composite):
     def findings(self) -> tuple[str, ...]:
         """Sentences about rules that were dropped or are out of reach, and terminals that can never meet."""
         return self.reading.findings
+
+    def as_dynamic(self) -> Grammar:
+        """See `Constraint`."""
+        if self.layout is None or self.layout.columns is None:
+            return super().as_dynamic()
+        return inline_ignored_after(self.to_grammar())
+
+    def laid_out_like(self, texts: Sequence[str]) -> GrammarText:
+        """See `Constraint`."""
+        if self.layout is None or self.layout.columns is not None:
+            return self
+        return replace(self, layout=replace(self.layout, columns=columns_of(texts, self.layout.tab)))
+
+    @property
+    def report(self) -> list[Any]:
+        """The entries of embedded parts, and the columns of blocks, if they are given."""
+        entries = list(super().report)
+        if self.layout is None or self.layout.columns is None:
+            return entries
+        shown = ", ".join(str(column.column) for column in self.layout.columns)
+        return [*entries, Entry("(layout)", "$", "enforced", f"blocks begin at the columns {shown} only")]
 
     @lazily
     def node(self) -> Node | None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from typing import Any
 
 from constrain.automata import syntax
 from constrain.automata.parse.python import parse_python
@@ -30,7 +31,8 @@ from constrain.automata.syntax import Node
 from constrain.automata.unicode import intervals
 from constrain.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.analysis import empty_node, first_characters
-from constrain.cfg.transform.contexts import eliminate_context, representatives, terminals_of
+from constrain.cfg.transform.contexts import character_classes, eliminate_context, representatives, terminals_of
+from constrain.cfg.transform.regular import inline_ignored_after
 from constrain.constraints.base import Constraint
 from constrain.errors import GrammarError, LimitError
 from constrain.grammar_text.text import GrammarText
@@ -78,12 +80,21 @@ class WholeWords(Constraint):
     def as_dynamic(self) -> Grammar:
         """A dynamic grammar in which words are whole too. It has all texts of the greedy grammar, and may have more."""
         grammar = self._read
-        if grammar.closing:  # its terminals depend on columns
+        if self.text.layout is not None and self.text.layout.columns is None:  # its rules depend on columns
             return super().as_dynamic()
         try:
             return apart(grammar, self._class, self.before_words)
         except LimitError:
             return super().as_dynamic()  # it has more texts, which is allowed
+
+    def laid_out_like(self, texts: Sequence[str]) -> WholeWords:
+        """See `Constraint`."""
+        return replace(self, text=self.text.laid_out_like(texts))
+
+    @property
+    def report(self) -> list[Any]:
+        """The report of the grammar."""
+        return self.text.report
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -137,26 +148,38 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
     (`contexts.py`). Nothing is ignored in it. Raises LimitError.
     """
     others = intervals.negate(_ranges(characters))
-    begins = [first_characters(each.node) for each in (*terminals_of(grammar.start), *grammar.ignore)]
-    endless = syntax.alternate(*(_endless(each.node, _ranges(syntax.alternate(*begins))) for each in grammar.ignore))
+    terminals = list(terminals_of(grammar.start))
+    ignored = {*grammar.ignore, *(each for terminal in terminals for each in terminal.ignored_after or ())}
+    begins = _ranges(syntax.alternate(*(first_characters(each.node) for each in (*terminals, *ignored))))
+    endless = syntax.alternate(*(_endless(each.node, begins) for each in grammar.ignore))
 
     def terminal(old: Terminal) -> Terminal:
         node = syntax.difference(old.node, endless) if old in grammar.ignore else old.node
         words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
-        if empty_node(words):
+        is_long = bool(grammar.closing) and old in ignored  # elsewhere this would multiply the rules (Java: by 8)
+        after = _no_longer(old.node, begins) if is_long else intervals.ANY
+        if empty_node(words) and after == intervals.ANY:
             return replace(old, node=node, ignored_after=None)
-        rows = [Context(intervals.ANY, True, others, True, words)]
+        rows = [Context(intervals.ANY, True, intervals.common(others, after), True, words)]
         rest = syntax.difference(node, words)
         if not empty_node(rest):
-            rows.append(Context(intervals.ANY, True, intervals.ANY, True, rest))
+            rows.append(Context(intervals.ANY, True, after, True, rest))
         return replace(old, node=node, ignored_after=None, contexts=tuple(rows))
 
-    changed = _with_terminals(replace(grammar, lexer="dynamic"), terminal, None)
+    spelled_out = inline_ignored_after(grammar) if grammar.closing else replace(grammar, lexer="dynamic")
+    changed = _with_terminals(spelled_out, terminal, None)
     whole = changed.start
     if not empty_node(endless):
         last = Terminal(endless, "ignored to the end", contexts=(Context(intervals.ANY, True, (), True, endless),))
         whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
-    return eliminate_context(replace(changed, start=whole))
+    return replace(eliminate_context(replace(changed, start=whole)), closing=grammar.closing)
+
+
+def _no_longer(node: Node, begins: syntax.Ranges) -> syntax.Ranges:
+    """The characters that may follow a lexeme under maximal munch: none that makes every text longer."""
+    classes = (each for each in character_classes(node) if intervals.common(each, begins))
+    longer = [each for each in classes if empty_node(syntax.difference(node, right_quotient(node, chr(each[0][0]))))]
+    return intervals.negate(intervals.union(*longer)) if longer else intervals.ANY
 
 
 def _endless(node: Node, begins: syntax.Ranges) -> Node:

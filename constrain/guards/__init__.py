@@ -45,10 +45,7 @@ class Guard(Protocol):
         """
 
     def reader(self, state: Hashable) -> Reading | None:
-        """The JSON text under way in which a value may run out, and its reader.
-
-        None: there is none, so the guard cannot veto everything that the grammar leaves.
-        """
+        """The JSON text under way, and its reader; None: there is none."""
 
 
 class TokenGuard(Guard, Protocol):

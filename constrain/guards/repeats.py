@@ -60,6 +60,13 @@ class Reading(NamedTuple):
     guard: Repeats
     here: JsonState
 
+    @property
+    def runs_out(self) -> bool:
+        """Whether a value may run out, so that the guard vetoes everything that the grammar leaves."""
+        if self.guard.root is None:  # PERF: nearly all schemas
+            return False
+        return self.here.stack is None or watches(self.here.stack)
+
 
 class Repeats:
     """A `Guard` of JSON texts.
@@ -106,22 +113,23 @@ class Repeats:
 
     # -- for looking ahead ---------------------------------------------------------------------------------------------
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> Reading:
         """See `Guard`."""
-        if self.root is None:  # PERF: nearly all schemas
-            return None
-        here = cast(JsonState, state)
-        return Reading(self, here) if here.stack is None or watches(here.stack) else None
+        return Reading(self, cast(JsonState, state))
 
-    def suspects(self, here: JsonState, row: Row) -> Iterator[Sequence[int]]:
+    def suspects(self, here: JsonState, row: Row, names: bool = False) -> Iterator[Sequence[int]]:
         """The tokens after which a value may still become one that was seen, those together that behave alike.
 
-        here: of a text that `reader` gives. row: uint32[>= ceil(V / 32)], the mask.
+        here: of a text that `reader` gives. row: uint32[>= ceil(V / 32)], the mask. names: also those after which a
+        name may, and those that end a name here.
         """
         yield from ([token] for token in self.tables.doubles.within(row))
-        if here.mode in (AFTER, COLON) or item_in_question(here, every_kind=True) is None:
+        names = names and here.stack is not None and is_named(here.stack[0])
+        if here.mode in (AFTER, COLON) or (item_in_question(here, every_kind=True) is None and not names):
             return
         found = self._rivals(here)
+        if names:
+            found = found._replace(names=[*found.names, *_texts_seen(here), *_begun(here)])
         if here.mode == TEXT:
             yield from self._suspects_in_string(here, found, row)
         else:
@@ -274,6 +282,14 @@ def _words_seen(here: JsonState) -> bool:
     if container is None or not container.unique or container.seen is None:
         return False
     return any(word in container.seen for word in WORDS.values())
+
+
+def _begun(here: JsonState) -> list[str]:
+    """The text of the string under way, if it is whole."""
+    try:
+        return [decode(here.raw)]
+    except ValueError:  # inside an escape or a character
+        return []
 
 
 def _texts_seen(here: JsonState, names: bool = False) -> Iterator[str]:

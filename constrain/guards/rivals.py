@@ -149,6 +149,33 @@ def doubt(state: JsonState) -> Hashable | None:
     return mode, here, _path(stack), seen
 
 
+def is_fresh(state: JsonState) -> bool:
+    """Whether the string or scalar under way can no longer become a name or a value that was seen and must not come."""
+    mode, stack, raw, _ = state
+    if stack is None or mode not in (TEXT, SCALAR):
+        return stack is None and mode in (TEXT, SCALAR)
+    found, frame = rivals(state), stack[0]
+    if mode == SCALAR:
+        return not any(may_become(raw, key) for key in found.values)
+    begun, _ = unescaped(raw)
+    texts = [*found.texts(is_named(frame)), *(frame.seen if is_named(frame) else ())]
+    return not any(spelled(text).startswith(begun) for text in texts)
+
+
+def standing(state: JsonState) -> Hashable:
+    """A key of what was read: equal keys allow the same continuations. The order of members is none of it."""
+    mode, stack, raw, _ = state
+    path: list[Hashable] = []
+    frame: OpenContainer
+    while stack is not None:
+        frame, stack = stack
+        names = frozenset(frame.seen or ()) if frame.is_object else None
+        items = None if frame.is_object else (frozenset(frame.seen or ()), frame.repeated)
+        parts = parts_so_far(frame)
+        path.append((frame.name, frame.size, names, items, frozenset(parts) if frame.is_object else tuple(parts)))
+    return mode, raw, tuple(path)
+
+
 def watches(stack: Stack) -> bool:
     """Whether values in an open container may run out at all."""
     while stack is not None:

@@ -67,7 +67,7 @@ class Monitoring:
         return self.reading.step(cast(State, state), text)
 
     def reader(self, state: Hashable) -> None:
-        """See `Guard`: no value can run out."""
+        """See `Guard`: the text is no JSON."""
 
     def may_end(self, state: Hashable) -> bool:
         """Whether the text may end."""

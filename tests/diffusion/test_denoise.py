@@ -100,7 +100,7 @@ def law(model: Hashed, constraint, weigh: bool, policy: str) -> dict[str, float]
     return found
 
 
-@pytest.mark.parametrize("policy", ["confidence", "entropy", "margin", "leftmost"])
+@pytest.mark.parametrize("policy", ["confidence", "entropy", "margin", "leftmost", "prophet", "credit"])
 def test_the_law(policy):
     """Weighted outputs follow the law of the model without a constraint, given that the text is a member."""
     model = Hashed(characters("ab"), seed=5, sharpness=1.0)

@@ -94,8 +94,13 @@ def _one(ranges: Ranges) -> str:
 
 def representatives(node: Node, of: Ranges) -> list[str]:
     """One character of the set `of` from each class of characters that a regular language does not distinguish."""
-    common = (intervals.common(characters, of) for characters in _classes(_character_sets(node)))
+    common = (intervals.common(characters, of) for characters in character_classes(node))
     return [_one(ranges) for ranges in common if ranges]
+
+
+def character_classes(node: Node) -> list[Ranges]:
+    """The classes of characters that a regular language does not distinguish."""
+    return _classes(_character_sets(node))
 
 
 def _character_sets(node: Node) -> Iterator[Ranges]:

@@ -31,9 +31,11 @@ from constrain.cfg.ebnf import Alternative, Counted, Table, TableSymbol, written
 from constrain.cfg.layout import EOL, Column, Layout, empty_lines, indentation, line_end
 from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.analysis import nullable_rules, nullable_symbol
+from constrain.cfg.transform.walk import without_unproductive
 from constrain.errors import GrammarError, UnsatisfiableError
 
 MAX_COLUMN = 400
+MOST_RULES = 50_000  # of a grammar whose columns are given
 MAX_SPACES, MAX_TABS = 32, 8  # in one lexeme of an indent
 Pairs = frozenset[tuple[int, int]]  # (a, b) before and after a symbol: 1 at the beginning of a line, 0 inside a line
 _STAY: Pairs = frozenset({(0, 0), (1, 1)})
@@ -63,6 +65,8 @@ def apply_layout(
     Raises:
         GrammarError: An alternative leaves a block or a bracket open.
         UnsatisfiableError: No text fits.
+
+    With `layout.columns` the grammar is finite.
     """
     _check_nesting(table, layout, place)
     lines = _Lines(table, layout, ignore, right_recursive)
@@ -73,7 +77,16 @@ def apply_layout(
             place=place(start),
             fix=f"end each line with {layout.newline}, and put {layout.indent} right behind one",
         )
-    return Grammar(lines.start(start, ends), (), "greedy", b"\n")
+    whole = lines.start(start, ends)
+    if layout.columns is not None:  # where no column is deeper, no block begins
+        productive = without_unproductive(whole, MOST_RULES)
+        if productive is None:
+            raise GrammarError(
+                f"{len(layout.columns)} columns make more than {MOST_RULES:,} rules, or no text fits into them",
+                fix="give fewer columns, or more",
+            )
+        whole = productive
+    return Grammar(whole, (), "greedy", b"\n")
 
 
 class _Position(NamedTuple):
@@ -274,6 +287,16 @@ class _Lines:
             alternatives += self._sequences(rest, inside, to)
         return alternatives
 
+    def _expand_given(self, rest: Alternative, here: _Position, to: int) -> list[list[Symbol]]:
+        """`_expand_block` where the columns of all blocks are given."""
+        alternatives: list[list[Symbol]] = []
+        for column in self.layout.columns or ():
+            if column.is_inside(here.columns[-1]):
+                inside = _Position(False, 0, (*here.columns, column))
+                blank = indentation(column, self.layout.tab)
+                alternatives += [[blank, *symbols] for symbols in self._sequences(rest, inside, to)]
+        return alternatives
+
     def _runs(self, column: Column, last: str) -> Iterator[tuple[Terminal, Column, str]]:
         """The possible next runs: (lexeme, column after it, its character or "" for the longest run)."""
         tab = self.layout.tab
@@ -361,6 +384,8 @@ class _Lines:
         return self.rule(symbol, _Position(False, at, columns[-1:]), to)
 
     def _block_in(self, columns: tuple[Column, ...], rest: Alternative, to: int) -> Symbol:
+        if self.layout.columns is not None:
+            return self._made("block", self._expand_given, (rest, _Position(False, 1, columns), to), True)
         return self.block(rest, _Position(False, 1, columns), Column(), to)
 
     def _indentation(self, columns: tuple[Column, ...]) -> Symbol:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
+from dataclasses import replace
 
 from constrain.automata.syntax import Node
 from constrain.cfg.build import Reading
@@ -43,6 +44,32 @@ def inline_ignored(grammar: Grammar) -> Grammar:
         return (spaced(symbol),) if isinstance(symbol, Nonterminal) else (symbol, blank)
 
     return Grammar(Nonterminal("start", lambda: [[blank, spaced(grammar.start)]]))
+
+
+def inline_ignored_after(grammar: Grammar) -> Grammar:
+    """A grammar whose rules derive what its terminals ignore after them (`Terminal.ignored_after`), for "dynamic"."""
+
+    def blank(ignored: tuple[Terminal, ...]) -> Nonterminal:
+        def expand() -> SequenceOf[SequenceOf[Symbol]]:
+            longer: list[list[Symbol]] = [[again, terminal] for terminal in ignored]
+            return [[], *longer]
+
+        again = Nonterminal("ignored", expand, key=("ignored after", ignored))
+        return again
+
+    def spaced(nonterminal: Nonterminal) -> Nonterminal:
+        def expand() -> SequenceOf[SequenceOf[Symbol]]:
+            return [[part for symbol in alternative for part in pieces(symbol)] for alternative in nonterminal.expand()]
+
+        key = "ignored after", nonterminal
+        return Nonterminal(nonterminal.name, expand, key, right_recursive=nonterminal.right_recursive)
+
+    def pieces(symbol: Symbol) -> tuple[Symbol, ...]:
+        if isinstance(symbol, Nonterminal):
+            return (spaced(symbol),)
+        return (symbol, blank(symbol.ignored_after)) if symbol.ignored_after else (symbol,)
+
+    return replace(grammar, start=spaced(grammar.start), lexer="dynamic")
 
 
 def regular_language(reading: Reading) -> Node | None:

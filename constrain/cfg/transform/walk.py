@@ -38,16 +38,16 @@ def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives]
     return table
 
 
-def nearest(start: Symbol, limit: int, but: Container[Symbol] = ()) -> tuple[dict[Nonterminal, Alternatives], bool]:
+def nearest(start: Symbol, limit: int, without: Container[Symbol] = ()) -> tuple[dict[Nonterminal, Alternatives], bool]:
     """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them.
 
-    but: nonterminals that are left out, with all that only they lead to.
+    without: symbols that are left out, with all that only they lead to.
     """
     table: dict[Nonterminal, Alternatives] = {}
     queue = deque([start])
     while queue:
         symbol = queue.popleft()
-        if isinstance(symbol, Terminal) or symbol in table or symbol in but:
+        if isinstance(symbol, Terminal) or symbol in table or symbol in without:
             continue
         if len(table) == limit:
             return table, False
@@ -56,21 +56,74 @@ def nearest(start: Symbol, limit: int, but: Container[Symbol] = ()) -> tuple[dic
     return table, True
 
 
-def nullable_nonterminals(table: dict[Nonterminal, Alternatives]) -> set[Nonterminal]:
-    """The nonterminals that derive the empty text."""
-    nullables: set[Nonterminal] = set()
+def without_unproductive(start: Nonterminal, limit: int) -> Nonterminal | None:
+    """An equal start symbol of rules that all derive some text; None if there are more than `limit`, or it has no text.
+
+    All of the rules are expanded.
+    """
+    table = reachable(start, limit)
+    if table is None:
+        return None
     users: dict[Nonterminal, list[Nonterminal]] = {}
     for nonterminal, alternatives in table.items():
-        for alternative in alternatives:
-            for symbol in alternative:
-                if isinstance(symbol, Nonterminal):
-                    users.setdefault(symbol, []).append(nonterminal)
+        for symbol in {symbol for alternative in alternatives for symbol in alternative}:
+            if isinstance(symbol, Nonterminal):
+                users.setdefault(symbol, []).append(nonterminal)
+    fine: set[Symbol] = set()
+
+    def derives(alternative: Sequence[Symbol]) -> bool:
+        return all(isinstance(symbol, Terminal) or symbol in fine for symbol in alternative)
+
     pending = list(table)
     while pending:
         nonterminal = pending.pop()
-        if nonterminal not in nullables and any(all(is_nullable(s, nullables) for s in a) for a in table[nonterminal]):
-            nullables.add(nonterminal)
+        if nonterminal not in fine and any(map(derives, table[nonterminal])):
+            fine.add(nonterminal)
             pending += users.get(nonterminal, ())
+    if start not in fine:
+        return None
+
+    def made(old: Symbol) -> Symbol:
+        if isinstance(old, Terminal):
+            return old
+        key = None if old.key is None else ("productive", old.key)
+        if old not in new:
+            new[old] = Nonterminal(old.name, lambda: expanded(old), key, old.right_recursive, old.watched)
+        return new[old]
+
+    def expanded(old: Nonterminal) -> list[list[Symbol]]:
+        return [[made(symbol) for symbol in each] for each in table[old] if derives(each)]
+
+    new: dict[Nonterminal, Nonterminal] = {}
+    whole = made(start)
+    assert isinstance(whole, Nonterminal)
+    return whole
+
+
+def nullable_nonterminals(table: dict[Nonterminal, Alternatives]) -> set[Nonterminal]:
+    """The nonterminals that derive the empty text. Linear in the size of the table."""
+    waiting: dict[Nonterminal, list[tuple[Nonterminal, int]]] = {}  # symbol -> alternatives that have it
+    missing: dict[tuple[Nonterminal, int], int] = {}  # alternative -> its symbols that are not known to be nullable
+    pending: list[Nonterminal] = []
+    for nonterminal, alternatives in table.items():
+        for i, alternative in enumerate(alternatives):
+            if any(isinstance(symbol, Terminal) and not nullable(symbol.node) for symbol in alternative):
+                continue
+            members = {symbol for symbol in alternative if isinstance(symbol, Nonterminal)}
+            missing[nonterminal, i] = len(members)
+            for symbol in members:
+                waiting.setdefault(symbol, []).append((nonterminal, i))
+            if not members:
+                pending.append(nonterminal)
+    nullables: set[Nonterminal] = set()
+    while pending:
+        nonterminal = pending.pop()
+        if nonterminal not in nullables:
+            nullables.add(nonterminal)
+            for user, i in waiting.get(nonterminal, ()):
+                missing[user, i] -= 1
+                if not missing[user, i]:
+                    pending.append(user)
     return nullables
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from constrain.diffusion.policies.base import Policy
 from constrain.diffusion.policies.confidence import Confidence
+from constrain.diffusion.policies.credit import Credit
 from constrain.diffusion.policies.entropy import Entropy
 from constrain.diffusion.policies.leftmost import Leftmost
+from constrain.diffusion.policies.local_leap import LocalLeap
 from constrain.diffusion.policies.margin import Margin
+from constrain.diffusion.policies.prophet import Prophet
 from constrain.diffusion.policies.shuffled import Shuffled
 from constrain.diffusion.policies.threshold import Threshold
+from constrain.diffusion.policies.top_k import TopK
 
 POLICIES = {
     "confidence": Confidence,
@@ -21,6 +25,23 @@ POLICIES = {
     "leftmost": Leftmost,
     "shuffled": Shuffled,
     "threshold": Threshold,
+    "top-k": TopK,
+    "local-leap": LocalLeap,
+    "prophet": Prophet,
+    "credit": Credit,
 }
 
-__all__ = ["POLICIES", "Confidence", "Entropy", "Leftmost", "Margin", "Policy", "Shuffled", "Threshold"]
+__all__ = [
+    "POLICIES",
+    "Confidence",
+    "Credit",
+    "Entropy",
+    "Leftmost",
+    "LocalLeap",
+    "Margin",
+    "Policy",
+    "Prophet",
+    "Shuffled",
+    "Threshold",
+    "TopK",
+]

@@ -9,7 +9,10 @@ Rows = NDArray[np.float64]
 
 
 class Policy:
-    """An order of open positions. Subclasses override `scores`, perhaps `count`."""
+    """An order of open positions. Subclasses override `scores`, perhaps `count` and `begin`."""
+
+    def begin(self) -> None:
+        """A new text begins. Policies that remember earlier steps forget them."""
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         """A score for each open position; the highest is set first.
