@@ -66,8 +66,8 @@ def least_texts(
 ) -> dict[Symbol, bytes]:
     """The least text of every symbol of a grammar.
 
-    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: the least
-        texts of nonterminals that the table may lack.
+    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: texts of
+    symbols that are not in the table.
 
     Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
     symbols are settled.
@@ -287,7 +287,7 @@ class _Ways:
     def learn(self, symbol: Symbol) -> None:
         """Compute the least texts of a symbol and of the symbols that it leads to. Raises LimitError.
 
-        PERF: in Python each deeper block has rules of its own, without end. Where all of them were not examined before,
+        PERF: in Python each deeper block has rules of its own, without end. Where not all rules were examined before,
         the nearest `AROUND` will do.
         """
         limit, complete = ENOUGH if self.is_least else min(AROUND, ENOUGH), False
@@ -297,11 +297,10 @@ class _Ways:
                     f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
                     fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
-            table, complete = nearest(symbol, limit, self.least)
+            table, complete = nearest(symbol, limit, self.least)  # what is known once is not asked again
             self.is_least &= complete
             for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
-                known = self.least.get(other)
-                self.least[other] = text if known is None else min(known, text, key=lambda t: (len(t), t))
+                self.least.setdefault(other, text)
             if isinstance(symbol, Terminal):
                 text = self.owner.lexeme(symbol) or b""
                 self.least[symbol] = text + self.glue if text else b""

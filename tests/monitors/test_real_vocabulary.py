@@ -95,7 +95,7 @@ PLACES = {"python, any": 100, "python, known": 200, "objects": 40, "sql, any": 8
 
 @cache
 def vocabulary() -> tuple[constrain.Vocabulary, list[bytes], list[int]]:
-    """Llama 3's tokens and pieces of the texts that run over the end of a name: it has none. Texts; their ids."""
+    """Llama 3's tokens and pieces of texts that run over the end of a name: it has none. Texts, sorted; their ids."""
     rng, pieces = random.Random(1), set()
     for text in [*PYTHON, *OBJECTS, *SQL]:
         for match in re.finditer(r"\w\b", text):

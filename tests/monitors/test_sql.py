@@ -21,6 +21,11 @@ CREATE TABLE w (k PRIMARY KEY, c) WITHOUT ROWID;
 
 # (accepted beginning, rest that is refused): SQLite refuses the whole for an undefined name
 REFUSED = [
+    ("select a from temp.", "t"),
+    ("select a from '", "nosuch'"),
+    ("delete from '", "nosuch where 'a' = 'b'"),
+    ("insert into t ('", "name') values (1)"),
+    ("select x.a from t 'x' where ", "y.a = 1"),
     ("select a from ", "with"),
     ("select a from ", "select"),
     ("select a from ", "fts5"),
@@ -61,6 +66,11 @@ REFUSED = [
 ]  # fmt: skip
 
 ACCEPTED = """
+select main.t.a from main.t, temp.sqlite_temp_master, temp.sqlite_master
+select t.a, 'nosuch' from 't' where a = 'nosuch'
+insert into 't' ('a') values ('b')
+update 't' set 'a' = 'x' where b = 'y'
+select x.a from t 'x' join 'u' as 'y' on y.id = x.a
 select a from t; select id, "odd name", [group] from u where u."odd name" = 'x' -- zz
 select x.a from t x where x.b = 'zz' or x.rowid = 3
 select a /* nosuch */, b as y from t where y > 1 group by y having count(*) > 1 order by y desc nulls last limit 3

@@ -125,20 +125,25 @@ class Imports(Naming):
         if sign == "(":
             return here.push(Frame("names"), "names", params=here.params)
         if sign == ")":
-            return here.pop("operator")
+            return self._list_ends(here)
         return here._replace(at="named", held=word)
 
     def _at_named(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
         if word == "as":
             return here._replace(at="namedas")
         after = self._import_ends(here)
-        return after.pop("operator") if sign == ")" else after._replace(at="names", held="")
+        return self._list_ends(after) if sign == ")" else after._replace(at="names", held="")
 
     def _at_namedas(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
         return self.assigned(here, word, self._member(here)).go("aliased")
 
     def _at_aliased(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return here.pop("operator") if sign == ")" else here.go("names")
+        return self._list_ends(here) if sign == ")" else here.go("names")
+
+    @staticmethod
+    def _list_ends(here: Py) -> Py | None:
+        """The state after the parenthesis that closes a list of names; None: none is open."""
+        return here.pop("operator") if here.kind == "names" else None
 
     def _import_ends(self, here: Py) -> Py:
         """The state after a module or a name of one is imported."""

@@ -17,6 +17,8 @@ from constrain.errors import ConstrainError
 
 Columns = frozenset[str] | None  # None: they are not known
 MOST_TRIED = 4  # arguments, to find out how many a function takes at least
+OWN = frozenset({"sqlite_master", "sqlite_schema"})  # tables that every database has
+OWN_TEMP = frozenset({"sqlite_temp_master", "sqlite_temp_schema"})
 ROWID = frozenset({"rowid", "oid", "_rowid_"})
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
@@ -35,12 +37,14 @@ class Catalogue:
         functions: (function, the numbers of arguments that it takes; -1 - n: n or more); None: they are not known.
         schemas: The names of databases that may stand before those of tables.
         modules: (function that gives a table, its columns), as `json_each`.
+        placed: (database, its tables). Where a database is not named, any table may be there.
     """
 
     tables: tuple[tuple[str, tuple[str, ...], bool], ...]
     functions: tuple[tuple[str, frozenset[int]], ...] | None
     schemas: tuple[str, ...] = ("main", "temp")
     modules: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    placed: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def __repr__(self) -> str:
         return f"Catalogue({len(self.tables)} tables)"
@@ -83,18 +87,21 @@ def _of_text(text: str, functions: Any) -> Catalogue:
 
 def _of_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
     tables = []
+    placed = {"temp": OWN | OWN_TEMP}
     schemas = [row[1] for row in connection.execute("PRAGMA database_list")]
     for schema in dict.fromkeys([*schemas, "main"]):
         quoted = schema.replace('"', '""')
         listed = connection.execute(f"SELECT name, sql FROM \"{quoted}\".sqlite_master WHERE type IN ('table', 'view')")
-        for name, sql in [*listed, ("sqlite_master", ""), ("sqlite_schema", "")]:
+        for name, sql in [*listed, *((own, "") for own in sorted(OWN))]:
             tables.append((fold(name), _columns(connection, quoted, name), _has_rowid(sql)))
+            placed[fold(schema)] = placed.get(fold(schema), OWN) | {fold(name)}
+    tables += [(name, _columns(connection, "main", "sqlite_master"), True) for name in sorted(OWN_TEMP)]
     known = _functions_of(connection) if functions is None else _given(functions)
     modules = {fold(row[0]) for row in connection.execute("PRAGMA module_list")}
     modules |= {f"pragma_{fold(row[0])}" for row in connection.execute("PRAGMA pragma_list")}
     found = tuple((name, _columns(connection, "main", name)) for name in sorted(modules) if _is_table(connection, name))
     schemas = [*dict.fromkeys(fold(name) for name in [*schemas, "main", "temp"])]
-    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), found)
+    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), found, tuple(sorted(placed.items())))
 
 
 def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[str, ...]:

@@ -55,6 +55,8 @@ class SqlLexicon:
             return STRING if byte == _APOSTROPHE and text in (b"x", b"X") else -1
         if kind == SPACE:
             return SPACE if byte in _SPACES else -1
+        if kind == QUOTED and not text:  # where only names may stand, these are names too (`SqlMonitor.resumed`)
+            return QUOTED if byte == _APOSTROPHE else -1
         if kind in (STRING, QUOTED):
             return kind if _in_quotes(text, byte) else -1
         if kind == NUMBER:
@@ -90,7 +92,7 @@ class SqlLexicon:
         if kind == STRING:
             return EVERY & ~APOSTROPHE if _is_within(text) else 0
         if kind == QUOTED and _is_within(text):
-            return EVERY & ~(QUOTE if text[:1] == b'"' else PUNCTUATION)
+            return EVERY & ~{b'"': QUOTE, b"'": APOSTROPHE}.get(text[:1], PUNCTUATION)
         if kind == COMMENT and not _is_whole(text):
             return EVERY & ~(LINE if text[:1] == b"-" else PUNCTUATION)
         if kind in (NUMBER, OTHER):

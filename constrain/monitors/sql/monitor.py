@@ -34,6 +34,8 @@ from constrain.monitors.sql.scopes import (
 )
 from constrain.monitors.sql.state import NO_WORDS, Sql
 
+NAMED = frozenset({"table", "theld", "tdot", "joined", "table alias", "column"})  # see `resumed`
+
 
 class SqlMonitor(Expressions):
     """A `Monitor` of SQL. Made by `sql`.
@@ -53,6 +55,7 @@ class SqlMonitor(Expressions):
         for name, columns, has_rowid in catalogue.tables:
             known = self.tables.get(name) or frozenset()  # the same name in two databases
             self.tables[name] = known | frozenset(columns) | (ROWID if has_rowid else frozenset())
+        self.placed = dict(catalogue.placed)
         self.functions = None if catalogue.functions is None else dict(catalogue.functions)
         self.modules: dict[str, Columns] = {name: frozenset(columns) | ROWID for name, columns in catalogue.modules}
         self.every_column = frozenset().union(*(columns or () for columns in self.tables.values()))
@@ -76,6 +79,10 @@ class SqlMonitor(Expressions):
     def start(self) -> Sql:
         """See `Monitor`."""
         return Sql()
+
+    def resumed(self, state: Any) -> tuple[int, bytes] | None:
+        """See `ResumingMonitor`: where the name of a table or column must stand, what is in single quotes is one."""
+        return (QUOTED, b"") if state.at in NAMED else None
 
     def begin(self, state: Any, kind: int, first: bytes) -> Sql | None:
         """See `Monitor`."""
@@ -108,7 +115,7 @@ class SqlMonitor(Expressions):
         if here.at == "table":
             return self._tables(here)
         if here.at == "tdot":
-            return self._names(frozenset(self.tables), NO_WORDS)
+            return self._names(frozenset(self._tables_of(here.held[-1])), NO_WORDS)
         if here.at == "column":
             return self._of_columns(self._listed(here))
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from constrain.monitors.monitor import Names
 from constrain.monitors.sql.catalogue import Catalogue, Columns
@@ -31,6 +31,7 @@ class Scoped:
     ahead: str
     aliases: frozenset[str]
     tables: dict[str, Columns]
+    placed: dict[str, frozenset[str]]
     modules: dict[str, Columns]
     functions: dict[str, frozenset[int]] | None
     every_column: frozenset[str]
@@ -93,6 +94,10 @@ class Scoped:
         if qualifier in self.catalogue.schemas and len(here.held) == 1:
             return frozenset(self.tables)
         return self.every_column.union(*(columns or () for columns in known.values()))
+
+    def _tables_of(self, schema: str) -> Collection[str]:
+        """The tables of a database."""
+        return self.placed.get(schema, self.tables.keys())
 
     def _tables(self, here: Sql) -> Names:
         names = frozenset({*self.tables, *ctes(here.frames), *self.catalogue.schemas, *self.modules})

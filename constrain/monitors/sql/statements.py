@@ -127,6 +127,8 @@ class Statements(Scoped):
         if sign == b"(" and query.clause == "from":
             return here if name in self.modules else None
         found = ctes(here.frames) if len(here.held) == 1 else {}
+        if len(here.held) > 1 and name in self.tables and name not in self._tables_of(here.held[-2]):
+            return None
         if name in found or name in self.tables:
             return self._joined(here, Source(name, found[name] if name in found else self.tables[name]))
         return self._joined(here, Source(name, self.modules[name])) if name in self.modules else None
