@@ -46,9 +46,9 @@ def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False)
         begun = monitor.begin(state, kind, lexeme if kind == SIGN else lexeme[:1])
         if begun is None:
             return first
-        if kind == NAME:
+        if kind in (NAME, QUOTED):
             names = monitor.language(begun)
-            if names is not None and not names.has(lexicon.folded(kind, lexeme)):
+            if names is not None and not names.has(lexicon.folded(kind, lexeme), quoted=kind == QUOTED):
                 return first
         state = monitor.advance(begun, kind, lexeme)
         if state is None:
