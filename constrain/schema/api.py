@@ -155,7 +155,7 @@ class JsonSchema(Constraint):
             >>> entry.keyword, entry.pointer, entry.status
             ('enum', '$', 'enforced')
         """
-        entries = make_report(self._read(note_duplicates=True))
+        entries = make_report(self._read(note_duplicates=True), self.document)
         if self.parse_with is not None:
             name = getattr(self.given, "__name__", repr(self.given))
             entries.append(Entry("(type)", "$", "residual", f"the value must be an instance of {name}"))

@@ -1,4 +1,4 @@
-"""Membership of a value in a conjunction, by the normal forms that the grammar is made of.
+"""Membership of a value in a conjunction, by the formulas of its atoms and the normal forms of their sets.
 
 The idea: conditions that a grammar cannot remember (equal items, multiples of 1,000,003, a regex inside a string) are
 simple once the value is complete. Each conjunction is decided at most once for each part of the value.
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.read.document import draw_step, excerpt
-from constrain.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, ObjectBox, value_of
+from constrain.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, value_of
+from constrain.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, Not, OneOf
 from constrain.schema.sets.json_types import Json, JsonObject
 from constrain.schema.sets.numbers import MAX_EXPONENT, NumberBox, Rational, holds
 from constrain.schema.sets.strings import matches
@@ -67,7 +68,25 @@ class Membership:
         return known
 
     def _is_member(self, value: Json, conj: Conj) -> bool:
-        normal = self.normalizer.normal(conj)
+        formulas = self.normalizer.document.formulas
+        return all(self._fulfils(value, formulas[serial]) for serial in conj)
+
+    def _fulfils(self, value: Json, formula: Formula | None) -> bool:
+        """Whether the value fulfils a formula. The normal form of a `oneOf` may hold more than it says."""
+        if isinstance(formula, AllOf):
+            return all(self._fulfils(value, part) for part in formula.parts)
+        if isinstance(formula, AnyOf):
+            return any(self._fulfils(value, part) for part in formula.parts)
+        if isinstance(formula, OneOf):
+            return sum(self._fulfils(value, part) for part in formula.parts) == 1
+        if isinstance(formula, Not):
+            return not self._fulfils(value, formula.part)
+        if isinstance(formula, Atoms):
+            return self.is_member(value, formula.conj)
+        assert formula is not None
+        return self._is_in_set(value, formula.normal)
+
+    def _is_in_set(self, value: Json, normal: NormalForm) -> bool:
         if value is None:
             return normal.null
         if isinstance(value, bool):
@@ -135,12 +154,27 @@ class Membership:
             elif isinstance(value, dict) and len(normal.objects) == 1:
                 fault = self.object_fault(value, normal.objects[0])
             if fault is None or fault.part is None:
-                return Culprit(steps, value, conj, "" if fault is None else fault.reason)
+                reason = self._branches_fault(value, conj) if fault is None else fault.reason
+                return Culprit(steps, value, conj, reason)
             step, part, part_conj = fault.part
             if part_conj == FALSE:
                 kind = "item" if isinstance(value, list) else "property"
                 return Culprit(steps, value, conj, f"the {kind} {excerpt(step, 40)} is not allowed")
             steps, value, conj = steps + draw_step(step), part, part_conj
+
+    def _branches_fault(self, value: Json, conj: Conj) -> str:
+        """A sentence about the first `oneOf` that the value does not fulfil; empty if there is none."""
+        for one in filter(None, (_one_of(self.normalizer.document.formulas[serial]) for serial in conj)):
+            count = sum(self._fulfils(value, part) for part in one.parts)
+            if count != 1:
+                return f"{excerpt(value, 60)} fulfils {count or 'no'} branch{'es' if count else ''} of oneOf"
+        return ""
+
+
+def _one_of(formula: Formula | None) -> OneOf | None:
+    """The first `oneOf` of a subschema."""
+    parts = formula.parts if isinstance(formula, AllOf) else (formula,)
+    return next((part for part in parts if isinstance(part, OneOf)), None)
 
 
 def _in_box(value: int | Decimal, box: NumberBox) -> bool:

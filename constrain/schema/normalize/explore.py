@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 from constrain.errors import LimitError
 from constrain.schema.normalize.normalizer import Normalizer
-from constrain.schema.sets.algebra import FALSE, TRUE, Conj, NormalForm
+from constrain.schema.sets.algebra import FALSE, MAX_ALTERNATIVES, TRUE, Conj, NormalForm
 from constrain.schema.sets.digits import number_node
 
 MAX_CONJUNCTIONS = 20_000
-MAX_ALTERNATIVES = 5_000  # boxes of one value; making the rules of a box takes a millisecond
 
 
 def explore(normalizer: Normalizer) -> None:

@@ -7,28 +7,34 @@ with itself *without* passing through a property or item can run in circles, and
 Whether a set is inhabited is decided by the subclass `Normalizer`. Its answers keep products and differences small. An
 answer may depend on an atom that is still being computed; then `Loop` is raised, and the box in question is kept.
 
+Where branches of a `oneOf` overlap in too many ways, their union stands for it, and the finished text is checked. A set
+may be greater than its formula says for no other reason, and never smaller: complements are of boxes only.
+
 Cost: each conjunction is computed once, when first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import accumulate, combinations
 from typing import TypeVar
 
 from constrain.automata.syntax import EMPTY, Literals, Node
 from constrain.errors import ConstrainError, LimitError
 from constrain.limits import tick
-from constrain.schema.read.document import Document, Site
+from constrain.schema.read.document import Document, Negation, Site
 from constrain.schema.sets.algebra import (
     EVERYTHING,
     FALSE,
+    MAX_ALTERNATIVES,
     NOTHING,
     TRUE,
     ArrayBox,
     Conj,
     NormalForm,
     ObjectBox,
+    TooManyBoxes,
     intersection,
     union,
     value_of,
@@ -40,10 +46,12 @@ from constrain.schema.sets.subtract import EmptinessTests, subtract
 
 T = TypeVar("T")
 MAX_WORK = 1_000_000  # pairs of boxes that are intersected for one schema
+MAX_TRIED = 40_000  # of them for one set that may be left to the check
 MAX_UNPRUNED = 6  # empty boxes are dropped from a product with more boxes than this
 MAX_PRUNING = 8  # nested products that are pruned
 MAX_SUBTRACTIONS = 1000  # of branches of a oneOf from each other, one by one
 MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
+OVERLAP = "branches overlap in too many ways: what tells them apart is checked on the finished text"
 
 
 class Loop(Exception):
@@ -82,9 +90,9 @@ class NormalForms:
         self.document = document
         self._normals: dict[Conj, NormalForm] = {TRUE: EVERYTHING, FALSE: NOTHING}
         self._atoms: dict[tuple[int, bool], NormalForm] = {}  # by serial number and sign
-        self._open: set[tuple[int, bool]] = set()  # the atoms that are being computed
+        self._open: dict[tuple[int, bool], None] = {}  # the atoms that are being computed, the innermost last
         self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}  # as far as it is decided
-        self._work = 0
+        self._work, self._most_work = 0, MAX_WORK
         self._pruning = 0  # how many products that are being pruned enclose the present one
 
     def inhabited(self, conj: Conj) -> bool:
@@ -126,9 +134,29 @@ class NormalForms:
     def _conjunction(self, conj: Conj) -> NormalForm:
         normal = EVERYTHING
         for serial in conj:
-            normal = self._intersection(normal, self._atom(serial, True))
+            both = partial(self._intersection, normal, self._atom(serial, True))
+            if type(self.document.atoms[serial]) is Negation:
+                normal = self._unless_large(both, serial, otherwise=normal)
+            else:
+                normal = both()
         self._normals[conj] = normal
         return normal
+
+    def _unless_large(self, compute: Callable[[], NormalForm], serial: int, *, otherwise: NormalForm) -> NormalForm:
+        """A set, if it is a union of few boxes; else `otherwise`, which holds it, and an atom is left to the check."""
+        most, self._most_work = self._most_work, min(self._most_work, self._work + MAX_TRIED)
+        try:
+            normal = compute()
+            if len(normal.objects) <= max(MAX_ALTERNATIVES, len(otherwise.objects)):
+                return normal
+        except TooManyBoxes:
+            pass
+        finally:
+            self._most_work = most
+        residual = self.document.site_of((serial,)), "(overlap)", OVERLAP
+        if residual not in self.document.residuals:
+            self.document.residuals.append(residual)
+        return otherwise
 
     def _atom(self, serial: int, positive: bool) -> NormalForm:
         """The set of an atom, or its complement."""
@@ -137,13 +165,16 @@ class NormalForms:
         if normal is None:
             if key in self._open:
                 raise Loop(serial)
-            self._open.add(key)
+            self._open[key] = None
             try:
                 formula = self.document.formulas[serial]
                 assert formula is not None
-                normal = self._set_of(formula) if positive else self._outside(formula)
+                if positive:
+                    normal = self._set_of(formula)
+                else:
+                    normal = self._unless_large(lambda: self._outside(formula), serial, otherwise=EVERYTHING)
             finally:
-                self._open.discard(key)
+                self._open.pop(key, None)
             self._atoms[key] = normal
         return normal
 
@@ -163,8 +194,11 @@ class NormalForms:
             return site.error(
                 "this schema refers to itself without passing through a property or an item", "remove the loop"
             )
+        if isinstance(error, TooManyBoxes) and self._open:
+            return error  # what is being computed may do without
         if isinstance(error, ConstrainError) and error.place is None:
-            return self.document.site_of(conj).error(error.message, error.fix, kind=type(error))
+            kind = LimitError if isinstance(error, TooManyBoxes) else type(error)
+            return self.document.site_of(conj).error(error.message, error.fix, kind=kind)
         return error
 
     # --------------------------------------------------------------------------------------------------- formulas
@@ -265,9 +299,10 @@ class NormalForms:
         """Count pairs of boxes that are intersected. Raises LimitError if the schema has taken too many."""
         self._work += pairs
         tick(max(1, pairs))
-        if self._work > MAX_WORK:
-            raise LimitError(
-                f"combining the alternatives of this schema takes more than {MAX_WORK} steps",
+        if self._work > self._most_work:
+            kind = LimitError if self._most_work == MAX_WORK else TooManyBoxes
+            raise kind(
+                f"combining the alternatives of this schema takes more than {self._most_work} steps",
                 fix="give the branches of oneOf a required property with its own const, or use anyOf",
             )
 
@@ -280,11 +315,13 @@ class NormalForms:
         inside = [self._intersection(within, part) for part in sets]
         if _visibly_disjoint(inside) and self._objects_disjoint(inside):
             return union(sets)
+        innermost, _ = next(reversed(self._open))
+        return self._unless_large(lambda: self._apart(parts, sets, inside), innermost, otherwise=union(sets))
+
+    def _apart(self, parts: tuple[Formula, ...], sets: list[NormalForm], inside: list[NormalForm]) -> NormalForm:
+        """The union of the branches, each less the branches that it overlaps. `inside`: what counts of their sets."""
         if len(parts) > MAX_BRANCHES:
-            raise LimitError(
-                f"oneOf has {len(parts)} branches that no property tells apart, more than {MAX_BRANCHES}",
-                fix="give every branch a required property with its own const, or use anyOf",
-            )
+            raise TooManyBoxes(f"oneOf has {len(parts)} branches that no property tells apart")
         overlaps: dict[int, list[int]] = {i: [] for i in range(len(parts))}
         for i, j in combinations(range(len(parts)), 2):
             if self._may_overlap(inside[i], inside[j]):

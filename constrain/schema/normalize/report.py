@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from constrain.constraints.report import Entry
 from constrain.schema.formats.registry import FORMATS, NARROWED_FORMATS
-from constrain.schema.read.document import Options, Site
+from constrain.schema.read.document import Document, Options, Site
 from constrain.schema.read.keywords import KEYWORDS
 from constrain.schema.read.reader import SchemaReader
 from constrain.schema.sets.plain_numbers import MAX_SIGNIFICANT, MAX_WHOLE
@@ -26,13 +26,20 @@ PLAIN = (
 )
 
 
-def make_report(reader: SchemaReader) -> list[Entry]:
-    """The entries of every keyword of every subschema that was reached, then two about JSON objects as such."""
+def make_report(reader: SchemaReader, computed: Document) -> list[Entry]:
+    """The entries of every keyword of every subschema that was reached, then some about JSON values as such.
+
+    Args:
+        reader: It has read the schema, and noted which subschemas are equal.
+        computed: The same schema, whose normal forms were computed: overlaps show only then.
+    """
     document = reader.document
     residual = {(id(site), keyword): note for site, keyword, note in document.residuals}
     entries = [entry for site in document.sites for entry in _entries(site, site, residual, document.options)]
     for site, serial in reader.duplicates:
         entries += _entries(site, document.atoms[serial], residual, document.options)
+    late = [each for each in computed.residuals if each[1] not in KEYWORDS]
+    entries += [Entry(what, site.pointer, "residual", note) for site, what, note in late]
     entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches undeclared keys"))
     if document.options.property_order == "schema":
         entries.append(

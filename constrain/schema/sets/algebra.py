@@ -28,7 +28,12 @@ TRUE: Conj = ()
 FALSE: Conj = (0,)
 Box = TypeVar("Box", bound=tuple[Any, ...])
 MAX_BOXES = 100_000
+MAX_ALTERNATIVES = 5_000  # boxes of one value; making the rules of a box takes a millisecond
 MAX_OVERLAPS = 50  # classes of keys that overlapping patterns make: a mask follows each of them
+
+
+class TooManyBoxes(LimitError):
+    """A union of boxes has grown too large."""
 
 
 def both(a: Conj, b: Conj) -> Conj:
@@ -174,7 +179,7 @@ def _products(
     if right == (whole,) or not left:
         return left
     if len(left) * len(right) > MAX_BOXES:
-        raise LimitError(
+        raise TooManyBoxes(
             f"an intersection of two unions has {len(left)} x {len(right)} alternatives, more than {MAX_BOXES}",
             fix="write fewer alternatives under allOf, or factor out what they share",
         )

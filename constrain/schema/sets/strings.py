@@ -11,6 +11,7 @@ from constrain.automata.syntax import (
     ANY_TEXT,
     Alternate,
     Chars,
+    Complement,
     Concat,
     Intersect,
     Literals,
@@ -42,7 +43,13 @@ def meet_strings(a: Node, b: Node) -> Node:
 
 @lru_cache(maxsize=65536)
 def matches(node: Node, text: str) -> bool:
-    """Whether the text is in the language."""
+    """Whether the text is in the language. PERF: unions, complements and lists need no automaton."""
+    if isinstance(node, Complement):
+        return not matches(node.args[0], text)
+    if isinstance(node, Literals):
+        return text in node.texts
+    if isinstance(node, Alternate | Intersect):
+        return (any if isinstance(node, Alternate) else all)(matches(part, text) for part in node.args)
     return node == ANY_TEXT or decide.matches(for_text(node, text), text)
 
 

@@ -10,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from constrain.errors import LimitError
 from constrain.limits import tick
-from constrain.schema.sets.algebra import FALSE, MAX_BOXES, ArrayBox, NormalForm, ObjectBox, meet_arrays, meet_objects
+from constrain.schema.sets.algebra import (
+    FALSE,
+    MAX_ALTERNATIVES,
+    ArrayBox,
+    NormalForm,
+    ObjectBox,
+    TooManyBoxes,
+    meet_arrays,
+    meet_objects,
+)
 from constrain.schema.sets.numbers import has_numbers, meet_numbers
 from constrain.schema.sets.shapes_objects import split_needs
 from constrain.schema.sets.strings import meet_strings
@@ -77,9 +85,9 @@ def _split(
             common = meet(box, other)
             if common is not None:
                 difference.update((part, None) for part in split(common) if part not in difference and inhabited(part))
-        if len(difference) > MAX_BOXES:
-            raise LimitError(
-                f"a difference of overlapping branches has more than {MAX_BOXES} alternatives",
+        if len(difference) > MAX_ALTERNATIVES:
+            raise TooManyBoxes(
+                f"a difference of overlapping branches has more than {MAX_ALTERNATIVES} alternatives",
                 fix="give every branch of oneOf a required property with its own const, or use anyOf",
             )
     return list(difference)
