@@ -15,6 +15,7 @@ from constrain.schema.check.finished import read_exactly
 from constrain.schema.check.member import Membership
 from constrain.schema.read.document import Site, excerpt
 from constrain.schema.sets.algebra import Conj
+from constrain.schema.sets.formula import Atoms
 from constrain.schema.sets.json_types import Json
 
 if TYPE_CHECKING:
@@ -95,9 +96,13 @@ def _joined(pointer: str, inner: str) -> str:
 
 
 def _sites(schema: JsonSchema, conj: Conj) -> Iterator[Site]:
-    """The subschemas in a conjunction."""
-    atoms = (schema.document.atoms[serial] for serial in conj)
-    return (atom for atom in atoms if isinstance(atom, Site))
+    """The subschemas in a conjunction; of one that only refers to another, that one."""
+    for serial in conj:
+        atom, formula = schema.document.atoms[serial], schema.document.formulas[serial]
+        if isinstance(formula, Atoms):
+            yield from _sites(schema, formula.conj)
+        elif isinstance(atom, Site):
+            yield atom
 
 
 def _broken(schema: JsonSchema, site: Site, keyword: str, value: Json) -> JsonSchema | None:
