@@ -11,6 +11,7 @@ start reading at: monitor.py, reading.py, guard.py
 
 from __future__ import annotations
 
+from constrain.monitors.c.monitor import CMonitor, c
 from constrain.monitors.monitor import Lexicon, Monitor, Names
 from constrain.monitors.monitored import Monitored, accepted_beginning, monitored, names_at
 from constrain.monitors.python.monitor import PythonMonitor, objects, python
