@@ -104,9 +104,12 @@ class Members(Naming):
         place = len(scopes) - 1 - (0 if given.depth is None else given.depth)
         scope = scopes[place]
         if given.depth is None:
-            if given.name in scope.stored:
+            names = {given.name}
+            if _is_private(given.name):  # as others see it
+                names |= {_mangled(one.name, given.name) for one in scopes if one.kind == "class"}
+            if names <= scope.stored:
                 return here
-            scope = scope._replace(stored=scope.stored | {given.name})
+            scope = scope._replace(stored=scope.stored | names)
         else:
             scope = scope._replace(fields=scope.fields | {given.name})
         return here._replace(scopes=replaced(here.scopes, place, scope))
@@ -146,6 +149,15 @@ class Members(Naming):
         return value.of if isinstance(value, Instance) else value if isinstance(value, Class) else None
 
 
+def _is_private(name: str) -> bool:
+    return name.startswith("__") and not name.endswith("__")
+
+
+def _mangled(cls: str, name: str) -> str:
+    """A private name of a class as others see it (language reference, section 6.2.1)."""
+    return f"_{cls.lstrip('_')}{name}"
+
+
 def _are(decorators: tuple[Any, ...], known: tuple[Any, ...]) -> bool:
     """Whether decorators are among known ones."""
     return all(isinstance(one, Value) and one.role == "object" and one.what.obj in known for one in decorators)
@@ -166,8 +178,7 @@ def _attributes(cls: Class, is_class: bool, stored: frozenset[str]) -> frozenset
     if cls.bases is None or not COMPUTES.isdisjoint(cls.bound.table):
         return None
     mine = {*cls.bound.table, *cls.fields}
-    prefix = "_" + cls.name.lstrip("_")
-    names = stored | mine | {prefix + name for name in mine if name.startswith("__")}  # as others see private names
+    names = stored | mine | {_mangled(cls.name, name) for name in mine if _is_private(name)}
     for base in cls.bases:
         theirs = (
             _attributes(base, is_class, frozenset())
