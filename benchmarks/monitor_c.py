@@ -1,14 +1,15 @@
 """C files under the monitor of C: what does it refuse that GCC accepts, and what does GCC refuse that it accepts?
 
-Question: does `constrain.monitors.c()` accept every C text that GCC accepts? Of texts in which one name was changed to one
-that is not declared, or a call has an argument more or less, how many that GCC refuses does it refuse?
+Question: does `constrain.monitors.c()` accept every C text that GCC accepts? Of texts in which one name was changed
+to one that is not declared, or a call has an argument more or less, how many that GCC refuses does it refuse?
 
     python benchmarks/monitor_c.py /usr/include /usr/share/doc --out benchmarks/record/<date>-monitor-c
 
-Each `.c` and `.h` file in the folders is read as it is, and preprocessed (`gcc -E -P`), if GCC accepts that; undeclared
-functions count as errors, as in C99. A text counts as "read" if the monitor followed it to the end: after a header that it
-does not know, or a macro that may be anything, it reads no further. Changed texts are made of those that were read, at
-places that a seed draws. GCC is asked of each. Bias: the files of one machine; preprocessed system headers are much alike.
+Each `.c` and `.h` file in the folders is read as it is, and preprocessed (`gcc -E -P`), if GCC accepts that;
+undeclared functions count as errors, as in C99. A text counts as "read" if the monitor followed it to the end: after
+a header that it does not know, or a macro that may be anything, it reads no further. Changed texts are made of those
+that were read, at places that a seed draws. GCC is asked of each. Bias: the files of one machine; preprocessed system
+headers are much alike.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from lexeme_reading import end_of, refused
 
 GCC = ["gcc", "-std=gnu17", "-Werror=implicit-function-declaration"]
 LEXEME = re.compile(
-    rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//[^\n]*|^[ \t]*#[^\n]*|[A-Za-z_]\w*|\(\)|,", re.DOTALL | re.MULTILINE
+    rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//[^\n]*|^[ \t]*#[^\n]*|[A-Za-z_]\w*|\(\)|,",
+    re.DOTALL | re.MULTILINE,
 )
 NAMES = re.compile(r"undeclared|implicit declaration|no member named|too (few|many) arguments|unknown type name ‘zz")
 NEW = b"zz_undeclared"

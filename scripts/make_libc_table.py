@@ -2,8 +2,8 @@
 
     python scripts/make_libc_table.py
 
-Declarations are read by the monitor of C from the preprocessed header; macros are those that GCC lists. Names that begin
-with two underscores, or one and a capital letter, belong to the compiler and are left out.
+Declarations are read by the monitor of C from the preprocessed header; macros are those that GCC lists. Names that
+begin with two underscores, or one and a capital letter, belong to the compiler and are left out.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ HEADERS = (
 OUT = Path(__file__).parent.parent / "constrain" / "monitors" / "c" / "libc_names.py"
 RESERVED = re.compile(r"__|_[A-Z]")
 DEFINE = re.compile(r"#define (\w+)(\(?)")
-TITLE = '''"""Names that headers of the C library declare. Written by scripts/make_libc_table.py: {version}.
+TITLE = '''"""Names that headers of the C library declare, as {version} reads them.
 
-Each header has types, values (with macros that stand for one), macros with arguments, and functions with the number of their
-arguments; "+": and more, "?": any number.
+Written by scripts/make_libc_table.py.
+
+Each header has types, values (with macros that stand for one), macros with arguments, and functions with the number
+of their arguments; "+": and more, "?": any number.
 """
 
 HEADERS: dict[str, tuple[str, str, str, str]] = {{
@@ -66,7 +68,7 @@ def main() -> None:
             elif arity is None:
                 kinds[1].add(one)
             else:
-                count = "?" if arity.count is None else f"{arity.count}{'+' if arity.more else ''}"
+                count = "?" if arity.number is None else f"{arity.number}{'+' if arity.more else ''}"
                 kinds[3].add(f"{one}/{count}")
         functions = {one.split("/")[0] for one in kinds[3]}
         for one, takes in macros(name).items():
@@ -75,7 +77,9 @@ def main() -> None:
         parts.append(f'    "{name}.h": (\n')
         for kind in kinds:
             lines = textwrap.wrap(" ".join(sorted(kind)), 108, break_on_hyphens=False, break_long_words=False) or [""]
-            parts.append("".join(f'        "{line}{" " if line != lines[-1] else ""}"\n' for line in lines)[:-1] + ",\n")
+            parts.append(
+                "".join(f'        "{line}{" " if line != lines[-1] else ""}"\n' for line in lines)[:-1] + ",\n"
+            )
         parts.append("    ),\n")
     OUT.write_text("".join(parts) + "}\n")
 

@@ -18,6 +18,7 @@ from constrain.monitors.python.monitor import PythonMonitor, objects, python
 from constrain.monitors.sql.monitor import SqlMonitor, sql
 
 __all__ = [
+    "CMonitor",
     "Lexicon",
     "Monitor",
     "Monitored",
@@ -25,6 +26,7 @@ __all__ = [
     "PythonMonitor",
     "SqlMonitor",
     "accepted_beginning",
+    "c",
     "monitored",
     "names_at",
     "objects",

@@ -56,41 +56,86 @@ REFUSED = [
 ]  # fmt: skip
 
 ACCEPTED = [
-    "int x = 1, *p = &x, a[] = {1, 2, [4] = 3}; char s[] = \"a\" \"b\", c = 'a'; float f = 1.5e-3f, g = .5;\n",
-    "typedef struct list { struct list *next; int value; } list;\n"
-    "int sum(const list *l) { int s = 0; for (; l; l = l->next) s += l->value; return s; }\n",
-    "int f(int n) { again: if (n > 3) goto done; else n++; goto again; done: return n; }\n",
-    "typedef unsigned long T; T f(T t) { T T = t; { int t = T * 2; return (T) + t; } }\n",
-    "int (*table[3])(int, char); void (*handler(int s, void (*h)(int)))(int) { return h; }\n"
-    "int g(int a, char b) { return table[0](a, b) + (*table[1])(a, b); }\n",
-    "struct s; struct s *make(void); struct s { int (*call)(int, ...); struct { int x; } inner, many[2]; };\n"
-    "int f(void) { return make()->call(1, 2, 3) + make()->inner.x + make()->many[1].x; }\n",
-    "struct p { int x, y; }; struct p o = { .x = 1, .y = 2 }, q[] = { { 1, 2 }, { .y = 3 } };\n"
-    "int f(void) { return ((struct p) { 1, 2 }).x + (struct p) { .y = 2 }.y + sizeof(struct p) + sizeof o.x; }\n",
-    "enum e { A, B = A + 2, C, }; enum e f(enum e x) { switch (x) { case A: case B ... C: return A; default: ; } return B; }\n",
-    "int f(int n) { do { if (n) for (int i = 0; i < n; i++) { if (i) continue; else break; } else n--; } while (n > 0);\n"
-    "    while (n) n++; return n ? n : -n; }\n",
-    "int f(); int g(void) { return f(1, 2) + f(); } int f(int a, int b) { return a + b; }\n",
-    "_Static_assert(sizeof(int) >= 2, \"small\"); inline static int f(register int a, int b[static 2]) { return a + b[0]; }\n",
-    "int f(int n, int a[n][n + 1]) { int b[n]; b[0] = a[0][1]; return *b; }\n",
-    "__attribute__((noreturn)) void stop(void); struct __attribute__((packed)) q { char c; int i; };\n"
-    "int f(struct q *p) { return ({ int i = p->i; i + 1; }) + __builtin_expect(p->c, 0); }\n",
-    IO + "#define N 3\n#define SQUARE(x) ((x) * (x))\n"
-    "int main(int argc, char **argv) { int *a = malloc(N * sizeof *a); if (a == NULL) { perror(argv[0]); exit(EXIT_FAILURE); }\n"
-    "    for (size_t i = 0; i < N; i++) { a[i] = SQUARE((int) i); printf(\"%d\\n\", a[i]); } fprintf(stderr, \"done\"); free(a); }\n",
-    "#include <stddef.h>\n#include <assert.h>\n#include <string.h>\n#include <time.h>\nstruct s { int m; };\n"
-    "size_t f(const char *t) { assert(t != NULL); time_t now = time(NULL); return offsetof(struct s, m) + strlen(t)\n"
-    "    + localtime(&now)->tm_year; }\n",
-    "#include <stdarg.h>\nint f(int n, ...) { va_list ap; va_start(ap, n); int x = va_arg(ap, int); va_end(ap); return x; }\n",
-    "#define EACH(i) for (int i = 0; i < 3; i++)\nint f(void) { EACH(k) { return k; } return 0; }\n",
-    "#ifndef X\n#define X\nint f(void);\n#endif\n",
-    "int f(a, b) int a; char b; { return a + b; }\n",
-    "int f(int a) { return _Generic(a, int: 1, default: 2) + __LINE__ + sizeof(__func__); } // end\n",
-    "/* a */ int f(void) { return L'a' + u8\"x\"[0] + 0x1F + 10; }\n",
-    "struct s { int f; } v; int f(struct s *s) { struct s t = *s; struct s *u = &t; return u->f + t.f + v.f; }\n",
-    "typedef int F(int); F g; int h(F *f) { return f(1) + g(2); }\n",
-    "extern int x; int f(void) { struct s { int a; }; { struct s { int b; } t = { x }; t.b = 1; } struct s u; return u.a = 2; }\n",
-]  # fmt: skip
+    text + "\n"
+    for text in r"""
+int x = 1, *p = &x, a[] = {1, 2, [4] = 3}; char s[] = "a" "b", c = 'a'; float f = 1.5e-3f, g = .5;
+---
+typedef struct list { struct list *next; int value; } list;
+int sum(const list *l) { int s = 0; for (; l; l = l->next) s += l->value; return s; }
+---
+int f(int n) { again: if (n > 3) goto done; else n++; goto again; done: return n; }
+---
+typedef unsigned long T; T f(T t) { T T = t; { int t = T * 2; return (T) + t; } }
+---
+int (*table[3])(int, char); void (*handler(int s, void (*h)(int)))(int) { return h; }
+int g(int a, char b) { return table[0](a, b) + (*table[1])(a, b); }
+---
+struct s; struct s *make(void); struct s { int (*call)(int, ...); struct { int x; } inner, many[2]; };
+int f(void) { return make()->call(1, 2, 3) + make()->inner.x + make()->many[1].x; }
+---
+struct p { int x, y; }; struct p o = { .x = 1, .y = 2 }, q[] = { { 1, 2 }, { .y = 3 } };
+int f(void) { return ((struct p) { 1, 2 }).x + (struct p) { .y = 2 }.y + sizeof(struct p) + sizeof o.x; }
+---
+enum e { A, B = A + 2, C, };
+enum e f(enum e x) { switch (x) { case A: case B ... C: return A; default: ; } return B; }
+---
+int f(int n) { do { if (n) for (int i = 0; i < n; i++) {
+    if (i) continue; else break; } else n--; } while (n > 0);
+    while (n) n++; return n ? n : -n; }
+---
+int f(); int g(void) { return f(1, 2) + f(); } int f(int a, int b) { return a + b; }
+---
+_Static_assert(sizeof(int) >= 2, "small");
+inline static int f(register int a, int b[static 2]) { return a + b[0]; }
+---
+int f(int n, int a[n][n + 1]) { int b[n]; b[0] = a[0][1]; return *b; }
+---
+__attribute__((noreturn)) void stop(void); struct __attribute__((packed)) q { char c; int i; };
+int f(struct q *p) { return ({ int i = p->i; i + 1; }) + __builtin_expect(p->c, 0); }
+---
+#include <stdio.h>
+#include <stdlib.h>
+#define N 3
+#define SQUARE(x) ((x) * (x))
+int main(int argc, char **argv) {
+    int *a = malloc(N * sizeof *a); if (a == NULL) { perror(argv[0]); exit(EXIT_FAILURE); }
+    for (size_t i = 0; i < N; i++) { a[i] = SQUARE((int) i); printf("%d\n", a[i]); }
+    fprintf(stderr, "done"); free(a); }
+---
+#include <stddef.h>
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+struct s { int m; };
+size_t f(const char *t) { assert(t != NULL); time_t now = time(NULL); return offsetof(struct s, m) + strlen(t)
+    + localtime(&now)->tm_year; }
+---
+#include <stdarg.h>
+int f(int n, ...) { va_list ap; va_start(ap, n);
+    int x = va_arg(ap, int); va_end(ap); return x; }
+---
+#define EACH(i) for (int i = 0; i < 3; i++)
+int f(void) { EACH(k) { return k; } return 0; }
+---
+#ifndef X
+#define X
+int f(void);
+#endif
+---
+int f(a, b) int a; char b; { return a + b; }
+---
+int f(int a) { return _Generic(a, int: 1, default: 2) + __LINE__ + sizeof(__func__); } // end
+---
+/* a */ int f(void) { return L'a' + u8"x"[0] + 0x1F + 10; }
+---
+struct s { int f; } v; int f(struct s *s) { struct s t = *s; struct s *u = &t; return u->f + t.f + v.f; }
+---
+typedef int F(int); F g; int h(F *f) { return f(1) + g(2); }
+---
+extern int x; int f(void) { struct s { int a; };
+    { struct s { int b; } t = { x }; t.b = 1; } struct s u; return u.a = 2; }
+""".strip().split("\n---\n")
+]
 
 
 def gcc(text: str) -> bool:
@@ -136,9 +181,9 @@ def test_one_changed_name_is_judged_as_by_gcc() -> None:
 
 
 STRADDLING = [
-    *(b"int x", b"; ", b" = ", b"x;", b"p->", b"->x", b".x", b"(x", b"x)", b", ", b"f(", b") {", b"}\n", b"return ", b" y"),
-    *(b"struct p", b"* ", b"[0]", b"// a\n", b"/*", b"*/", b"\"a", b"\\", b"'", b"#include <stdio.h>\n", b"\n#define M 1\n"),
-    *(b"for (int i", b"i++", b"sizeof(", b"__func__", b"next", b"x->next", b".y.", b"goto a", b"a:"),
+    *(b"int x", b"; ", b" = ", b"x;", b"p->", b"->x", b".x", b"(x", b"x)", b", ", b"f(", b") {", b"}\n", b"return "),
+    *(b" y", b"struct p", b"* ", b"[0]", b"// a\n", b"/*", b"*/", b"\"a", b"\\", b"'", b"#include <stdio.h>\n"),
+    *(b"for (int i", b"i++", b"sizeof(", b"__func__", b"next", b"x->next", b".y.", b"a:", b"\n#define M 1\n"),
 ]  # fmt: skip
 STARTS = [
     b"", POINT.encode() + b"int f(struct point *p, struct point q) { return ", b"int f(int x, int y) { return f(x",
@@ -181,5 +226,5 @@ def test_names_of_c_can_be_asked_for() -> None:
     assert names_at(MONITOR, POINT + "int f(struct point *p) { return p->") == ["a", "b", "next", "x", "y"]
     names = names_at(MONITOR, "int f(int alpha) { int beta; return ")
     assert {"alpha", "beta", "f", "sizeof"} <= set(names or ())
-    assert names_at(MONITOR, "#include \"own.h\"\nint f(void) { return ") is None
+    assert names_at(MONITOR, '#include "own.h"\nint f(void) { return ') is None
     assert pickle.loads(pickle.dumps(MONITOR)) == MONITOR

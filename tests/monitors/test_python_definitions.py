@@ -55,18 +55,20 @@ REFUSED = [
     (KNOWN, SHAPE + "    def grow(self):\n        self.grown = self.", "grown + 1\n"),
     (KNOWN, SHAPE + "    def grow(self):\n        self.grown", " += 1\n"),
     (KNOWN, SHAPE + "    def grow(self):\n        (self.grown)", " + 1\n"),
-    (KNOWN, SHAPE + "    def grow(self):\n        self.first()\n".replace("self.first()", "self.wid"), ""),
     (KNOWN, SHAPE + "    @classmethod\n    def make(cls):\n        return cls.", "depth\n"),
     (KNOWN, SHAPE + "def f(s):\n    t = Shape(1)\n    return s.depth + t.", "depth\n"),
     (KNOWN, SHAPE + "def f():\n    return Shape(1, 2", ", 3)\n"),
     (KNOWN, "class A(list):\n    def f(self):\n        self.append(1)\n        return self.", "push(1)\n"),
-    (KNOWN, "class A:\n    def f(self):\n        self.x = 1\nclass B(A):\n    def g(self):\n        return self.x + self.", "z\n"),
-    (KNOWN, "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    def f(self):\n        return self.x + self.", "y\n"),
+    (KNOWN, "class A:\n    def f(self):\n        self.x = 1\nclass B(A):\n    def g(self):\n"
+     "        return self.x + self.", "z\n"),
+    (KNOWN, "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n"
+     "    def f(self):\n        return self.x + self.", "y\n"),
 ]  # fmt: skip
 
 # What Python runs without a fault; nothing of it is refused.
 RUNS = (
-    """
+    (
+        """
 class A: pass
 a = A()
 a.x = 1
@@ -213,19 +215,54 @@ if 1:
 class A(Base): pass
 A().x
 """
-).strip().split("\n---\n")
+    )
+    .strip()
+    .split("\n---\n")
+)
 
-KNOWN_RUNS = (
-    SHAPE + "    def half(self):\n        self.left: int = self.width\n        return self.left // 2 + self.area(1)\n"
-    "s = Shape(2)\nprint(s.half(), s.width, s.left, Shape.unit().area(1, unit='m'), s.ratio)\n",
-    "class A:\n    def __init__(self):\n        self.n = 0\n    def up(self):\n        self.n += 1\n        if self.n:\n"
-    "            self.m = 1\n        for self.i in []: pass\n        return [self.n for _ in [1]], lambda: self.m\nA().up()\n",
-    "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self):\n        return self.f\nclass B(A):\n"
-    "    def f(self):\n        return self.g if hasattr(self, 'g') else self.__class__.__name__\n".replace("self.g if hasattr(self, 'g') else ", "")
-    + "print(B().f())\n",
-    "from elsewhere import Unknown\nclass A(Unknown):\n    def f(self):\n        return self.anything\n",
-    "class A:\n    @classmethod\n    def make(cls, x):\n        cls.last = x\n        return cls.last, cls.__name__, cls()\nA.make(1)\n",
-)  # fmt: skip
+KNOWN_RUNS = [
+    SHAPE
+    + """    def half(self):
+        self.left: int = self.width
+        return self.left // 2 + self.area(1)
+s = Shape(2)
+print(s.half(), s.width, s.left, Shape.unit().area(1, unit="m"), s.ratio)
+""",
+    *"""
+class A:
+    def __init__(self):
+        self.n = 0
+    def up(self):
+        self.n += 1
+        if self.n:
+            self.m = 1
+        for self.i in []: pass
+        return [self.n for _ in [1]], lambda: self.m
+A().up()
+---
+import abc
+class A(abc.ABC):
+    @abc.abstractmethod
+    def f(self):
+        return self.f
+class B(A):
+    def f(self):
+        return self.__class__.__name__
+print(B().f())
+---
+from elsewhere import Unknown
+class A(Unknown):
+    def f(self):
+        return self.anything
+---
+class A:
+    @classmethod
+    def make(cls, x):
+        cls.last = x
+        return cls.last, cls.__name__, cls()
+A.make(1)
+""".strip().split("\n---\n"),
+]
 
 
 def accepts(monitor: Any, text: str) -> bool:

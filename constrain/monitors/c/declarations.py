@@ -1,4 +1,5 @@
-"""Declarations of C (section 6.7): specifiers, declarators, structures, enumerations. A method reads what `at` names."""
+"""Declarations of C (section 6.7): specifiers, declarators, structures, enumerations. A method reads what `at`
+names."""
 
 from __future__ import annotations
 
@@ -186,7 +187,7 @@ class Declarations(Expressions):
         top = here.top
         assert top is not None and here.scopes is not None
         names = here.scopes[0].names
-        arity = Arity(top.count if top.count or top.role == "void" else None, top.more or not top.count)
+        arity = Arity(top.seen if top.seen or top.role == "void" else None, top.more or not top.seen)
         if top.role == "void":
             arity = Arity(0, False)
         here = here._replace(scopes=here.scopes[1]).pop("declared")
@@ -205,7 +206,7 @@ class Declarations(Expressions):
                 return self._cast(here.pop("grouped"), made)
             case "parameter", ("," | ")"):
                 return self._parameter_ends(here, top, made, sign)
-            case ("file" | "block"), "{":
+            case (("file" | "block"), "{"):
                 return self._function_begins(here, top, made)
         here = self._bound(here, top, made)
         if sign == ",":
@@ -239,11 +240,12 @@ class Declarations(Expressions):
         if top.name:
             here = self.declared(here, top.name, Entry("value", made))
         here = here.pop("parameter")
-        assert here.top is not None
-        if made == VOID and not top.name and not here.top.count:
+        parameters = here.top
+        assert parameters is not None
+        if made == VOID and not top.name and not parameters.seen:
             here = here.change(role="void")
         else:
-            here = here.change(count=here.top.count + 1)
+            here = here.change(seen=parameters.seen + 1)
         return self._parameters_end(here) if sign == ")" else here
 
     def _function_begins(self, here: C, top: Frame, made: Type) -> C | None:

@@ -63,7 +63,7 @@ class Expressions(Naming):
 
     def _at_grouped(self, here: C, kind: int, sign: str, word: str) -> C | None:
         """After `(` where an operand may stand: a type, a block, or an expression."""
-        if word in SPECIFIERS and word != "__extension__" or (word and self.is_type(here, word)):
+        if (word in SPECIFIERS and word != "__extension__") or (word and self.is_type(here, word)):
             return self._declares(here, "type", kind, sign, word)
         if sign == "{":
             return self._opened_block(here, "expression")
@@ -133,9 +133,9 @@ class Expressions(Naming):
         match top.kind:
             case "call":
                 arity = top.value.arity
-                if arity is not None and arity.count is not None and not arity.more and top.count + 1 >= arity.count:
+                if arity is not None and arity.number is not None and not arity.more and top.seen + 1 >= arity.number:
                     return None
-                return here.change(count=top.count + 1).fresh("operand")
+                return here.change(seen=top.seen + 1).fresh("operand")
             case "declaration":
                 return self._next_declarator(here)
             case "enum":
@@ -179,9 +179,9 @@ class Expressions(Naming):
     def _called(self, here: C, top: Frame) -> C | None:
         """The state after the parenthesis that ends the arguments of a call."""
         arity = top.value.arity
-        given = top.count + (0 if here.at == "operand" and not here.prefix else 1)
-        if arity is not None and arity.count is not None:
-            if given < arity.count or (given > arity.count and not arity.more):
+        given = top.seen + (0 if here.at == "operand" and not here.prefix else 1)
+        if arity is not None and arity.number is not None:
+            if given < arity.number or (given > arity.number and not arity.more):
                 return None
         return here.pop("operator")._replace(value=top.value.result)
 
@@ -228,4 +228,3 @@ class Expressions(Naming):
 
     def _condition_ends(self, here: C) -> C | None:
         raise NotImplementedError
-

@@ -1,6 +1,7 @@
 """How the bytes of C make lexemes (ISO/IEC 9899:2018, section 6.4). A line that begins with `#` is one lexeme: OTHER.
 
-Keywords are names. Of strings and comments only this is kept: how they began, and what the last byte may be the beginning of.
+Keywords are names. Of strings and comments only this is kept: how they began, and what the last byte may be the
+beginning of.
 """
 
 from __future__ import annotations
@@ -138,4 +139,6 @@ def _short_comment(text: bytes) -> bytes:
         return text
     if text[:2] == b"//":
         return b"//" + (b"\\\r" if text.endswith(b"\\\r") else b"\\" if text.endswith(b"\\") else b"")
-    return b"/*." + (b"*/" if text.endswith(b"*/") and len(text) > 3 else b"*" if text.endswith(b"*") and len(text) > 2 else b"")
+    return b"/*." + (
+        b"*/" if text.endswith(b"*/") and len(text) > 3 else b"*" if text.endswith(b"*") and len(text) > 2 else b""
+    )

@@ -1,7 +1,9 @@
-"""Names that headers of the C library declare. Written by scripts/make_libc_table.py: gcc (Debian 12.2.0-14+deb12u1) 12.2.0.
+"""Names that headers of the C library declare, as gcc (Debian 12.2.0-14+deb12u1) 12.2.0 reads them.
 
-Each header has types, values (with macros that stand for one), macros with arguments, and functions with the number of their
-arguments; "+": and more, "?": any number.
+Written by scripts/make_libc_table.py.
+
+Each header has types, values (with macros that stand for one), macros with arguments, and functions with the number
+of their arguments; "+": and more, "?": any number.
 """
 
 HEADERS: dict[str, tuple[str, str, str, str]] = {

@@ -1,12 +1,12 @@
 """The monitor of C.
 
-The idea: lexemes are read with stacks of scopes and of what is open (state.py), as a compiler reads them: since all names
-are known, it is known which of them are types, and so what is a declaration. What is not known is open: after a header
-that is not in the table, `#if`, or a macro that may be anything, the rest of the text is not read.
+The idea: lexemes are read with stacks of scopes and of what is open (state.py), as a compiler reads them: since all
+names are known, it is known which of them are types, and so what is a declaration. What is not known is open: after a
+header that is not in the table, `#if`, or a macro that may be anything, the rest of the text is not read.
 
     at                     what comes next
     outside, statement     what begins a declaration or a statement; first: what shows whether a name is a label
-    operand, operator      an operand; what follows one. macro, cast: after a name with arguments that are not read, a cast
+    operand, operator      an operand; what follows one. macro: after a name with arguments that are not read; cast
     grouped                what follows a parenthesis: a type, a block or an operand
     member, designator     a member; designated: what follows the designator of an initializer
     specifiers             the type of a declaration; tag, tagged, parenthesis: parts of it
@@ -23,8 +23,8 @@ from typing import Any
 
 from constrain.monitors.c.directives import directed
 from constrain.monitors.c.lexicon import CLexicon
-from constrain.monitors.c.state import C
 from constrain.monitors.c.state import OPEN as OPENED
+from constrain.monitors.c.state import C
 from constrain.monitors.c.statements import Statements
 from constrain.monitors.c.types import Scope
 from constrain.monitors.monitor import END, NAME, OTHER, SIGN, Names

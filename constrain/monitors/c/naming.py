@@ -42,7 +42,7 @@ class Naming:
         scope: Scope = here.scopes[0]
         old = scope.names.table.get(name)
         if old is not None and old.type.arity is not None and entry.type.arity is not None:
-            if entry.type.arity.count is None:  # `int f();` after `int f(int);`
+            if entry.type.arity.number is None:  # `int f();` after `int f(int);`
                 entry = old
         return here._replace(scopes=(scope._replace(names=scope.names.plus(name, entry)), here.scopes[1]))
 
@@ -55,13 +55,13 @@ class Naming:
                 return here, number
             if defines:
                 break
-        number = here.count + 1
+        number = here.made + 1
         if name:
             scope = places[0]._replace(tags=places[0].tags.plus(name, number))
             here = here._replace(scopes=replaced(here.scopes, 0, scope))
-        return here._replace(count=number), number
+        return here._replace(made=number), number
 
-    def members(self, here: C, value: Type, sign: str) -> Bound | None | bool:
+    def members(self, here: C, value: Type, sign: str) -> Bound | bool | None:
         """What may stand after `.` or `->`: members; None: they are not known; False: none, the sign may not stand."""
         if value.base is None:
             return None

@@ -23,7 +23,7 @@ class Frame(NamedTuple):
             of a loop: "for" if it has a scope; of a bracket that is skipped, and of an index: what comes after it; of
             parameters: "void" if that is all.
         value, prefix, plain: What these were outside (`C`): of a call, its callee; of an initializer, its type.
-        count: Arguments or parameters so far; of "if": 1 once its first statement has ended.
+        seen: Arguments or parameters so far; of "if": 1 once its first statement has ended.
         typedef: Whether a declaration declares types.
         base: The type of its specifiers; None: none was read.
         name, derived, pointers: Of the declarator that is read.
@@ -38,7 +38,7 @@ class Frame(NamedTuple):
     value: Type = UNKNOWN
     prefix: tuple[Any, ...] = ()
     plain: bool = True
-    count: int = 0
+    seen: int = 0
     typedef: bool = False
     base: Type | None = None
     name: str = ""
@@ -57,7 +57,7 @@ class C(NamedTuple):
         scopes, frames: The stacks, the innermost first.
         at: What may come next (monitor.py).
         structs: Number of a structure -> its members, once it is complete.
-        count: Structures so far.
+        made: Structures so far.
         held: The name or word whose meaning the next lexeme shows.
         value: The type of the operand that was read last, without what stands before it.
         prefix: What stands before it: "*", "&", "sizeof", or a `Type` that it is cast to; "": another operator.
@@ -69,7 +69,7 @@ class C(NamedTuple):
     frames: Frames = None
     at: str = "outside"
     structs: Any = EMPTY
-    count: int = 0
+    made: int = 0
     held: str = ""
     value: Type = UNKNOWN
     prefix: tuple[Any, ...] = ()

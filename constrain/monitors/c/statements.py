@@ -31,7 +31,7 @@ class Statements(Declarations):
         return here
 
     def _at_statement(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        if here.kind == "if" and here.frames is not None and here.frames[0].count:
+        if here.kind == "if" and here.frames is not None and here.frames[0].seen:
             if word == "else":
                 return here.change(kind="else").go("statement")
             after = self._completed(here.pop("statement"))
@@ -135,7 +135,7 @@ class Statements(Declarations):
             if top.kind == "do":
                 return here.fresh("after do")
             if top.kind == "if":
-                return here.change(count=1).fresh("statement")
+                return here.change(seen=1).fresh("statement")
             if top.kind not in ("else", "loop"):
                 return here.fresh("statement")
             if top.role == "for":

@@ -17,11 +17,11 @@ class Arity(NamedTuple):
     """A function as a derived type.
 
     Attributes:
-        count: The number of its parameters; None: it is not known.
+        number: The number of its parameters; None: it is not known.
         more: Whether more arguments may follow.
     """
 
-    count: int | None
+    number: int | None
     more: bool
 
 

@@ -1,7 +1,8 @@
 """What a text itself defines: functions with their signatures, classes with their members, instances, `self`.
 
 The idea: these are values, equal when their texts say the same. A class is known once it ends, by the names that its
-body binds and by its bases. `Self` stands for an object whose class is still being read: it names the scope of the class.
+body binds and by its bases. `Self` stands for an object whose class is still being read: it names the scope of the
+class.
 """
 
 from __future__ import annotations

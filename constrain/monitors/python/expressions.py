@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from constrain.monitors.monitor import END, NAME, NEWLINE, NUMBER, OTHER, STRING
-from constrain.monitors.python.lexicon import FIELD, is_formatted, resumed
 from constrain.monitors.python.definitions import Attribute, Class, Self
+from constrain.monitors.python.lexicon import FIELD, is_formatted, resumed
 from constrain.monitors.python.members import Members
 from constrain.monitors.python.naming import TARGETS
 from constrain.monitors.python.scopes import NOTHING, Frame

@@ -1,9 +1,9 @@
 """Attributes of values, and how they are called: those of objects that are looked at, and of what the text defines.
 
 The idea: an attribute may be stored from anywhere: by another function, from outside the class, under a name that is
-computed. So an object of a class of the text has what its class and its bases bind, what methods store in `self`, and every
-attribute that the text has stored in an object whose class is not known. Where code runs later, more may be stored
-before it does: under `ahead="any"` nothing is refused there, so `self` is judged under "known" alone.
+computed. So an object of a class of the text has what its class and its bases bind, what methods store in `self`, and
+every attribute that the text has stored in an object whose class is not known. Where code runs later, more may be
+stored before it does: under `ahead="any"` nothing is refused there, so `self` is judged under "known" alone.
 """
 
 from __future__ import annotations
@@ -117,7 +117,12 @@ class Members(Naming):
     def first_argument(self, here: Py) -> Self | None:
         """What is known of the first argument of the function that is defined here."""
         assert here.scopes is not None
-        if not self.strict or here.scopes[0].kind != "class" or not here.params or here.params[0] not in ("self", "cls"):
+        if (
+            not self.strict
+            or here.scopes[0].kind != "class"
+            or not here.params
+            or here.params[0] not in ("self", "cls")
+        ):
             return None
         depth = sum(1 for _ in each(here.scopes)) - 1
         if here.params[0] == "cls":
@@ -230,5 +235,3 @@ def _is_made_plainly(cls: Class) -> bool:
         else not isinstance(inspect.getattr_static(base.what.obj, "__new__"), staticmethod)
         for base in cls.bases
     )
-
-

@@ -1,16 +1,17 @@
 """`Retrying`: a unit that a check refuses, a statement or a line, is taken back and written again.
 
-Paper: Ugare et al. 2024, "IterGen: iterative semantic-aware structured LLM generation with backtracking" (arXiv 2410.07295),
-whose programs go back by a symbol of the grammar. Here a boundary says where units end (core/boundaries.py).
+Paper: Ugare et al. 2024, "IterGen: iterative semantic-aware structured LLM generation with backtracking" (arXiv
+2410.07295), whose programs go back by a symbol of the grammar. Here a boundary says where units end
+(core/boundaries.py).
 
-Law: let q(u | x) be the law of masked decoding of the next unit after a text x, and a = Σ q(u | x) over the units that the
-check accepts. A unit is the first of `tries` independent draws that is accepted, so
+Law: let q(u | x) be the law of masked decoding of the next unit after a text x, and a = Σ q(u | x) over the units
+that the check accepts. A unit is the first of `tries` independent draws that is accepted, so
 
     P(u | x) = q(u | x) · (1 − (1 − a)^tries) / a        for units that are accepted,
 
-and with probability (1 − a)^tries the output ends there as "budget", with the units before it. So units are those of masked
-decoding given that the check accepts each of them, one after the other: not the model conditioned on texts that pass, since
-what a unit leaves possible later has no say in it. Outputs carry no weights.
+and with probability (1 − a)^tries the output ends there as "budget", with the units before it. So units are those of
+masked decoding given that the check accepts each of them, one after the other: not the model conditioned on texts
+that pass, since what a unit leaves possible later has no say in it. Outputs carry no weights.
 
 Cost: forwards for what is kept, and for each draw that is taken back.
 Limit: only the last unit is written again; where no continuation of an accepted unit passes, the output ends.
