@@ -91,7 +91,7 @@ def signature_of(parameters: Iterable[str]) -> Signature:
     """The signature of a definition.
 
     Args:
-        parameters: Names, with the stars before them and with "=" behind those that have a default; "/" and "*".
+        parameters: Names, with the stars before them and with "=" behind each one that has a default; "/" and "*".
 
     Returns:
         The signature.
