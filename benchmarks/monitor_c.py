@@ -106,6 +106,10 @@ def main() -> int:
             for what, other in changed(text, rng, options.changes):
                 theirs, ours = verdict(other, path.parent), refused(monitor, other)
                 sums[f"{what}: GCC {theirs}, we {'accept' if ours is None else 'refuse'}"] += 1
+                if theirs == "refuses names" and ours is None:
+                    at = other.find(NEW)
+                    shown = other[max(0, at - 100) : at + 40].decode(errors="replace") if at >= 0 else ""
+                    rows.append({"file": str(path), "form": form, "kind": f"accepted {what}", "text": shown})
                 if theirs == "accepts" and ours is not None:
                     shown = other[max(0, ours - 100) : ours + 40].decode(errors="replace")
                     rows.append({"file": str(path), "form": form, "kind": f"changed {what}", "text": shown})
