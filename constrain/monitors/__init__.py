@@ -11,12 +11,14 @@ start reading at: monitor.py, reading.py, guard.py
 
 from __future__ import annotations
 
+from constrain.monitors.c.monitor import CMonitor, c
 from constrain.monitors.monitor import Lexicon, Monitor, Names
 from constrain.monitors.monitored import Monitored, accepted_beginning, monitored, names_at
 from constrain.monitors.python.monitor import PythonMonitor, objects, python
 from constrain.monitors.sql.monitor import SqlMonitor, sql
 
 __all__ = [
+    "CMonitor",
     "Lexicon",
     "Monitor",
     "Monitored",
@@ -24,6 +26,7 @@ __all__ = [
     "PythonMonitor",
     "SqlMonitor",
     "accepted_beginning",
+    "c",
     "monitored",
     "names_at",
     "objects",

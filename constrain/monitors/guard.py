@@ -201,6 +201,11 @@ class Group(NamedTuple):
             for rest in names.rests(lexicon.folded(NAME, begun)):
                 for n in range(1, len(rest) + 1):
                     clear_bits(verdict, table.get(rest[:n], ()))
+            if names.prefixes:
+                before = lexicon.folded(NAME, begun)
+                for word, tokens in table.items():
+                    if names.may_begin(before + word):
+                        clear_bits(verdict, tokens)
             if len(self.verdicts) >= MAX_ROWS:
                 self.verdicts.clear()
             self.verdicts[names, begun] = verdict

@@ -44,14 +44,22 @@ class Names:
         names: The names, as the lexicon folds them (`Lexicon.folded`).
         words: Keywords that the grammar admits at this place. They need no quotes, and cannot be quoted.
         reserved: Words that are no names unless they are quoted.
+        prefixes: What begins a name whatever follows: all such names may stand too.
 
     Attributes:
         is_empty: Whether there are no names.
     """
 
-    __slots__ = ("_all", "_quoted", "_with", "is_empty")
+    __slots__ = ("_all", "_quoted", "_with", "is_empty", "prefixes")
 
-    def __init__(self, names: Iterable[str], words: Iterable[str] = (), reserved: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        words: Iterable[str] = (),
+        reserved: frozenset[str] = frozenset(),
+        prefixes: Iterable[str] = (),
+    ) -> None:
+        self.prefixes = tuple(prefix.encode() for prefix in prefixes)
         quoted = set(names)
         self.is_empty = not quoted
         self._with: dict[frozenset[str], Names] = {}
@@ -62,13 +70,17 @@ class Names:
         """Whether a name begins with a text."""
         table = self._quoted if quoted else self._all
         i = bisect_left(table, text)
-        return i < len(table) and table[i].startswith(text)
+        return (i < len(table) and table[i].startswith(text)) or (bool(self.prefixes) and self.may_begin(text))
+
+    def may_begin(self, text: bytes) -> bool:
+        """Whether a text begins with one of the prefixes, or may become one."""
+        return any(text.startswith(prefix) or prefix.startswith(text) for prefix in self.prefixes)
 
     def has(self, text: bytes, *, quoted: bool = False) -> bool:
         """Whether a text is a name."""
         table = self._quoted if quoted else self._all
         i = bisect_left(table, text)
-        return i < len(table) and table[i] == text
+        return (i < len(table) and table[i] == text) or (bool(self.prefixes) and text.startswith(self.prefixes))
 
     def with_names(self, names: frozenset[str]) -> Names:
         """These names and others. Remembered."""
@@ -77,7 +89,7 @@ class Names:
             known = self._with[names] = Names(())
             known._all = sorted({*self._all, *(name.encode() for name in names)})
             known._quoted = sorted({*self._quoted, *(name.encode() for name in names)})
-            known.is_empty = not known._quoted
+            known.is_empty, known.prefixes = not known._quoted, self.prefixes
         return known
 
     def rests(self, text: bytes) -> list[bytes]:

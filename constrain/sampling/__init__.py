@@ -50,6 +50,7 @@ from constrain.sampling.search.first_finish import FirstFinish
 from constrain.sampling.search.lookahead import Lookahead
 from constrain.sampling.search.pausing import Pausing
 from constrain.sampling.search.planned import Planned
+from constrain.sampling.search.retrying import Retrying
 from constrain.sampling.search.value_guided import ValueGuided
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "Planned",
     "Potential",
     "Rejection",
+    "Retrying",
     "SIR",
     "SMC",
     "Sample",

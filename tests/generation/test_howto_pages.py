@@ -73,7 +73,7 @@ def test_diffusion(repository: Path) -> None:
 
 
 def test_monitors(repository: Path) -> None:
-    run(repository, "monitors", 4)
+    run(repository, "monitors", 7)
 
 
 def test_spelling(repository: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE
+from constrain.monitors.reading import Reading
 
 
 def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
@@ -58,6 +59,13 @@ def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False)
         if ended is None or not monitor.may_end(ended):
             return len(text)
     return None
+
+
+def end_of(monitor: Any, text: bytes) -> Any:
+    """The state of a monitor after a text that ends with a whole lexeme; None: it refuses the text."""
+    reading = Reading(monitor)
+    end = reading.step(reading.start(), text + b" ")
+    return None if end is None else end.inner.value
 
 
 def is_beginning(monitor: Any, text: bytes) -> bool:

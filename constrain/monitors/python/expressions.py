@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from constrain.monitors.monitor import END, NEWLINE, NUMBER, OTHER, STRING
+from typing import Any
+
+from constrain.monitors.monitor import END, NAME, NEWLINE, NUMBER, OTHER, STRING
+from constrain.monitors.python.definitions import Attribute, Class, Self
 from constrain.monitors.python.lexicon import FIELD, is_formatted, resumed
-from constrain.monitors.python.naming import TARGETS, Naming
+from constrain.monitors.python.members import Members
+from constrain.monitors.python.naming import TARGETS
 from constrain.monitors.python.scopes import NOTHING, Frame
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.values import (
     Call,
     Value,
-    attribute,
-    attributes,
-    called,
     instance_of,
-    signature,
 )
-from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, DYNAMIC, KEYWORDS
+from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, DYNAMIC, KEYWORDS, STORES
 
 OPEN = {"(": "(", "[": "[", "{": "{"}
 CLOSE = {")", "]", "}"}
@@ -26,7 +26,7 @@ LIST, TUPLE, DICT, SET = (instance_of(cls) for cls in (list, tuple, dict, set))
 WHOLE, REAL = instance_of(int), instance_of(float)
 
 
-class Expressions(Naming):
+class Expressions(Members):
     """How the lexemes of expressions change a state."""
 
     # -- operands ------------------------------------------------------------------------------------------------------
@@ -155,14 +155,28 @@ class Expressions(Naming):
             return here.go("operator")
         if not self.strict and (DOUBT.search(word) or word == "name"):  # os.name
             here = here._replace(doubt=True)
-        if word in DYNAMIC and not self.strict:
+        if word in DYNAMIC:
             here = self.opened(here)
-        if here.value is not None and not self.strict and self.is_target(here) and not self.doubts(here):
-            names = attributes(here.value, False)
-            if names is not None and word not in names:
-                return here._replace(at="new", value=None)
-        value = None if here.value is None else attribute(here.value, word)
-        return here._replace(at="operator", held=word, value=value)
+        if word in STORES:
+            here = self.stored(here, Attribute("*", None, False))
+        if here.binding or self.is_target(here):
+            return here._replace(at="attribute", held=word)
+        return here._replace(at="operator", held=word, value=self.attribute_at(here, here.value, word))
+
+    def _attribute_settled(self, here: Py, kind: int, sign: str) -> Py | None:
+        """The state once the lexeme after a held attribute shows whether it is stored."""
+        name, value = here.held, here.value
+        names = None if value is None or self.doubts(here) else self.attributes_at(here, value)
+        is_missing = names is not None and name not in names
+        given = Attribute(name, value.depth if isinstance(value, Self) else None, is_missing)
+        after = here._replace(at="operator", value=self.attribute_at(here, value, name))
+        if here.binding and (kind == NAME or sign in (",", ")", "]", ":")):
+            return self.stored(after, given)
+        if not here.binding and sign == ":" and here.frames is None and here.head == "":
+            return after._replace(binds=here.binds | {given})
+        if not here.binding and sign in ("=", ",", ")", "]"):
+            return self.missing(after, (given,))
+        return None if is_missing else after
 
     def _separator(self, here: Py, sign: str) -> Py | None:
         """What ends an operand, or stands where one may be left out."""
@@ -185,11 +199,11 @@ class Expressions(Naming):
         if kind != 0 and not sign:
             return here
         if sign == ".":
-            return here._replace(at="dot")
+            return here._replace(at="dot", target="")
         if sign == "(":
             return self._call(here)
         if sign == "[":
-            return here.push(Frame("index"), "operand")
+            return here.push(Frame("index"), "operand", target="")
         if sign in SEPARATORS:
             return self._separator(here, sign)
         if sign == "!":
@@ -234,7 +248,7 @@ class Expressions(Naming):
     def _call(self, here: Py) -> Py:
         """The state after the parenthesis that begins the arguments of a call."""
         value, name = here.value, here.held
-        call = Call() if value is None else Call(signature(value), called(value))
+        call = Call() if value is None else self.call_at(here, value)
         able = not self.strict or (name in CONSUMERS)
         if here.head == "class" and here.frames is None and here.value is None:
             able = False
@@ -266,7 +280,7 @@ class Expressions(Naming):
             after = self.resolved(here.change(able=False, uses=NOTHING, commas=True), top.uses)
         if after is not None and top.call is not None:
             after = self._argued(after)
-            return None if after is None else after.go("argument")
+            return None if after is None else after.go("argument", plain=here.head == "class" or here.plain)
         return None if after is None else after.go("operand")
 
     def _argued(self, here: Py) -> Py | None:
@@ -278,6 +292,8 @@ class Expressions(Naming):
             return here
         if call.name is None:
             call = call._replace(given=call.given + 1)
+            if here.head == "class" and here.frames is not None and here.frames[1] is None:
+                call = call._replace(values=(*call.values, here.value if here.plain else None))
         return here.change(call=call._replace(name=None, plain=call.plain and _is_plain(here.value)))
 
     def _colon(self, here: Py) -> Py | None:
@@ -300,6 +316,8 @@ class Expressions(Naming):
             return self._assigns(here)
         if top.kind == "field":  # {x=}
             return here.go("operator")
+        if top.kind == "params":
+            here = here.change(listed=(*top.listed[:-1], top.listed[-1] + "="))
         return here.go("operand", lazy=False)
 
     def _assigns(self, here: Py) -> Py | None:
@@ -320,7 +338,7 @@ class Expressions(Naming):
         if top is None:
             return here
         if top.kind == "params":
-            return here.pop("header")._replace(params=top.names, lazy=False)
+            return here.pop("header")._replace(params=top.listed, lazy=False)
         if top.kind == "names":
             return here.pop("operator")
         if top.kind == "typeparams":
@@ -351,7 +369,7 @@ class Expressions(Naming):
             after = after._replace(params=top.call)
         return after._replace(value=value)
 
-    def _closed_value(self, here: Py, top: Frame) -> Value | None:
+    def _closed_value(self, here: Py, top: Frame) -> Any:
         if top.kind == "call":
             return None if top.call is None else top.call.result
         if top.kind == "[":
@@ -365,8 +383,10 @@ class Expressions(Naming):
         return here if here.kind == "fstring" else here.go("spec")
 
 
-def _is_plain(value: Value | None) -> bool:
+def _is_plain(value: Any) -> bool:
     """Whether a value is a class whose metaclass gives no names to the bodies of its classes."""
-    if value is None or value.role != "object" or not isinstance(value.what.obj, type):
+    if isinstance(value, Class):
+        return value.bases is not None
+    if not isinstance(value, Value) or value.role != "object" or not isinstance(value.what.obj, type):
         return False
     return type(value.what.obj).__prepare__ == type.__prepare__ if type(value.what.obj) is not type else True

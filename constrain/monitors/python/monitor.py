@@ -9,7 +9,7 @@ is held until the next lexeme shows whether it is used or bound. What is not kno
     operator              what follows an operand
     held, heldarg, pheld  what shows the meaning of a held name: of an expression, of an argument, in a pattern
     soft                  what shows whether `match` or `type` is a name
-    dot, new              an attribute; what follows one that the value does not have
+    dot, attribute        an attribute; what shows whether it is stored
     def, class, typed     the name of a definition, and what follows it
     param, header         a parameter, and what follows all of them
     import, from, names   a module, and what is imported from it; importdot, imported, named: the parts of it
@@ -32,7 +32,7 @@ from constrain.monitors.python.lexicon import PythonLexicon
 from constrain.monitors.python.scopes import Bound, Scope
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.statements import Statements
-from constrain.monitors.python.values import attributes, value_of
+from constrain.monitors.python.values import Value, value_of
 from constrain.monitors.python.words import DYNAMIC, KEYWORDS
 
 
@@ -121,8 +121,8 @@ class PythonMonitor(Statements):
             return self._settled(here, kind, sign)
         if here.at == "pheld":
             return self._pattern_named(here, sign)
-        if here.at == "new":  # an attribute that a value does not have: it may be given one
-            return here.go("operator") if sign in ("=", ",", ")", "]", ":") else None
+        if here.at == "attribute":
+            return self._attribute_settled(here, kind, sign)
         if here.at == "soft":
             after = self._soft(here, kind, sign)
             return after if after is None or after.at != "held" else self._settled(after, kind, sign)
@@ -155,9 +155,12 @@ class PythonMonitor(Statements):
         if here.at == "argument":
             return self._argument_names(here)
         if here.at == "dot":
-            if here.value is None or self.doubts(here) or (self.is_target(here) and not self.strict):
+            if here.value is None or self.doubts(here):
                 return None
-            names = attributes(here.value, self.strict)
+            may_store = here.binding or self.is_target(here)
+            if may_store and not (self.strict and isinstance(here.value, Value)):
+                return None
+            names = self.attributes_at(here, here.value)
             return None if names is None else self._attributes(names)
         if here.at in ("import", "from", "importdot", "names"):
             return self.module_names(here)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from constrain.monitors.monitor import Names
+from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.lexicon import PREFIXES
 from constrain.monitors.python.scopes import NOTHING, Bound, Scope, each, replaced
 from constrain.monitors.python.state import Py
-from constrain.monitors.python.values import Value, value_of
+from constrain.monitors.python.values import value_of
 from constrain.monitors.python.words import CONSTANTS, DYNAMIC, IMPLICIT, IN_CLASSES, LOOPS, OPERAND
 
 BUILTINS = {name: value_of(obj) for name, obj in vars(builtins).items() if name not in CONSTANTS | {"_"}}
@@ -27,7 +29,7 @@ class Naming:
 
     strict: bool
 
-    def find(self, here: Py, name: str) -> tuple[bool, Value | None]:
+    def find(self, here: Py, name: str) -> tuple[bool, Any]:
         """Whether a name may be bound, and what is known of its value."""
         later = False  # whether the code runs when names may have other values
         for frame in each(here.frames):
@@ -62,7 +64,7 @@ class Naming:
     def later(self, here: Py) -> bool:
         """Whether a name that is not bound may still be bound when the code at a place runs."""
         if self.strict:
-            return _module(here).open
+            return module_of(here).open
         if here.lazy or self.doubts(here) or any(frame.kind == "lambda" for frame in each(here.frames)):
             return True
         if any(scope.open or scope.kind == "function" for scope in each(here.scopes)):
@@ -73,7 +75,7 @@ class Naming:
         """Whether the code at a place may never run, or is expected to fail."""
         if self.strict:
             return False
-        return here.doubt or (here.blocks is not None and here.blocks[0].doubt) or _module(here).open
+        return here.doubt or (here.blocks is not None and here.blocks[0].doubt) or module_of(here).open
 
     def any_name(self, here: Py) -> bool:
         """Whether a name that is not bound may stand at a place: what follows shows whether it is."""
@@ -85,13 +87,13 @@ class Naming:
 
     def used(self, here: Py, name: str) -> Py | None:
         """The state after a name that is used; None: it is not bound."""
-        if name in DYNAMIC and not self.strict:
+        if name in DYNAMIC:
             here = self.opened(here)
         found, value = self.find(here, name)
         after = here if found else self.missing(here, (name,))
         return None if after is None else after._replace(at="operator", held="", value=value)
 
-    def missing(self, here: Py, names: Iterable[str], put_off: bool = False) -> Py | None:
+    def missing(self, here: Py, names: Iterable[str | Attribute], put_off: bool = False) -> Py | None:
         """The state after some names were used that are not bound; None: they would have to be.
 
         put_off: they are looked up later in any case.
@@ -104,7 +106,7 @@ class Naming:
                 return None
         return after
 
-    def _missing(self, here: Py, name: str, put_off: bool) -> Py | None:
+    def _missing(self, here: Py, name: str | Attribute, put_off: bool) -> Py | None:
         for place, frame in enumerate(each(here.frames)):
             if frame.able:
                 frame = frame._replace(uses=frame.uses | {name})
@@ -113,6 +115,8 @@ class Naming:
             return here._replace(uses=here.uses | {name})
         if self.doubts(here):
             return here
+        if isinstance(name, Attribute):
+            return None if name.is_missing else here
         if not (put_off and not self.strict) and not self.later(here):
             return None
         scope = _innermost(here)
@@ -120,11 +124,12 @@ class Naming:
             return here  # annotations of local variables are not evaluated
         return _with_scope(here, scope._replace(pending=scope.pending | {name}))
 
-    def resolved(self, here: Py, names: Iterable[str], put_off: bool = False) -> Py | None:
+    def resolved(self, here: Py, names: Iterable[str | Attribute], put_off: bool = False) -> Py | None:
         """`missing` for names of which some may be bound by now."""
-        return self.missing(here, (name for name in names if not self.find(here, name)[0]), put_off)
+        left = (name for name in names if isinstance(name, Attribute) or not self.find(here, name)[0])
+        return self.missing(here, left, put_off)
 
-    def bound(self, here: Py, name: str, value: Value | None = None) -> Py:
+    def bound(self, here: Py, name: str, value: Any = None) -> Py:
         """The state after a name is bound: in a comprehension, or in the innermost scope."""
         for place, frame in enumerate(each(here.frames)):
             if frame.comprehends:
@@ -132,7 +137,7 @@ class Naming:
                 return here._replace(frames=replaced(here.frames, place, frame))
         return self.assigned(here, name, value)
 
-    def assigned(self, here: Py, name: str, value: Value | None = None) -> Py:
+    def assigned(self, here: Py, name: str, value: Any = None) -> Py:
         """The state after a name is bound in the innermost scope, or where it was declared to be."""
         scope = _innermost(here)
         if name in scope.elsewhere:
@@ -154,9 +159,11 @@ class Naming:
         return here
 
     def opened(self, here: Py) -> Py:
-        """The state after which the module may have any name."""
+        """The state after which the module may have any name; under "known": objects may have any attribute."""
         place = sum(1 for _ in each(here.scopes)) - 1
-        return here._replace(scopes=replaced(here.scopes, place, _module(here)._replace(open=True)))
+        module = module_of(here)
+        module = module._replace(stored=module.stored | {"*"}) if self.strict else module._replace(open=True)
+        return here._replace(scopes=replaced(here.scopes, place, module))
 
     def left(self, here: Py) -> Py:
         """The state after the innermost scope ends. Names that it lacks must be bound further out."""
@@ -174,7 +181,7 @@ class Naming:
 
     def is_resolved(self, here: Py) -> bool:
         """Whether the module binds all names that were put off."""
-        module = _module(here)
+        module = module_of(here)
         return module.open or all(self.find(here, name)[0] for name in module.pending - module.bound.table.keys())
 
 
@@ -183,7 +190,7 @@ def _innermost(here: Py) -> Scope:
     return here.scopes[0]
 
 
-def _module(here: Py) -> Scope:
+def module_of(here: Py) -> Scope:
     module = None
     for scope in each(here.scopes):
         module = scope

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Union
 
-from constrain.monitors.python.values import Call, Value
+from constrain.monitors.python.values import Call
 
 Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
 Blocks = Union[tuple["Block", "Blocks"], None]  # noqa: UP007
@@ -25,19 +25,19 @@ class Bound:
     """Names and what is known of their values. Each has its hash, so that it is computed once.
 
     Attributes:
-        table: name -> `Value`; None: its value is not known.
+        table: name -> `Value`, or what the text defines (definitions.py); None: its value is not known.
     """
 
     __slots__ = ("_hash", "table")
 
-    def __init__(self, table: dict[str, Value | None], known_hash: int | None = None) -> None:
+    def __init__(self, table: dict[str, Any], known_hash: int | None = None) -> None:
         self.table = table
         self._hash = known_hash if known_hash is not None else 0
         if known_hash is None:
             for pair in table.items():
                 self._hash ^= hash(pair)
 
-    def plus(self, name: str, value: Value | None) -> Bound:
+    def plus(self, name: str, value: Any) -> Bound:
         """With one name more, or another value."""
         table = self.table
         new = hash((name, value))
@@ -85,6 +85,8 @@ class Scope(NamedTuple):
         elsewhere: Names that are declared `global` or `nonlocal` here.
         shared: Its names that a function declares so: their values are never known.
         open: Whether names may be bound that no statement shows.
+        name, bases, fields, decorated: Of a class: see `definitions.Class`.
+        stored: Of the module: attributes that were stored in objects whose class is not known; "*": any.
     """
 
     kind: str
@@ -93,6 +95,11 @@ class Scope(NamedTuple):
     elsewhere: frozenset[str] = NOTHING
     shared: frozenset[str] = NOTHING
     open: bool = False
+    name: str = ""
+    bases: tuple[Any, ...] | None = ()
+    fields: frozenset[str] = NOTHING
+    decorated: bool = False
+    stored: frozenset[str] = NOTHING
 
 
 class Block(NamedTuple):
@@ -118,8 +125,9 @@ class Frame(NamedTuple):
         kind: "(", "[", "{", "call", "index", "params", "lambda params", "lambda", "typeparams", "names", "fstring",
             "field" or "pattern".
         able: Whether a comprehension may stand here, whose names were used before `for`.
-        uses: Names that were used and are not bound.
+        uses: Names that were used and are not bound, and attributes that may be stored.
         names: Names of a comprehension, or parameters.
+        listed: Parameters as `signature_of` takes them.
         comprehends: Whether `for` was read.
         binding, targets: What these were outside (state.py).
         call: The call that is open.
@@ -130,8 +138,9 @@ class Frame(NamedTuple):
 
     kind: str
     able: bool = False
-    uses: frozenset[str] = NOTHING
+    uses: frozenset[Any] = NOTHING
     names: frozenset[str] = NOTHING
+    listed: tuple[str, ...] = ()
     comprehends: bool = False
     binding: bool = False
     targets: bool = False
@@ -154,6 +163,13 @@ def replaced(stack: Any, place: int, new: Any) -> Any:
     return (new, rest) if place == 0 else (top, replaced(rest, place - 1, new))
 
 
-def function_of(names: Iterable[str]) -> Scope:
-    """The scope of a function with some parameters."""
-    return Scope("function", Bound(dict.fromkeys(names)))
+def function_of(parameters: Iterable[str], first: Any = None) -> Scope:
+    """The scope of a function.
+
+    parameters: As `signature_of` takes them. first: What is known of the first one.
+    """
+    table = dict.fromkeys(name.strip("*=/") for name in parameters)
+    table.pop("", None)
+    if first is not None:
+        table[next(iter(table))] = first
+    return Scope("function", Bound(table))

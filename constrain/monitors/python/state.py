@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from constrain.monitors.python.scopes import NOTHING, Blocks, Frame, Frames, Scopes
-from constrain.monitors.python.values import Value
 
 
 class Py(NamedTuple):
@@ -20,14 +19,17 @@ class Py(NamedTuple):
         value: What is known of the operand that was read last.
         binding: Whether names are bound here, not used: after `for` and `as`.
         targets: Whether what was read of the statement may be what `=` binds.
-        uses: Names at such places.
-        binds: Names that the statement binds when it ends.
+        uses: Names and attributes at such places.
+        binds: Names and attributes that the statement binds when it ends.
         target: The name that the statement begins with, or the single one that its value is bound to.
         plain: Whether what was read since the last `=` is one operand.
         lazy: Whether an annotation is read.
         doubt: Whether the statement asks where it runs, or expects a fault.
         after: Whether the block that has just ended was in doubt.
-        params: The parameters of the function that is defined; of an import: the module.
+        params: The parameters of the function that is defined (`Frame.listed`), the call of the bases of a class; of an
+            import: the module.
+        defined: The name of the function or class that is defined.
+        decorators: What is known of the decorators before a definition.
     """
 
     scopes: Scopes
@@ -37,17 +39,19 @@ class Py(NamedTuple):
     column: int | None = 0
     head: str = ""
     held: str = ""
-    value: Value | None = None
+    value: Any = None
     binding: bool = False
     targets: bool = False
-    uses: frozenset[str] = NOTHING
-    binds: frozenset[str] = NOTHING
+    uses: frozenset[Any] = NOTHING
+    binds: frozenset[Any] = NOTHING
     target: str = ""
     plain: bool = False
     lazy: bool = False
     doubt: bool = False
     after: bool = False
-    params: Any = NOTHING
+    params: Any = ()
+    defined: str = ""
+    decorators: tuple[Any, ...] = ()
 
     @property
     def top(self) -> Frame | None:

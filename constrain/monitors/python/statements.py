@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from constrain.monitors.monitor import NAME, NUMBER, STRING
+from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.expressions import Expressions
 from constrain.monitors.python.imports import Imports
 from constrain.monitors.python.lexicon import column
-from constrain.monitors.python.scopes import INLINE, UNKNOWN, Block, Frame, Scope, function_of
+from constrain.monitors.python.scopes import INLINE, UNKNOWN, Block, Frame, function_of
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.values import Call
 from constrain.monitors.python.words import FOLLOWING, HEADS, KEYWORDS, LOOPS, SOFT
@@ -54,7 +55,10 @@ class Statements(Imports, Expressions):
         block, blocks = here.blocks
         here = here._replace(blocks=blocks, after=block.doubt and not (blocks is not None and blocks[0].doubt))
         if block.before is None:
-            return self.left(here)
+            assert here.scopes is not None
+            ended = here.scopes[0]
+            here = self.left(here)
+            return self.assigned(here, ended.name, self.class_of(ended)) if ended.kind == "class" else here
         assert here.scopes is not None
         scope, outer = here.scopes
         if block.doubt and scope.kind == "function" and blocks is not None:  # it may have returned
@@ -72,14 +76,19 @@ class Statements(Imports, Expressions):
         if after is None:
             return None
         for name in here.binds:
-            after = self.assigned(after, name, value if name == here.target else None)
+            if isinstance(name, Attribute):
+                after = self.stored(after, name)
+            else:
+                after = self.assigned(after, name, value if name == here.target else None)
         is_decorator = here.head == "@"
         assert after.scopes is not None
         if here.doubt and not is_decorator and after.blocks is not None and after.scopes[0].kind == "function":
             after = after._replace(
                 blocks=(after.blocks[0]._replace(doubt=True), after.blocks[1])
             )  # it may have skipped
-        return Py(after.scopes, after.blocks, column=None, doubt=here.doubt and is_decorator, after=here.after)
+        decorators = (*here.decorators, value) if is_decorator else ()
+        return Py(after.scopes, after.blocks, column=None, doubt=here.doubt and is_decorator, after=here.after,
+                  decorators=decorators)  # fmt: skip
 
     def _head_ends(self, here: Py) -> Py | None:
         """The state after the colon of a statement, or of an annotation."""
@@ -91,11 +100,12 @@ class Statements(Imports, Expressions):
         outer = here.blocks is not None and here.blocks[0].doubt
         scopes, bound = here.scopes, here.scopes[0].bound
         if head == "def":
-            scopes = (function_of(here.params), here.scopes)
+            named = self.assigned(here, here.defined, self.function_of(here))
+            scopes = (function_of(here.params, self.first_argument(here)), named.scopes)
         elif head == "class":
             call = here.params if isinstance(here.params, Call) else None
             is_open = call is not None and (bool(call.named) or call.unpacked or not call.plain)
-            scopes = (Scope("class", open=is_open and not self.strict), here.scopes)
+            scopes = (self.class_scope(here, here.defined, call, is_open and not self.strict), here.scopes)
         elif head in LOOPS:
             scopes = (here.scopes[0]._replace(bound=bound.lasting()), here.scopes[1])
         before = None if head in ("def", "class") else scopes[0].bound if scopes is not None else None
@@ -105,7 +115,7 @@ class Statements(Imports, Expressions):
     def _at_start(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
         begun = here.go("operand", targets=True, plain=True)
         if sign == "@":
-            return here.go("operand", head="@")
+            return here.go("operand", head="@", plain=True)
         if sign == ";":
             return here
         if not word:
@@ -147,7 +157,7 @@ class Statements(Imports, Expressions):
     # -- definitions ---------------------------------------------------------------------------------------------------
 
     def _at_def(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return self.assigned(here, word).go("typed")
+        return self.assigned(here, word).go("typed", defined=word)
 
     _at_class = _at_def
 
@@ -156,7 +166,7 @@ class Statements(Imports, Expressions):
         if sign == "[":
             return here.push(Frame("typeparams"), "typeparam")
         if sign == "(" and here.head == "class":
-            return here.push(Frame("call", call=Call()), "argument")
+            return here.push(Frame("call", call=Call()), "argument", plain=True)
         if sign == "(":
             return here.push(Frame("params"), "param")
         if sign == ":":
@@ -171,12 +181,16 @@ class Statements(Imports, Expressions):
     def _at_param(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
         if word:
             assert here.top is not None
-            return here.change(names=here.top.names | {word}).go("operator")
+            listed = here.top.listed[:-1] if here.held else here.top.listed
+            return here.change(names=here.top.names | {word}, listed=(*listed, here.held + word)).go("operator")
         if sign == ")":
             return self._close(here, sign)
         if sign == ":":
             return self._colon(here)
-        return here
+        if sign not in ("*", "**", "/"):
+            return here._replace(held="")
+        assert here.top is not None
+        return here.change(listed=(*here.top.listed, sign))._replace(held="" if sign == "/" else sign)
 
     def _at_header(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
         return self._colon(here) if sign == ":" else here._replace(at="operand", lazy=True)

@@ -112,15 +112,17 @@ class Call(NamedTuple):
         unpacked: Whether there was a star.
         name: The name of the argument that is being read; None: it has none.
         plain: Whether all bases of a class are classes that add no names.
+        values: What is known of the bases of a class.
     """
 
     signature: Signature | None = None
-    result: Value | None = None
+    result: Any = None
     given: int = 0
     named: frozenset[str] = frozenset()
     unpacked: bool = False
     name: str | None = None
     plain: bool = True
+    values: tuple[Any, ...] = ()
 
     @property
     def is_full(self) -> bool:

@@ -25,6 +25,7 @@ IN_CLASSES = frozenset({"__module__", "__qualname__", "__class__", "__classdict_
 # Names that are used to bind others by their text, or to change what modules have.
 DYNAMIC = frozenset({"globals", "locals", "vars", "exec", "eval", "setattr", "__builtins__", "builtins", "execfile",
                      "patch", "mock", "monkeypatch", "global_enum", "_convert_"})  # fmt: skip
+STORES = frozenset({"__dict__", "__setattr__"})  # attributes by which others are stored under a computed name
 # What asks for the place where a text runs, or expects a fault.
 DOUBT = re.compile(
     r"(?i)hasattr|platform|version|implementation|^py_?[23]|skip|require|raises|suppress|TYPE_CHECKING|^modules$"

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.boundaries import boundary_of
+from constrain.sampling.core.boundaries import Boundary, boundary_of
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
@@ -108,7 +108,7 @@ class Cautious(Sampler):
             best = self._best(trials, len(block.live[0].sample.tokens))
             forwards += sum(block.reads.values()) + sum(trials.reads.values())
             masks += sum(each.sample.masks for each in trials.all) - block.live[0].sample.masks * count
-            block = _taken(block, best)
+            block = taken(block, best)
         (particle,) = block.all
         sample = particle.sample
         sample.forwards, sample.masks = forwards + sum(block.reads.values()), sample.masks + masks
@@ -130,7 +130,7 @@ class Cautious(Sampler):
             trials.live = [
                 each
                 for each, place in zip(drawn, before, strict=True)
-                if not each.ended and not self._ends(trials.job, each, place)
+                if not each.ended and not has_ended(self.boundary, trials.job, each, place)
             ]
             trials.forward()
 
@@ -142,18 +142,19 @@ class Cautious(Sampler):
 
         return min(trials.all, key=surprise)
 
-    def _ends(self, job: Job, trial: Particle, place: int) -> bool:
-        """A trial has come to its end with the tokens from a place on."""
-        tokens = trial.sample.tokens
 
-        def earlier() -> object:
-            assert job.matchers is not None
-            matcher = job.matchers[trial.row].fork()
-            for token in tokens[:place]:
-                matcher.advance(token)
-            return matcher
+def has_ended(boundary: Boundary, job: Job, trial: Particle, place: int) -> bool:
+    """Whether a unit ended in what a trial wrote from a place on."""
+    tokens = trial.sample.tokens
 
-        return self.boundary(earlier, text_of(job, tokens[:place]), text_of(job, tokens[place:]))
+    def earlier() -> object:
+        assert job.matchers is not None
+        matcher = job.matchers[trial.row].fork()
+        for token in tokens[:place]:
+            matcher.advance(token)
+        return matcher
+
+    return boundary(earlier, text_of(job, tokens[:place]), text_of(job, tokens[place:]))
 
 
 def entropy(block: Particles) -> float:
@@ -162,7 +163,7 @@ def entropy(block: Particles) -> float:
     return float(-(step.log_prob_sampled.exp() * step.log_prob_sampled).sum()) if len(step.token) else 0.0
 
 
-def _taken(block: Particles, trial: Particle) -> Particles:
+def taken(block: Particles, trial: Particle) -> Particles:
     """The block after what a trial wrote, which is read in one forward."""
     after = block.branch([0])
     (particle,) = after.all

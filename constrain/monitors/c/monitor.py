@@ -1,0 +1,126 @@
+"""The monitor of C.
+
+The idea: lexemes are read with stacks of scopes and of what is open (state.py), as a compiler reads them: since all
+names are known, it is known which of them are types, and so what is a declaration. What is not known is open: after a
+header that is not in the table, `#if`, or a macro that may be anything, the rest of the text is not read.
+
+    at                     what comes next
+    outside, statement     what begins a declaration or a statement; first: what shows whether a name is a label
+    operand, operator      an operand; what follows one. macro: after a name with arguments that are not read; cast
+    grouped                what follows a parenthesis: a type, a block or an operand
+    member, designator     a member; designated: what follows the designator of an initializer
+    specifiers             the type of a declaration; tag, tagged, parenthesis: parts of it
+    declarator, declared   before and after the name that is declared; inner: after a parenthesis before it
+    parameter, enumerator, member declaration     a part of a list
+    head, for, for first, after do, goto          parts of statements
+    ignored, skip, open    what is not read: up to a semicolon, a closing bracket, the end
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from constrain.monitors.c.directives import directed
+from constrain.monitors.c.lexicon import CLexicon
+from constrain.monitors.c.state import OPEN as OPENED
+from constrain.monitors.c.state import C
+from constrain.monitors.c.statements import Statements
+from constrain.monitors.c.types import Scope
+from constrain.monitors.monitor import END, NAME, OTHER, SIGN, Names
+from constrain.monitors.python.scopes import Bound
+
+
+class CMonitor(Statements):
+    """A `Monitor` of C. Made by `c`."""
+
+    lexicon = CLexicon()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CMonitor)
+
+    def __hash__(self) -> int:
+        return hash(CMonitor)
+
+    def __repr__(self) -> str:
+        return "c()"
+
+    def start(self) -> C:
+        """See `Monitor`."""
+        return C((Scope(), None))
+
+    def begin(self, state: Any, kind: int, first: bytes) -> C | None:
+        """See `Monitor`."""
+        here: C = state
+        if kind in (END, OTHER):
+            return here
+        if kind == SIGN and self._read_again(here, kind, first.decode("latin-1"), "") is None:
+            return None
+        return None if kind == NAME and not self._takes_name(here) else here
+
+    def _takes_name(self, here: C) -> bool:
+        """Whether a name or keyword may stand where an operand may have ended."""
+        if here.at == "first":
+            after = self._operand_word(here.fresh("operand"), here.held)
+            return after is not None and after.at == "macro"
+        return here.at not in ("operator", "old parameter") or bool(here.opens)
+
+    def language(self, state: Any) -> Names | None:
+        """See `Monitor`."""
+        here: C = state
+        if here.at in ("operand", "grouped", "cast", "for first"):
+            return self.visible(here)
+        if here.at == "outside":
+            return self.visible(here, types=True)
+        if here.at == "member declaration" or (here.at == "specifiers" and self._wants_type(here)):
+            return self.visible(here, types=True)
+        if here.at == "member":
+            members = self.members(here, here.value, here.held)
+            return _members(members, here.opens) if isinstance(members, Bound) else None
+        return None
+
+    def _wants_type(self, here: C) -> bool:
+        top = here.top
+        return top is not None and top.base is None and top.role != "parameter"
+
+    def advance(self, state: Any, kind: int, text: bytes) -> C | None:
+        """See `Monitor`."""
+        here: C = state
+        if here.at == "open":
+            return here
+        if kind == OTHER:
+            return directed(here, text.decode(errors="replace"))
+        sign = text.decode("latin-1") if kind == SIGN else ""
+        word = text.decode(errors="replace") if kind == NAME else ""
+        if word in here.opens:
+            return OPENED
+        return self._read_again(here, kind, sign, word)
+
+    def may_end(self, state: Any) -> bool:
+        """See `Monitor`. The grammar says whether a text is whole."""
+        return True
+
+
+@lru_cache(maxsize=1024)
+def _members(members: Bound, opens: frozenset[str]) -> Names:
+    return Names({*members.table, *opens})
+
+
+def c() -> CMonitor:
+    """A monitor of C: names that are declared, members of structures and unions, numbers of arguments.
+
+    Known are the names of the text, and those of the headers of the C library and of POSIX that `#include` lines name.
+
+    Returns:
+        The monitor, for `monitored`.
+
+    Source:
+        ISO/IEC 9899:2018, sections 6.2.1 (scopes), 6.5.2 (members and calls), 6.7 (declarations).
+
+    Example:
+        >>> import constrain
+        >>> monitor = constrain.monitors.c()
+        >>> constrain.monitors.accepted_beginning(monitor, "struct p { int x; }; int f(struct p *p) { return p->y; }")
+        'struct p { int x; }; int f(struct p *p) { return p->'
+    """
+    return CMonitor()

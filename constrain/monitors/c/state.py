@@ -1,0 +1,114 @@
+"""The state of the monitor of C: where a text stands."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Union
+
+from constrain.monitors.c.types import UNKNOWN, Scope, Type
+from constrain.monitors.python.scopes import EMPTY, Bound
+
+Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
+Scopes = Union[tuple[Scope, "Scopes"], None]  # noqa: UP007
+NOTHING: frozenset[str] = frozenset()
+
+
+class Frame(NamedTuple):
+    """What is open.
+
+    Attributes:
+        kind: Of expressions: "group", "call", "index", "initializer", "?", "case", "condition", "for(". Of statements:
+            "block", "if", "else", "loop", "do". Of declarations: "declaration", "level" (a declarator between
+            parentheses), "parameters", "struct", "enum". "skip": a bracket whose content is not read.
+        role: Of a declaration: "file", "block", "member", "parameter" or "type"; of a block: "expression" if it is one;
+            of a loop: "for" if it has a scope; of a bracket that is skipped, and of an index: what comes after it; of
+            parameters: "void" if that is all.
+        value, prefix, plain: What these were outside (`C`): of a call, its callee; of an initializer, its type.
+        seen: Arguments or parameters so far; of "if": 1 once its first statement has ended.
+        typedef: Whether a declaration declares types.
+        base: The type of its specifiers; None: none was read.
+        name, derived, pointers: Of the declarator that is read.
+        more: Whether a list of parameters ends with `...`.
+        parameters: The names of the parameters of a function that is declared.
+        number: Of a structure.
+        members: Its members so far.
+    """
+
+    kind: str
+    role: str = ""
+    value: Type = UNKNOWN
+    prefix: tuple[Any, ...] = ()
+    plain: bool = True
+    seen: int = 0
+    typedef: bool = False
+    base: Type | None = None
+    name: str = ""
+    derived: tuple[Any, ...] = ()
+    pointers: int = 0
+    more: bool = False
+    parameters: Bound | None = None
+    number: int = 0
+    members: Bound = EMPTY
+
+
+class C(NamedTuple):
+    """Where a text stands.
+
+    Attributes:
+        scopes, frames: The stacks, the innermost first.
+        at: What may come next (monitor.py).
+        structs: Number of a structure -> its members, once it is complete.
+        made: Structures so far.
+        held: The name or word whose meaning the next lexeme shows.
+        value: The type of the operand that was read last, without what stands before it.
+        prefix: What stands before it: "*", "&", "sizeof", or a `Type` that it is cast to; "": another operator.
+        plain: Whether the expression is one operand so far.
+        opens: Macros after which nothing is known.
+    """
+
+    scopes: Scopes
+    frames: Frames = None
+    at: str = "outside"
+    structs: Any = EMPTY
+    made: int = 0
+    held: str = ""
+    value: Type = UNKNOWN
+    prefix: tuple[Any, ...] = ()
+    plain: bool = True
+    opens: frozenset[str] = NOTHING
+
+    @property
+    def top(self) -> Frame | None:
+        """The innermost frame."""
+        return self.frames[0] if self.frames is not None else None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the innermost frame, or ""."""
+        return self.frames[0].kind if self.frames is not None else ""
+
+    def go(self, at: str, **changes: Any) -> C:
+        """The state with something else to come."""
+        return self._replace(**{"at": at, "held": "", **changes})
+
+    def push(self, frame: Frame, at: str) -> C:
+        """The state inside a new frame, at the beginning of an expression."""
+        frame = frame._replace(value=self.value, prefix=self.prefix, plain=self.plain)
+        return self.go(at, frames=(frame, self.frames), value=UNKNOWN, prefix=(), plain=True)
+
+    def pop(self, at: str) -> C:
+        """The state outside the innermost frame."""
+        assert self.frames is not None
+        top, frames = self.frames
+        return self.go(at, frames=frames, value=top.value, prefix=top.prefix, plain=top.plain)
+
+    def change(self, **changes: Any) -> C:
+        """The state with something changed in the innermost frame."""
+        assert self.frames is not None
+        return self._replace(frames=(self.frames[0]._replace(**changes), self.frames[1]))
+
+    def fresh(self, at: str) -> C:
+        """The state at the beginning of an expression."""
+        return self.go(at, value=UNKNOWN, prefix=(), plain=True)
+
+
+OPEN = C(None, at="open")  # what follows is not read
