@@ -120,8 +120,30 @@ class Trained:
 
     def logits(self, tokens: list[int]) -> np.ndarray:
         """See `MaskedDiffusion`."""
+        return self.logits_many([tokens])[0]
+
+    def logits_many(self, texts: list[list[int]]) -> np.ndarray:
+        """See `MaskedDiffusion`."""
         with torch.inference_mode():
-            return self.network(torch.tensor([tokens]))[0].numpy()
+            return self.network(torch.tensor(texts)).numpy()
+
+
+def drafted(model: Trained, name: str, count: int, free: bool) -> dict[str, Any]:
+    """Calls of the model by number of drafts, at temperature 0 and one token a step; texts are the same or counted."""
+    kind = kind_of(name)
+    calls: dict[str, float] = {}
+    changed, alone = 0, []
+    for drafts in (0, 1, 3, 7):
+        outs = [
+            denoise(
+                model, None if free else kind.constraint, prompt=[ord(kind.letter) - 32], length=length, drafts=drafts,
+            )
+            for length in range(LENGTH - count + 1, LENGTH + 1)
+        ]  # fmt: skip
+        alone = alone or [out.tokens for out in outs]
+        changed += sum(out.tokens != tokens for out, tokens in zip(outs, alone, strict=True))
+        calls[f"calls with {drafts} drafts"] = round(sum(out.calls for out in outs) / count, 1)
+    return {"texts": count, **calls, "texts changed": changed}
 
 
 def run(model: Trained, name: str, policy: str, steps: int, count: int, free: bool) -> dict[str, Any]:
@@ -159,15 +181,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--texts", type=int, default=20)
     parser.add_argument("--kinds", nargs="+", default=["json", "schema", "arithmetic", "sql"])
+    parser.add_argument("--drafts", action="store_true", help="only calls of the model, by number of drafts")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     model = Trained(options.folder)
     table: dict[str, Any] = {"training": json.loads((options.folder / "training.json").read_text(encoding="utf-8"))}
     for name in options.kinds:
-        for policy, steps in RUNS:
+        for policy, steps in [("confidence", LENGTH)] if options.drafts else RUNS:
             for free in (True, False):
-                row = run(model, name, policy, steps, options.texts, free)
                 key = f"{name}, {policy}, {steps} steps, {'free' if free else 'constrained'}"
+                if options.drafts:
+                    row = drafted(model, name, options.texts, free)
+                else:
+                    row = run(model, name, policy, steps, options.texts, free)
                 table[key] = row
                 print(key, json.dumps({k: v for k, v in row.items() if k not in ("faults", "examples")}), flush=True)
                 if options.record:

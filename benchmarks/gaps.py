@@ -1,12 +1,15 @@
 """Gaps: what do patterns of fixed text and gaps cost, and canvases of tokens of a real vocabulary?
 
-    python benchmarks/gaps.py [--ladder] [--canvases] [--vocabulary tokenizer.model] [--record DIR]
+    python benchmarks/gaps.py [--ladder] [--canvases] [--programs] [--vocabulary tokenizer.model] [--record DIR]
 
 Ladder: words of a text of `grammars/*/accept`, one in eight replaced by a gap of any text, between two gaps. Whether
 anything fits, all live arcs, and the passes over derivations alone. Each pattern has a filling, and each of its fixed
 bytes has to be live, else the benchmark fails.
 Canvases: so many open positions, all tokens of a vocabulary of tiktoken's form; the masks of all positions. Then
 positions are set in random order, each to a token that its mask allows, and the finished text has to be a member.
+Programs: a text of C and of SQL in the tokens of that vocabulary. Canvases in which some of them are open: each mask
+has to have the token that was there, and of tokens drawn at random just those with which the text is a member. And two
+holes, filled from left to right by the tokens that were there: each has to be in the engine's mask.
 CPU milliseconds, the median and the maximum of several texts.
 """
 
@@ -169,10 +172,99 @@ def canvas_row(constraint: Any, vocabulary: Any, length: int, repeats: int) -> d
     }
 
 
+PROGRAMS = {
+    "c": "int main(void) { int total = 0; for (int i = 0; i < 10; i++) total += i; return total; }",
+    "sql": "SELECT name, count(*) FROM users WHERE age > 21 AND city = 'Bern' GROUP BY name ORDER BY name",
+}
+
+
+def program_rows(name: str, vocabulary: Any) -> dict[str, Any]:
+    """Canvases and holes of a program."""
+    from constrain.gaps.canvas import Canvas
+    from constrain.gaps.token_classes import TokenClasses
+
+    constraint, text = constrain.collection.load(name), PROGRAMS[name]
+    numbers = {token: number for number, token in reversed(list(enumerate(vocabulary.tokens))) if token}
+    language = gap_language(constraint.as_dynamic())
+    made, classes = milliseconds(lambda: TokenClasses(language, vocabulary))
+    tokens = longest_first(text.encode(), numbers)
+    rows: dict[str, Any] = {"tokens": len(tokens), "classes": classes.count, "classes, ms, once": round(made)}
+    for count in (1, 2, 4):
+        rng = random.Random(count)
+        given: list[int | None] = list(tokens)
+        for place in rng.sample(range(len(tokens)), count):
+            given[place] = None
+        try:
+            first, canvas = milliseconds(lambda given=given: Canvas(language, vocabulary, given, classes))
+        except constrain.LimitError as error:
+            rows[f"{count} open"] = {"LimitError": error.message}
+            continue
+        spent, masks = milliseconds(lambda canvas=canvas: {place: canvas.mask(place) for place in canvas.open})
+        assert all(mask[tokens[place]] for place, mask in masks.items())
+        asked = 0
+        if count == 1:
+            [(place, mask)] = masks.items()
+            for token in rng.sample(range(128_000), 60):
+                whole = vocabulary.to_bytes([*tokens[:place], token, *tokens[place + 1 :]])
+                if mask[token] != is_dynamic_member(language, whole):
+                    raise AssertionError((place, token, whole))
+                asked += 1
+        rows[f"{count} open"] = {
+            "accepted or not, ms": round(first), "all masks, ms": round(spent), "tokens compared": asked,
+            "tokens allowed": [int(mask.sum()) for mask in masks.values()],
+        }  # fmt: skip
+    return rows | {"two holes": holes_row(constraint, vocabulary, text, numbers)}
+
+
+def is_dynamic_member(language: GapLanguage, text: bytes) -> bool:
+    """Whether some cut of a text into lexemes makes it a member, decided by a chart of its bytes."""
+    pattern = language.pattern()
+    pattern.text(text)
+    return not language.solve(pattern).is_empty
+
+
+def longest_first(text: bytes, numbers: dict[bytes, int]) -> list[int]:
+    """Tokens of a text, the longest first."""
+    found, at = [], 0
+    while at < len(text):
+        size = next(size for size in range(min(24, len(text) - at), 0, -1) if text[at : at + size] in numbers)
+        found.append(numbers[text[at : at + size]])
+        at += size
+    return found
+
+
+def holes_row(constraint: Any, vocabulary: Any, text: str, numbers: dict[bytes, int]) -> dict[str, Any]:
+    """Two holes of six to twenty characters: what the engine's masks take."""
+    made, first, masks = [], [], []
+    for seed in range(3):
+        rng = random.Random(seed)
+        begin, again = rng.randrange(4, 20), rng.randrange(50, 65)
+        holes = [(begin, begin + rng.randrange(6, 20)), (again, again + rng.randrange(6, 20))]
+        for holes_now in (holes, holes[1:]):
+            spent, hole = milliseconds(
+                lambda holes_now=holes_now: constrain.between(constraint, text=text, holes=holes_now)
+            )
+            more, compiled = milliseconds(lambda hole=hole: constrain.compile(hole, vocabulary))
+            made.append(spent + more)
+            matcher = compiled.matcher()
+            filling = text[slice(*holes_now[0])].encode()
+            for number, token in enumerate(longest_first(filling, numbers)):
+                spent, bits = milliseconds(matcher.mask)
+                (masks if number else first).append(spent)
+                assert bits[token >> 5] >> (token & 31) & 1, (filling, token)
+                assert matcher.advance(token)
+            assert matcher.is_accepting()
+    return {
+        "holes": len(made), "constraint and its tables, ms": summary(made), "first mask, ms": summary(first),
+        "other masks, ms": summary(masks),
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ladder", action="store_true")
     parser.add_argument("--canvases", action="store_true")
+    parser.add_argument("--programs", action="store_true")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--vocabulary", type=Path, help="a file of tiktoken's form")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
@@ -183,10 +275,14 @@ def main() -> None:
             key = f"{name}{' plain' if plain else ''}, {pieces} words"
             table[key] = climb(name, plain, pieces, options.repeats)
             print(key, json.dumps(table[key]), flush=True)
-    if options.canvases:
+    if options.vocabulary:
         vocabulary = constrain.Vocabulary.from_tiktoken(
             options.vocabulary, special_tokens={"<|end|>": 128001}, eos_ids=[128001]
         )
+    for name in PROGRAMS if options.programs else []:
+        table[name] = program_rows(name, vocabulary)
+        print(name, json.dumps(table[name]), flush=True)
+    if options.canvases:
         for name, constraint in (
             ("json", constrain.collection.load("json")),
             ("arithmetic", constrain.collection.load("arithmetic")),

@@ -1,12 +1,13 @@
-"""Replay: texts that are members, opened entirely and set again in random orders. Is every step accepted?
+"""Replay: files that are members, opened and set again in random orders. Is every step accepted?
 
-    python benchmarks/replay.py [--grammars json c ...] [--texts 63] [--longest 60] [--files FOLDER ...]
-        [--vocabulary tokenizer.model] [--record DIR]
+    python benchmarks/replay.py --files FOLDER ... [--grammars json c ...] [--texts 63] [--record DIR]
+        [--least 60] [--longest 4096] [--last 32] [--entire json=600 c=120 ...] [--steps 64]
 
-The texts are parts of files below `--files`, one a file, by their extension; then those of `grammars/*/accept`. A part
-begins with a random line (in JSON: it is a random array or object), is of a limited length, ends with a line or a
-statement, and is a member; nine places of a file are tried. A position is a byte;
-with `--vocabulary`, also JSON by tokens of tiktoken's form.
+The texts are files below `--files` by their extension, whole if they are members of at most `--longest` bytes, else as
+much of their beginning as is one and ends with a line or a statement; then those of `grammars/*/accept`. A position is
+a byte. Each text is set in a random order, of which the `--last` positions are replayed: all others are set when the
+canvas is made, and these one by one. Texts of a limited length (`--entire`, in bytes, by grammar) are replayed from an
+entirely open canvas, too, in `--steps` steps of several positions each, all positions of a step in one question.
 Four things are checked, and a fault of one is counted, not hidden:
     steps        each byte of the text, in random order, has to be allowed, and the finished canvas to be the text
     monotone     what a mask of an open position refuses stays refused (each `EVERY`-th step)
@@ -20,7 +21,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,19 +32,19 @@ import numpy as np
 import constrain
 from constrain.cfg.rules import Grammar
 from constrain.constraints.base import Constraint
-from constrain.derived.members import byte_matcher, is_member
+from constrain.derived.members import byte_matcher
 from constrain.gaps.canvas import Canvas
 from constrain.gaps.pattern import Layer
 from constrain.gaps.projection import gap_language
 from constrain.gaps.token_classes import TokenClasses
 
-GRAMMARS = ["json", "toml", "xml", "csv", "sql", "c", "javascript", "java", "go", "graphql"]
+GRAMMARS = ["json", "xml", "toml", "csv", "sql", "c", "javascript", "java", "go", "graphql"]
 EXTENSIONS = {
-    "json": (".json",), "javascript": (".js",), "sql": (".sql",), "toml": (".toml",), "xml": (".xml",),
+    "json": (".json",), "javascript": (".js", ".mjs"), "sql": (".sql",), "toml": (".toml",), "xml": (".xml",),
     "csv": (".csv",), "c": (".c", ".h"), "java": (".java",), "go": (".go",), "graphql": (".graphql",),
 }  # fmt: skip
 EVERY = 8
-TRIED = 6  # beginnings of one file
+PLACES = 3  # of a text, where masks are compared with the engine
 BYTES = constrain.Vocabulary.of_bytes()
 
 
@@ -58,70 +58,51 @@ class Dynamic(Constraint):
         return self.inner.as_dynamic()
 
 
-def texts(folder: Any, files: list[Path], longest: int, rng: random.Random) -> Iterator[tuple[str, bool]]:
-    """Different members of a limited length, and whether they are of `files`."""
-    found = []
+def texts(folder: Any, options: argparse.Namespace, rng: random.Random) -> Iterator[tuple[bytes, str]]:
+    """Different members of limited lengths, and what they are: a whole file, a part of one, or ours."""
+    paths = sorted(path for each in options.files for end in EXTENSIONS[folder.name] for path in each.rglob("*" + end))
+    rng.shuffle(paths)
+    ours = []
     for path in sorted((Path(folder.path) / "accept").iterdir()):
         content = path.read_bytes()
-        found += content.splitlines() if path.suffix == ".lines" else [content]
-    rng.shuffle(found)
-    seen: set[str] = set()
-    others = contents(files, EXTENSIONS.get(folder.name, ()), rng)
-    for content, is_file in [*((each, True) for each in others), *((each, False) for each in found)]:
-        for whole in parts(content, longest, rng) if is_file else [content.decode("utf-8", "replace")]:
-            ends = [end for end in range(4, min(len(whole), longest) + 1) if may_end(whole, end)]
-            text = next((whole[:end] for end in reversed(ends[-TRIED:]) if is_sound(folder, whole[:end], longest)), "")
-            if text and text not in seen:
-                seen.add(text)
-                yield text, is_file
-                break
+        ours += content.splitlines() if path.suffix == ".lines" else [content]
+    rng.shuffle(ours)
+    seen: set[bytes] = set()
+    files = (path.read_bytes() for path in paths if path.is_file() and path.stat().st_size < 100_000)
+    for content, kind in [*((each, "whole") for each in files), *((each, "ours") for each in ours)]:
+        text = longest_member(folder.constraint(), content, options.longest)
+        if len(text) >= (options.least if kind == "whole" else 4) and text not in seen:
+            seen.add(text)
+            yield text, kind if text == content or kind == "ours" else "part"
 
 
-def is_sound(folder: Any, text: str, longest: int) -> bool:
-    """Whether a text is a member of a limited length."""
-    return len(text.encode()) <= longest and "\ufffd" not in text and is_member(folder.constraint(), text)
+def longest_member(constraint: Any, content: bytes, longest: int) -> bytes:
+    """The longest beginning of a limited length that is a member, and ends with the file, a line or a statement."""
+    matcher, found = byte_matcher(constraint), 0
+    for end, byte in enumerate(content[:longest], 1):
+        if not matcher.advance(byte):
+            break
+        if (end == len(content) or byte in b"\n;}") and matcher.is_accepting():
+            found = end
+    return content[:found]
 
 
-def parts(content: bytes, longest: int, rng: random.Random) -> list[str]:
-    """The text of a file from some of its lines on, and from its beginning on; the values of a JSON file."""
-    text = content.decode("utf-8", "replace")
-    try:
-        values = list(inner(json.loads(text)))
-        return [json.dumps(value) for value in rng.sample(values, min(len(values), 8))]
-    except ValueError:
-        lines = text.splitlines(keepends=True)
-    starts = [*rng.sample(range(len(lines)), min(len(lines), 8)), 0]
-    return ["".join(lines[start : start + longest])[: 4 * longest] for start in starts]
-
-
-def inner(value: Any) -> Iterator[Any]:
-    """The arrays and objects of a value."""
-    if isinstance(value, dict | list):
-        yield value
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from inner(each)
-
-
-def contents(folders: list[Path], extensions: tuple[str, ...], rng: random.Random) -> list[bytes]:
-    """The files below folders with one of the extensions, in random order; at most 600, none of them large."""
-    paths = sorted(path for files in folders for each in extensions for path in files.rglob("*" + each))
-    rng.shuffle(paths)
-    return [path.read_bytes() for path in paths[:600] if path.is_file() and path.stat().st_size < 100_000]
-
-
-def may_end(text: str, end: int) -> bool:
-    """Whether a text may be cut there: at its end, behind a line or a statement."""
-    return end == len(text) or text[end - 1] in "\n;}"
-
-
-def replay(language: Any, classes: Any, vocabulary: Any, wanted: list[int], seed: int, row: dict[str, Any]) -> None:
-    """One text in one order."""
+def replay(language: Any, classes: Any, text: bytes, open_now: int, steps: int, seed: int, row: Any) -> None:
+    """The last positions of one order of a text, in so many steps."""
     rng = random.Random(seed)
-    canvas = Canvas(language, vocabulary, [None] * len(wanted), classes)
+    order = rng.sample(range(len(text)), len(text))[-open_now:]
+    tokens: list[int | None] = list(text)
+    for position in order:
+        tokens[position] = None
+    begin = time.thread_time()
+    canvas = Canvas(language, BYTES, tokens, classes)
+    row["seconds of the first question"].append(time.thread_time() - begin)
     refused: dict[int, np.ndarray] = {}
-    for number, position in enumerate(rng.sample(range(len(wanted)), len(wanted))):
+    steps = min(steps, len(order))
+    for number in range(steps):
+        chosen = {position: text[position] for position in order[number::steps]}
         begin = time.thread_time()
-        is_allowed = canvas.allows({position: wanted[position]})
+        is_allowed = canvas.allows(chosen)
         row["seconds"].append(time.thread_time() - begin)
         row["steps"] += 1
         row["steps refused"] += not is_allowed
@@ -132,8 +113,8 @@ def replay(language: Any, classes: Any, vocabulary: Any, wanted: list[int], seed
                 now = ~canvas.mask(place)
                 row["not monotone"] += bool((refused.get(place, False) & ~now).any())
                 refused[place] = now
-        canvas.set({position: wanted[position]})
-    row["texts changed"] += canvas.tokens != wanted
+        canvas.set(chosen)
+    row["texts changed"] += canvas.text != text
 
 
 def by_one(language: Any, classes: Any, matcher: Any, text: bytes, rng: random.Random, row: dict[str, Any]) -> None:
@@ -149,13 +130,14 @@ def by_one(language: Any, classes: Any, matcher: Any, text: bytes, rng: random.R
         row["masks wrong"] += bool(mask[byte]) != bool(again.advance_bytes(whole) and again.is_accepting())
 
 
-def from_left(language: Any, matcher: Any, text: bytes, row: dict[str, Any]) -> None:
-    """At each `EVERY`-th byte, with any text behind it, the engine's mask."""
+def from_left(language: Any, matcher: Any, text: bytes, rng: random.Random, row: dict[str, Any]) -> None:
+    """At some bytes, with any text behind them, the engine's mask."""
+    places = set(rng.sample(range(len(text)), min(PLACES, len(text))))
     words = [language.lexer.class_word(bytes([byte])) for byte in range(256)]
     distinct = list(dict.fromkeys(words))
     layer = Layer.trie(distinct)
     for at, byte in enumerate(text):
-        if at % EVERY == 0:
+        if at in places:
             pattern = language.pattern()
             pattern.text(text[:at])
             ends = pattern.token(layer)
@@ -167,75 +149,73 @@ def from_left(language: Any, matcher: Any, text: bytes, row: dict[str, Any]) -> 
         assert matcher.advance(byte)
 
 
-def run(name: str, count: int, longest: int, files: list[Path], vocabulary: Any) -> dict[str, Any]:
-    """The row of a grammar."""
+def new_row() -> dict[str, Any]:
+    """The counts of a grammar before its first text."""
+    counts = ("texts", "steps", "steps refused", "not monotone", "texts changed", "too large")
+    return {**dict.fromkeys(counts, 0), "sizes": [], "seconds": [], "seconds of the first question": []}
+
+
+def run(name: str, options: argparse.Namespace, entire: int) -> Iterator[dict[str, Any]]:
+    """The rows of a grammar, after each text: the last positions, and entire texts."""
     folder = constrain.collection.folder(name)
     constraint = Dynamic(folder.constraint())
     language = gap_language(constraint.to_grammar())
-    classes, classes_of_bytes = TokenClasses(language, vocabulary), TokenClasses(language, BYTES)
-    row: dict[str, Any] = dict.fromkeys(
-        [
-            "texts",
-            "of files",
-            "bytes",
-            "steps",
-            "steps refused",
-            "not monotone",
-            "texts changed",
-            "masks asked",
-            "masks wrong",
-        ],
-        0,
-    )
-    row |= {"engine asked": 0, "engine differs": 0, "seconds": []}
-    for seed, (text, is_file) in enumerate(texts(folder, files, longest, random.Random(5))):
-        if seed == count:
+    classes = TokenClasses(language, BYTES)
+    last, whole = new_row(), new_row()
+    last |= dict.fromkeys(("whole", "part", "ours", "masks asked", "masks wrong", "engine asked", "engine differs"), 0)
+    for seed, (text, kind) in enumerate(texts(folder, options, random.Random(5))):
+        if last["texts"] == options.texts:
             break
-        content = text.encode()
-        row["texts"] += 1
-        row["of files"] += is_file
-        row["bytes"] += len(content)
-        replay(language, classes, vocabulary, cut(content, vocabulary), seed, row)
-        if seed % 3 == 0:
-            by_one(language, classes_of_bytes, byte_matcher(constraint), content, random.Random(seed), row)
-            from_left(language, byte_matcher(constraint), content, row)
-    seconds = row.pop("seconds")
-    row["a step, ms, median and max"] = [round(1e3 * statistics.median(seconds), 2), round(1e3 * max(seconds), 1)]
-    return row
+        last[kind] += 1
+        small = len(text) <= entire and whole["texts"] < options.entire_texts
+        for row, count, steps in ((last, options.last, options.last), (whole, len(text), options.steps)):
+            if row is last or small:
+                row["texts"] += 1
+                row["sizes"].append(len(text))
+                try:
+                    replay(language, classes, text, min(count, len(text)), steps, seed, row)
+                except constrain.LimitError:
+                    row["too large"] += 1
+        rng = random.Random(seed)
+        by_one(language, classes, byte_matcher(constraint), text, rng, last)
+        from_left(language, byte_matcher(constraint), text, rng, last)
+        yield {f"{name}, the last {options.last}": shown(last), f"{name}, entire": shown(whole)}
 
 
-def cut(text: bytes, vocabulary: Any) -> list[int]:
-    """Tokens of a text, the longest first."""
-    if vocabulary is BYTES:
-        return list(text)
-    numbers = {token: number for number, token in reversed(list(enumerate(vocabulary.tokens))) if token}
-    found, at = [], 0
-    while at < len(text):
-        size = next(size for size in range(min(16, len(text) - at), 0, -1) if text[at : at + size] in numbers)
-        found.append(numbers[text[at : at + size]])
-        at += size
+def shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with quartiles in place of lists."""
+    found = dict(row)
+    for key, factor in (("sizes", 1), ("seconds", 1e3), ("seconds of the first question", 1e3)):
+        values = sorted(found.pop(key))
+        name = "bytes" if key == "sizes" else key.replace("seconds", "ms")
+        found[f"{name}: least, quartiles, most"] = [
+            round(factor * values[part * (len(values) - 1) // 4], 0 if key == "sizes" else 1) for part in range(5)
+        ] if values else []  # fmt: skip
+        found[f"{name}: sum"] = round(factor * sum(values))
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grammars", nargs="+", default=GRAMMARS)
-    parser.add_argument("--texts", type=int, default=63)
+    parser.add_argument("--texts", type=int, default=63, help="of a grammar")
     parser.add_argument("--files", type=Path, nargs="+", default=[], help="folders with files, at any depth")
-    parser.add_argument("--longest", type=int, default=60)
-    parser.add_argument("--vocabulary", type=Path, help="a file of tiktoken's form")
+    parser.add_argument("--least", type=int, default=60, help="bytes of a text of a file")
+    parser.add_argument("--longest", type=int, default=4096, help="bytes of a text")
+    parser.add_argument("--last", type=int, default=32, help="positions at the end of the order")
+    parser.add_argument("--entire", nargs="*", default=[], help="grammar=bytes: up to here, the whole order, too")
+    parser.add_argument("--entire-texts", type=int, default=20, help="of a grammar")
+    parser.add_argument("--steps", type=int, default=64, help="of a whole order")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
+    entire = {name: int(size) for name, size in (each.split("=") for each in options.entire)}
     table: dict[str, Any] = {}
-    rows = [(name, BYTES, name) for name in options.grammars]
-    if options.vocabulary:
-        large = constrain.Vocabulary.from_tiktoken(
-            options.vocabulary, special_tokens={"<|end|>": 128001}, eos_ids=[128001]
-        )
-        rows.append(("json", large, "json, by tokens"))
-    for name, vocabulary, key in rows:
-        table[key] = run(name, options.texts, options.longest, options.files, vocabulary)
-        print(key, json.dumps(table[key]), flush=True)
+    for name in options.grammars:
+        rows: dict[str, Any] = {}
+        for rows in run(name, options, entire.get(name, 0)):  # noqa: B007 - the last ones
+            pass
+        table |= rows
+        print(json.dumps(rows), flush=True)
         if options.record:
             options.record.mkdir(parents=True, exist_ok=True)
             (options.record / "replay.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -30,6 +30,7 @@ from constrain.cfg.rules import Grammar
 from constrain.constraints.base import Constraint, refuse_tokens
 from constrain.derived.members import is_member
 from constrain.diffusion.dingo import likeliest_member
+from constrain.diffusion.drafts import Reader
 from constrain.diffusion.models import MaskedDiffusion
 from constrain.diffusion.policies import POLICIES, Policy
 from constrain.errors import ConstrainError
@@ -51,7 +52,8 @@ class Denoised:
         tokens: The token at each position of the canvas, EOS included.
         fault: What the check of the finished text says; None if it passes. Maximal munch and the deferred checks of a
             schema are decided there.
-        steps: Steps, each with one forward of the model.
+        steps: Steps, each with the logits of its text.
+        calls: Calls of the model: as many as steps, and fewer with drafts.
         refused: Proposed tokens that no filling has.
         masks: Exact masks that were made.
         forced: Positions that `scaffold=True` set.
@@ -65,6 +67,7 @@ class Denoised:
     tokens: list[int]
     fault: str | None = None
     steps: int = 0
+    calls: int = 0
     refused: int = 0
     masks: int = 0
     forced: int = 0
@@ -88,6 +91,7 @@ def denoise(
     viterbi: bool = False,
     weigh: bool = False,
     scaffold: bool = False,
+    drafts: int = 0,
     seed: int | None = None,
     draw: Draw | None = None,
 ) -> Denoised:
@@ -107,6 +111,8 @@ def denoise(
         weigh: Compute the importance weight; one token a step, and temperature above 0.
         scaffold: Before each step, set what the constraint leaves no choice in. So the model sees the skeleton of a
             schema from its first forward on. Not with `weigh`.
+        drafts: How many texts of later steps the model reads beside the present one, in one call (FreeDave); it then
+            has `logits_many`. The output is the same, with fewer calls. Default: none.
         seed: Of the random numbers.
         draw: Draws a number from probabilities, float64[n]; for tests. Default: a generator with `seed`.
 
@@ -138,6 +144,7 @@ def denoise(
         )
     run = _Run(model, constraint, prompt, _canvas_of(model, length, tokens), policy)
     run.configure(steps, temperature, block, viterbi, weigh, scaffold, seed, draw)
+    run.read_ahead(drafts)
     return run.complete()
 
 
@@ -238,6 +245,21 @@ class _Run:
         self.draw = draw or (lambda p: int(self.rng.choice(len(p), p=p)))
         self.out.log_weight = 0.0 if weigh else None
 
+    def read_ahead(self, drafts: int) -> None:
+        """Read so many texts of later steps beside the present one. Raises ConstrainError."""
+        if isinstance(drafts, bool) or not isinstance(drafts, int) or drafts < 0:
+            raise ConstrainError(f"drafts is a number from 0, not {drafts!r:.60}")
+        self.reader = Reader(self.model, self.prompt, drafts, self.eos)
+
+    def _likely(
+        self, positions: NDArray[np.int64], logits: NDArray[np.float64], count: int
+    ) -> Iterator[tuple[int, int]]:
+        """For so many of the positions that are still open, the likeliest token that may stand there."""
+        open_now = [position for position in positions.tolist() if self.tokens[position] is None]
+        for position in open_now[:count]:
+            refused = self.never if self.canvas is None else self.never | ~self.canvas.mask(position)
+            yield position, int(np.argmax(np.where(refused, -np.inf, logits[position])))
+
     def complete(self) -> Denoised:
         """Set all positions."""
         while any(token is None for token in self.tokens):
@@ -265,7 +287,8 @@ class _Run:
         """One forward, and the tokens that it sets."""
         out, begin = self.out, time.perf_counter()
         masked = [self.model.mask_id if token is None else token for token in self.tokens]
-        logits = np.asarray(self.model.logits([*self.prompt, *masked]), np.float64)[len(self.prompt) :].copy()
+        logits = self.reader.logits(masked).copy()
+        out.calls = self.reader.calls
         out.model_seconds += time.perf_counter() - begin
         out.steps += 1
         begin = time.thread_time()
@@ -283,6 +306,8 @@ class _Run:
             self._set_likeliest(logits, positions[ranked].tolist())
         else:
             self._set([(int(positions[i]), logits[positions[i]]) for i in ranked])
+        if self.reader.drafts:
+            self.reader.expect(list(self._likely(positions[order], logits, count * self.reader.drafts)), count)
         out.constraint_seconds += time.thread_time() - begin
 
     def _set(self, ranked: list[tuple[int, NDArray[np.float64]]]) -> None:

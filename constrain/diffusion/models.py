@@ -17,7 +17,7 @@ from constrain.vocab.vocabulary import Vocabulary
 
 
 class MaskedDiffusion(Protocol):
-    """A model that predicts masked tokens.
+    """A model that predicts masked tokens. With `logits_many`, it can read drafts (drafts.py).
 
     Attributes:
         vocabulary: Its tokens. The mask token has no text.
@@ -39,12 +39,16 @@ class _Transformers:
 
     def logits(self, tokens: Sequence[int]) -> NDArray[np.float32]:
         """See `MaskedDiffusion`."""
+        return self.logits_many([tokens])[0]
+
+    def logits_many(self, texts: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """The logits of texts of one length, in one call: float32[texts, tokens, vocabulary]."""
         import torch
 
         with torch.inference_mode():
-            ids = torch.tensor([list(tokens)], device=self.model.device)
-            rows = self.model(ids).logits[0, :, : len(self.vocabulary)].float().cpu().numpy()
-        return np.concatenate([rows[:1], rows[:-1]]) if self.shift else rows
+            ids = torch.tensor([list(text) for text in texts], device=self.model.device)
+            rows: NDArray[np.float32] = self.model(ids).logits[:, :, : len(self.vocabulary)].float().cpu().numpy()
+        return np.concatenate([rows[:, :1], rows[:, :-1]], axis=1) if self.shift else rows
 
 
 def from_transformers(

@@ -2,7 +2,9 @@
 
 The positions are numbered along the pattern (kernels/gaps/derivations.py).
 
-Limit: LimitError beyond `MOST_BYTES` of rows.
+Where text is fixed, few symbols begin, so most rows of a long text stay empty, and the system gives them no memory.
+
+Limit: LimitError beyond `MOST_BYTES` of rows that are not empty, or beyond `MOST_ADDRESSES` of all rows.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from constrain.gaps.solution import GapLanguage
 
 MOST_BYTES = 1 << 30
+MOST_ADDRESSES = 1 << 34
 Rows = NDArray[np.uint32]
 
 
@@ -41,9 +44,13 @@ class Chart:
     def __init__(self, language: GapLanguage, positions: int) -> None:
         self.rules, self.before, self.n = language.rules, language.adjacency.before_rows, positions
         self.width, self.rows = (positions + 31) // 32, self.rules.size * positions
-        if 8 * self.rows * self.width > MOST_BYTES:
-            raise too_large(f"{self.rules.size:,} symbols and {positions:,} places where a lexeme may end")
-        self.R: Rows = np.zeros((self.rows, self.width), np.uint32)
+        self.bytes = 8 * self.rows * self.width  # of R and of the live ones
+        if self.bytes > MOST_ADDRESSES:
+            raise self._too_large()
+        try:
+            self.R: Rows = np.zeros((self.rows, self.width), np.uint32)  # takes memory where it is written
+        except MemoryError:
+            raise self._too_large() from None
         self.begins: Rows = np.zeros((self.rules.size, self.width), np.uint32)
 
     def complete(self) -> None:
@@ -51,6 +58,8 @@ class Chart:
         rules, n = self.rules, self.n
         if not n:
             return
+        if self.bytes > MOST_BYTES and self.bytes * self._share() > MOST_BYTES:
+            raise self._too_large()
         places = np.arange(n)
         for symbol in rules.nullable:
             self.R[symbol * n + places, places >> 5] |= np.uint32(1) << (places & 31).astype(np.uint32)
@@ -60,6 +69,14 @@ class Chart:
         empties = np.array(rules.nullable, np.int32)
         rows = self.R, self.begins, fresh, self.before, entering, known, queue, empties
         derivations.inside(*(*rows, *upwards(rules), len(rules.languages), n))
+
+    def _share(self) -> float:
+        """The share of terminals' rows that have a bit; among those of all symbols it is about the same."""
+        rows = len(self.rules.languages) * self.n
+        return float(self.R[:rows].any(axis=1).mean()) if rows else 0.0
+
+    def _too_large(self) -> LimitError:
+        return too_large(f"{self.rules.size:,} symbols and {self.n:,} places where a lexeme may end")
 
     def has(self, symbol: int, begin: int, end: int) -> bool:
         """Whether a symbol derives a text that leads from one position to another."""
@@ -72,7 +89,7 @@ class Chart:
     def live(self, tops: list[int]) -> Rows:
         """The items that are part of a derivation of a whole text that ends at one of `tops`; rows as in `R`."""
         rules = self.rules
-        L, begins = np.zeros_like(self.R), np.zeros_like(self.begins)
+        L, begins = np.zeros(self.R.shape, np.uint32), np.zeros_like(self.begins)
         for end in tops:
             L[rules.start * self.n, end >> 5] |= np.uint32(1 << (end & 31))
             begins[rules.start, 0] |= np.uint32(1)

@@ -31,11 +31,12 @@ from constrain.automata.syntax import Node
 from constrain.automata.unicode import intervals
 from constrain.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
 from constrain.cfg.transform.analysis import empty_node, first_characters
-from constrain.cfg.transform.contexts import character_classes, eliminate_context, representatives, terminals_of
+from constrain.cfg.transform.contexts import character_classes, eliminate_context, terminals_of
 from constrain.cfg.transform.regular import inline_ignored_after
 from constrain.constraints.base import Constraint
 from constrain.errors import GrammarError, LimitError
 from constrain.grammar_text.text import GrammarText
+from constrain.grammar_text.unfinished import Unfinished
 
 BEYOND_ASCII: syntax.Ranges = ((0x80, syntax.MAX_CODE_POINT),)
 
@@ -143,18 +144,18 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
 def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
     """The dynamic grammar in which no word character follows a lexeme that ends in one.
 
-    And an ignored lexeme that any character makes longer is the last. It has all texts of the greedy grammar with whole
-    words, whose lexemes are such. What the last character was and what the next one may be are states of the rules
-    (`contexts.py`). Nothing is ignored in it. Raises LimitError.
+    And no lexeme follows ignored text that it would make longer (unfinished.py). It has all texts of the greedy grammar
+    with whole words, whose lexemes are such. What the last character was and what the next one may be are states of the
+    rules (`contexts.py`). Nothing is ignored in it. Raises LimitError.
     """
     others = intervals.negate(_ranges(characters))
     terminals = list(terminals_of(grammar.start))
     ignored = {*grammar.ignore, *(each for terminal in terminals for each in terminal.ignored_after or ())}
     begins = _ranges(syntax.alternate(*(first_characters(each.node) for each in (*terminals, *ignored))))
-    endless = syntax.alternate(*(_endless(each.node, begins) for each in grammar.ignore))
+    unfinished = Unfinished((each.node for each in grammar.ignore), (each.node for each in terminals))
 
     def terminal(old: Terminal) -> Terminal:
-        node = syntax.difference(old.node, endless) if old in grammar.ignore else old.node
+        node = syntax.difference(old.node, unfinished.alone) if old in grammar.ignore else old.node
         words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
         is_long = bool(grammar.closing) and old in ignored  # elsewhere this would multiply the rules (Java: by 8)
         after = _no_longer(old.node, begins) if is_long else intervals.ANY
@@ -166,11 +167,14 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
             rows.append(Context(intervals.ANY, True, after, True, rest))
         return replace(old, node=node, ignored_after=None, contexts=tuple(rows))
 
+    if not empty_node(unfinished.continued):
+        grammar = replace(grammar, ignore=(*grammar.ignore, Terminal(unfinished.continued, "ignored")))
     spelled_out = inline_ignored_after(grammar) if grammar.closing else replace(grammar, lexer="dynamic")
     changed = _with_terminals(spelled_out, terminal, None)
     whole = changed.start
-    if not empty_node(endless):
-        last = Terminal(endless, "ignored to the end", contexts=(Context(intervals.ANY, True, (), True, endless),))
+    if not empty_node(unfinished.alone):
+        row = Context(intervals.ANY, True, (), True, unfinished.last)
+        last = Terminal(unfinished.last, "ignored to the end", contexts=(row,))
         whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
     return replace(eliminate_context(replace(changed, start=whole)), closing=grammar.closing)
 
@@ -180,14 +184,6 @@ def _no_longer(node: Node, begins: syntax.Ranges) -> syntax.Ranges:
     classes = (each for each in character_classes(node) if intervals.common(each, begins))
     longer = [each for each in classes if empty_node(syntax.difference(node, right_quotient(node, chr(each[0][0]))))]
     return intervals.negate(intervals.union(*longer)) if longer else intervals.ANY
-
-
-def _endless(node: Node, begins: syntax.Ranges) -> Node:
-    """The texts that any character behind them makes longer, such as a comment without its end. begins: the characters
-    that lexemes begin with; others need not be thought of."""
-    others = syntax.complement(node)
-    stopped = (right_quotient(others, one) for one in representatives(node, begins))
-    return syntax.difference(node, syntax.alternate(*stopped))
 
 
 def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:

@@ -132,6 +132,33 @@ def test_what_is_ignored_without_end_is_the_last() -> None:
                 assert found == (closed.advance_bytes(words.encode()) and closed.is_accepting()), text
 
 
+LINES = {  # ! ends a line
+    "comments": r"%ignore /[ !]+/ %ignore /#[^!]*/",
+    "directives at the beginning of a line": r"%ignore /[ ]+/ %ignore /!( *#[^!]*)?/",
+    "both": r"%ignore /[ ]+/ %ignore /!( *#[^!]*)?/ %ignore /##[^!]*/",
+    "a line that goes on": r"%ignore /[ !]+/ %ignore /#([^!']|'(.|\n))*/",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_comment_goes_on_to_the_end_of_its_line(name: str) -> None:
+    """No lexeme follows one that it would be a part of, as under maximal munch: there are no other cuts here."""
+    text = "start: NAME+\nNAME: /[a-z]+/ | /'[a-z]/\n" + LINES[name].replace(" %", "\n%")
+    constraint = WholeWords(greedy_text(text), "[a-z]")
+    compiled = constrain.compile(Dynamic(constraint.as_dynamic()), BYTES)
+    twin = constrain.compile(constraint, BYTES)
+    members = 0
+    for length in range(7):
+        for whole_text in map("".join, product("a #!'", repeat=length)):
+            found = []
+            for each in (compiled, twin):
+                matcher = each.matcher()
+                found.append(matcher.advance_bytes(whole_text.encode()) and matcher.is_accepting())
+            assert found[0] == found[1], whole_text
+            members += found[0]
+    assert members > 300
+
+
 def test_letters_beyond_ascii() -> None:
     """To Python's flag i the Kelvin sign is a k, and the dotted capital I an i."""
     text = greedy_text('start: "kin"i | "\u212a" "a"')

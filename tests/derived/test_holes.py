@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from constrain.collection import load
 from constrain.constraints.regular import regex
 from constrain.derived.between import between
 from constrain.derived.members import byte_matcher
@@ -108,3 +109,26 @@ def test_what_no_filling_completes():
         between(grammar(JSON), text="[1, ?\n, }{ ,\n ?]", holes=[(4, 5), (14, 15)])
     assert r"none contains '\n, }'" in raised.value.message, raised.value
     assert "line 1, column 1" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "filling", "suffix", "is_allowed"),
+    [
+        ("c", "int a[", "//", "];", False),  # the rest of the line would be the comment
+        ("c", "int a[", "// ", "];\n1];", True),  # it is, and the text goes on with the next line
+        ("c", "int a[", "// x\n", "];", True),
+        ("c", "int a[", "/* x */", "];", True),
+        ("c", "int a;", "\n#", "int b;", True),  # a directive that ends the text
+        ("c", "int a[", "\n#", "];", False),
+        ("java", "class A", "//", "{}", False),
+        ("java", "class A", "//", "\n{}", True),
+    ],
+)
+def test_what_follows_a_hole_does_not_run_together_with_it(name, prefix, filling, suffix, is_allowed):
+    """Masks exclude what maximal munch would refuse when the whole is checked."""
+    try:
+        matcher = byte_matcher(between(load(name), prefix=prefix, suffix=suffix))
+    except UnsatisfiableError:
+        assert not is_allowed
+        return
+    assert (matcher.advance_bytes(filling.encode()) and matcher.is_accepting()) == is_allowed

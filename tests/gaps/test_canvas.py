@@ -9,11 +9,13 @@ import pytest
 from naive_gaps import grammar_of, members, random_rules
 
 from constrain.cfg.rules import Grammar
-from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.errors import ConstrainError, LimitError, UnsatisfiableError
+from constrain.gaps import chart
 from constrain.gaps.canvas import Canvas
 from constrain.gaps.solution import GapLanguage
 from constrain.grammar_text.text import grammar
 from constrain.vocab.vocabulary import Vocabulary
+from small_grammars import JSON
 
 TOKENS = [b"a", b"b", b"ab", b"ba", None, None]  # token 4 is special, token 5 is EOS
 VOCABULARY = Vocabulary(TOKENS, [5])
@@ -92,3 +94,20 @@ def test_refused(tokens, says):
     with pytest.raises(ConstrainError) as raised:
         Canvas(GapLanguage(made), VOCABULARY, tokens)
     assert says in raised.value.message
+
+
+def test_fixed_text_does_not_count_towards_the_limit(monkeypatch):
+    """The rows of a chart that have bits are limited: a long text with few open positions has few."""
+    language, bytes_ = GapLanguage(grammar(JSON).to_grammar()), Vocabulary.of_bytes()
+    text = b"[" + b"1, " * 150 + b"1]"
+    tokens: list[int | None] = list(text)
+    tokens[100] = tokens[300] = None
+    rows = Canvas(language, bytes_, tokens)._solved.chart
+    monkeypatch.setattr(chart, "MOST_BYTES", rows.bytes // 4)
+    canvas = Canvas(language, bytes_, tokens)
+    assert canvas.allows({100: text[100], 300: text[300]})
+    with pytest.raises(LimitError, match="places where a lexeme may end"):
+        Canvas(language, bytes_, [None] * len(text))
+    monkeypatch.setattr(chart, "MOST_ADDRESSES", rows.bytes - 1)
+    with pytest.raises(LimitError, match="places where a lexeme may end"):
+        Canvas(language, bytes_, tokens)
