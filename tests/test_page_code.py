@@ -73,7 +73,7 @@ def test_every_block_is_run_or_listed(repository: Path) -> None:
     for page, found in pages(repository).items():
         for block in found:
             if block.fenced:
-                names = [name for name in TABLE["run"] if page == name or name.endswith("/") and page.startswith(name)]
+                names = [each for each in TABLE["run"] if page == each or (each[-1] == "/" and page.startswith(each))]
                 missing += [f"{page}: no test runs\n{block.code}"] if not names else []
                 used.update(names)
             elif row := row_of(page, block.code):
@@ -148,7 +148,7 @@ def test_what_is_gone_is_found(repository: Path, code: str, gone: list[str]) -> 
 
 
 def test_the_blocks_that_are_found() -> None:
-    page = "a\n\n```python\nx = 1\n```\n\n```python title='t'\ny()\n```\n\n    pip install it\n\n    z(1)\n\n    words here\n"
+    page = "a\n\n```python\nx = 1\n```\n\n```python title='t'\ny()\n```\n\n    pip install it\n\n    z(1)\n\n    two words\n"
     assert blocks(page) == [Block("x = 1\n", True), Block("y()\n", False)]
     assert blocks("a\n\n    pip install it\n\n    z(1)\n\nb\n") == [Block("z(1)", False)]
 
