@@ -148,7 +148,7 @@ def test_what_is_gone_is_found(repository: Path, code: str, gone: list[str]) -> 
 
 
 def test_the_blocks_that_are_found() -> None:
-    page = "a\n\n```python\nx = 1\n```\n\n```python title='t'\ny()\n```\n\n    pip install it\n\n    z(1)\n\n    two words\n"
+    page = "a\n\n```python\nx = 1\n```\n\n```python title='t'\ny()\n```\n\n    pip install it\n\n    z(1)\n\n    a b\n"
     assert blocks(page) == [Block("x = 1\n", True), Block("y()\n", False)]
     assert blocks("a\n\n    pip install it\n\n    z(1)\n\nb\n") == [Block("z(1)", False)]
 
