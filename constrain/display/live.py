@@ -112,8 +112,8 @@ def screen_of(console: Any = None) -> Screen:
 class Follower(Watcher):
     """Follows the only output of a call, and draws it.
 
-    Tokens are those that are final. Numbers stand with those of the sequence that wrote them; forced tokens get theirs
-    with the next forward.
+    Only final tokens are drawn, with the numbers of the sequence that wrote them; forced tokens get theirs with the
+    next forward.
 
     Args:
         pieces: Token ids → the bytes of each.
