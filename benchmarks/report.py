@@ -1,8 +1,10 @@
-"""One HTML page from the record of a MaskBench run: coverage, soundness, mask and compile times, engines side by side.
+"""One HTML page from the record of a MaskBench run: coverage, soundness, mask and compile times, engines side by side;
+and the quality of answers, if a run of quality.py is named, too.
 
     python benchmarks/maskbench.py --engines constrain,llguidance --limit 500 --paired --out DIR     # measures
     python benchmarks/report.py DIR --out report.html                                                # draws
     python benchmarks/report.py DIR --engines llguidance,xgrammar --out report.html                  # any two of them
+    python benchmarks/quality.py --out QUALITY && python benchmarks/report.py DIR --quality QUALITY -o report.html
 
 The first engine is the one that the others are compared with. All records are of one run, over the same files; a file
 that an engine lacks is a message, since shares over different files cannot be compared. Bias: see maskbench.py.
@@ -19,6 +21,7 @@ from typing import Any
 from masks.page import page
 from masks.records import Records
 from masks.usage import refuse
+from reasoning.summary import section
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -28,6 +31,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("record", type=Path, help="folder of a MaskBench run (--out of maskbench)")
     parser.add_argument("--engines", help="some of those in the record, in this order (default: all)")
+    parser.add_argument("--quality", type=Path, help="folder of a run of quality (its --out): a part of the page")
     parser.add_argument("--out", "-o", type=Path, default=Path("report.html"), help="the page (default: report.html)")
     return parser.parse_args(arguments)
 
@@ -51,11 +55,26 @@ def read(folder: Path, engines: str | None) -> tuple[dict[str, list[dict[str, An
     return results, {name: settings["engines"][name] for name in names}, settings["run"]
 
 
+def answers(folder: Path | None) -> str:
+    """The part of the page about a run of quality.py, or an end with a message; "" where none is named."""
+    if folder is None:
+        return ""
+    path = folder / "settings.json"
+    records = Records(folder, "answers", "id").all()
+    if not path.is_file() or not records:
+        refuse(f"report: {folder} holds no run of quality\n  fix: name the folder that was its --out")
+    settings = json.loads(path.read_text(encoding="utf-8"))["run"]
+    asked = settings["count"] * len(settings["kinds"]) * len(settings["modes"])
+    if len(records) != asked:
+        refuse(f"report: {folder} has {len(records)} answers of {asked}\n  fix: finish the run: quality --resume")
+    return section(records, settings)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Read, draw, write."""
     options = parse(arguments)
     results, metas, run = read(options.record, options.engines)
-    options.out.write_text(page(results, metas, run), encoding="utf-8")
+    options.out.write_text(page(results, metas, run, answers(options.quality)), encoding="utf-8")
     print(options.out)
     return 0
 

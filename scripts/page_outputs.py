@@ -17,24 +17,39 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n?```text\n(?P<shown>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
+class Printed(NamedTuple):
+    """A block of Python: the output that the page shows, and the one that it printed now; "" for none."""
+
+    shown: str
+    printed: str
+
+
 def rewritten(text: str, name: str) -> tuple[str, dict[str, Any]]:
     """(a page with the outputs of its code, the names that the code defined). name: for tracebacks."""
+    new, names, _ = ran(text, name)
+    return new, names
+
+
+def ran(text: str, name: str) -> tuple[str, dict[str, Any], list[Printed]]:
+    """What `rewritten` returns, and what each block shows and prints."""
     names: dict[str, Any] = {"__name__": "__page__"}
+    blocks: list[Printed] = []
 
     def run(block: re.Match[str]) -> str:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(block["code"], name, "exec", dont_inherit=True), names)
         output = "\n".join(line.rstrip() for line in printed.getvalue().splitlines())
+        blocks.append(Printed((block["shown"] or "").rstrip("\n"), output.rstrip("\n")))
         code = f"```python\n{block['code']}```\n"
         return f"{code}\n```text\n{output}\n```\n" if output else code
 
-    return BLOCK.sub(run, text), names
+    return BLOCK.sub(run, text), names, blocks
 
 
 def main(arguments: list[str] | None = None) -> int:

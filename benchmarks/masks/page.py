@@ -44,13 +44,14 @@ svg text{fill:#808890;font-size:11px}code{font-size:.9em;overflow-wrap:anywhere}
 """
 
 
-def page(results: dict[str, Records], metas: dict[str, dict[str, Any]], run: dict[str, Any]) -> str:
+def page(results: dict[str, Records], metas: dict[str, dict[str, Any]], run: dict[str, Any], quality: str = "") -> str:
     """The page of a run.
 
     Args:
         results: Records by engine, all over the same files.
         metas: What each engine said of itself: version, start_seconds, start_rss_mb.
         run: The settings: machine, command, date.
+        quality: HTML about the answers of a model, which stands behind the engines; "" for none.
     """
     names = list(results)
     title = f"MaskBench: {', '.join(names)}"
@@ -60,6 +61,7 @@ def page(results: dict[str, Records], metas: dict[str, dict[str, Any]], run: dic
         parts += [f"<h2>{escape(names[0])} and {escape(other)}</h2>", *_pair(names[0], other, results)]
     for name in names:
         parts += _causes(name, results[name])
+    parts += [f"<h2>Answers of a model, by the way to get them</h2>{quality}"] if quality else []
     parts += ["<h2>How it was measured</h2>", MEASURED]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '

@@ -4,7 +4,7 @@ The idea: inputs are cut into batches by their places. A batch is one call of `g
 appended to the file as a whole. So what a row gets depends on the seed, its place and the batch size, and not on
 whether the run was interrupted. A batch that raises is done again row by row, and the rows that raise keep their error.
 
-Limit: one machine and one model. Past that: Ray with vLLM (docs/howto/ray.md).
+Limit: one machine and one model. Past that: a data set of Ray (cluster.py), or Ray with vLLM (docs/howto/ray.md).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from constrain.answers.cluster import is_ray, on_ray
 from constrain.errors import ConstrainError, MissingExtraError
 from constrain.generation.call import prepare
 from constrain.generation.front import generate
@@ -135,13 +136,14 @@ def map(  # noqa: A001  (the public name)
     out: str | Path | None = None,
     progress: Progress = True,
     seed: int = 0,
+    workers: int = 1,
     **options: Any,
-) -> Answers:
+) -> Answers | Any:
     """Generate one output for each of many inputs, under one constraint.
 
     Args:
         model: As for `generate`.
-        inputs: Prompts; or rows: mappings, a data set of Hugging Face, a frame of pandas or polars.
+        inputs: Prompts; or rows: mappings, a data set of Hugging Face, a frame of pandas or polars, a data set of Ray.
         prompt: How an input becomes a prompt: a text with the names of columns in braces (`"{title}: "`, and `{input}`
             for an input that is no row), or a function. None: an input is a prompt.
         batch: Inputs that are generated together.
@@ -149,10 +151,13 @@ def map(  # noqa: A001  (the public name)
             already, they are read and not generated again.
         progress: As for `generate`; the bar counts inputs. True: on a terminal only.
         seed: Makes answers repeatable. An answer depends on the seed, the input's place and the batch size.
+        workers: Processes that generate, for a data set of Ray only. Each makes its own model: `model` is a name then,
+            or a function that gives one.
         **options: The constraint and the other arguments of `generate`, but `n`, `stream` and `images`.
 
     Returns:
-        An answer for each input. Inputs that raise have an `error`, and the others go on.
+        An answer for each input. Inputs that raise have an `error`, and the others go on. For a data set of Ray: the
+        data set with the columns of the answers, which is computed when it is read.
 
     Raises:
         ConstrainError: An argument is wrong (found before the first input), or the file is of another call.
@@ -172,8 +177,13 @@ def map(  # noqa: A001  (the public name)
     for name in ("n", "stream", "images"):
         if name in options:
             raise ConstrainError(f"map does not take {name}", fix=f"call generate for each input with {name}")
+    if workers != 1 and not is_ray(inputs):
+        raise ConstrainError(f"workers={workers!r} is for data sets of Ray", fix="batch= generates rows together")
+    if is_ray(inputs):
+        the_constraint({name: options.get(name) for name in CONSTRAINTS})  # what is malformed is said before it runs
+        return on_ray(model, inputs, {"prompt": prompt, "out": out, "seed": seed, **options}, batch, workers)
     rows = list(_rows(inputs))
-    prompts = [_prompt(prompt, row) for row in rows]
+    prompts = [prompt_of(prompt, row) for row in rows]
     described = _described(options, seed, batch)
     constraint = the_constraint({name: options.pop(name, None) for name in CONSTRAINTS})
     options["constraint"] = constraint
@@ -245,7 +255,8 @@ def _rows(inputs: Any) -> Iterable[Any]:
     return inputs
 
 
-def _prompt(template: str | Callable[[Any], Any] | None, row: Any) -> Any:
+def prompt_of(template: str | Callable[[Any], Any] | None, row: Any) -> Any:
+    """The prompt of a row. Raises ConstrainError: the row does not have what the template names."""
     if template is None:
         if isinstance(row, Mapping):
             raise ConstrainError("inputs are rows, and prompt does not say how a row becomes a prompt", place="prompt")
@@ -271,7 +282,7 @@ def _as_rows(inputs: Any, answers: Sequence[Answer]) -> list[Mapping[str, Any]]:
 
 def _plain(column: list[Any]) -> list[Any]:
     """Values that polars can hold: JSON."""
-    return [json.loads(_json(value)) for value in column]
+    return [json.loads(json_text(value)) for value in column]
 
 
 # --------------------------------------------------------------------------------------------------------------- file
@@ -316,10 +327,12 @@ class _File:
         """A batch, as one line."""
         rows = [asdict(each) | {"value": each.value, "prompt": self.prompts[each.index]} for each in answers]
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(_json(rows) + "\n")
+            file.write(json_text(rows) + "\n")
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """A value as JSON; pydantic models by their fields, what JSON does not have as text."""
+
     def plain(each: Any) -> Any:
         return each.model_dump(mode="json") if hasattr(each, "model_dump") else str(each)
 
@@ -334,7 +347,7 @@ def _parsed(line: str) -> Any:
 
 
 def _digest(prompt: Any) -> str:
-    return hashlib.sha256(_json(prompt).encode()).hexdigest()[:16]
+    return hashlib.sha256(json_text(prompt).encode()).hexdigest()[:16]
 
 
 def _described(options: Mapping[str, Any], seed: int, batch: int) -> dict[str, Any]:

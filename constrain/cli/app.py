@@ -27,6 +27,36 @@ MODULES = {  # name: (module of constrain.cli, first line of help)
     "playground": ("playground", "Open a page on this machine: what may follow a text, and why not."),
     "warmup": ("warmup", "Compile all kernels into their cache (for images; once per version)."),
 }
+EXAMPLES = {  # what --help shows at its end
+    "generate": (
+        'constrain generate --schema person.json --prompt "A person: " --seed 1',
+        'constrain generate --regex "[0-9]{4}" --json',
+        "constrain generate --grammar sql --max-tokens 60 --complete",
+    ),
+    "check": (
+        "constrain check --schema person.json answer.json",
+        "echo '[1, 2' | constrain check --grammar json -",
+    ),
+    "explain": (
+        'constrain explain --regex "[a-z]+@[a-z]+" --prefix joe --text @@',
+        "constrain explain --schema person.json --prefix '{\"name\"'",
+    ),
+    "test-grammar": ("constrain test-grammar json", "constrain test-grammar my.lark --accept good --reject bad"),
+    "lint": ("constrain lint my.lark", "constrain lint json --seconds 1 --json"),
+    "diagram": ("constrain diagram my.lark -o my.html", "constrain diagram my.lark --rule start -o start.svg"),
+    "playground": ("constrain playground", "constrain playground --vocab Qwen/Qwen3-0.6B --port 0"),
+    "warmup": ("constrain warmup", "constrain warmup --json"),
+    "bench": (
+        "constrain bench maskbench --data DIR --limit 100 --out RUN",
+        "constrain bench quality --model Qwen/Qwen3-0.6B --chat --out ANSWERS",
+        "constrain bench report RUN --quality ANSWERS -o report.html",
+    ),
+}
+
+
+def epilog_of(name: str) -> str:
+    """The end of the help of a command: its examples, a line each, and the exit codes."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in EXAMPLES[name]), "", EXIT_CODES])
 
 
 def _load(name: str) -> Any:
@@ -34,14 +64,16 @@ def _load(name: str) -> Any:
     module, help_line = MODULES[name]
     single = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     command = reported(import_module(f"constrain.cli.{module}").command)
-    single.command(name, short_help=help_line, epilog=EXIT_CODES)(command)
+    single.command(name, short_help=help_line, epilog=epilog_of(name))(command)
     return typer.main.get_command(single)
 
 
 def _load_bench() -> Any:
     from constrain.cli.bench import app
 
-    return typer.main.get_command(app)
+    group = typer.main.get_command(app)
+    group.epilog = epilog_of("bench").removesuffix(EXIT_CODES)
+    return group
 
 
 class _Commands(LazyGroup):

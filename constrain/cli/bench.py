@@ -39,8 +39,13 @@ def jsonschemabench(context: typer.Context) -> None:
     _run("jsonschemabench.py", context)
 
 
+def quality(context: typer.Context) -> None:
+    """A model's answers to questions with known answers: constrained, free, faithful; --help shows the options."""
+    _run("quality.py", context)
+
+
 def report(context: typer.Context) -> None:
-    """One HTML page from a record of maskbench, engines side by side; --help shows the options."""
+    """One HTML page from records of maskbench and quality, engines side by side; --help shows the options."""
     _run("report.py", context)
 
 
@@ -55,7 +60,7 @@ def _run(name: str, context: typer.Context) -> None:
     raise typer.Exit(done.returncode)
 
 
-for _benchmark in (maskbench, report, keywords, jsonschemabench):
+for _benchmark in (maskbench, quality, report, keywords, jsonschemabench):
     app.command(
         _benchmark.__name__,
         short_help=_benchmark.__doc__,

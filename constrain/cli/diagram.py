@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from constrain.cli.console import UsageError
+from constrain.cli.console import UsageError, say_json
 from constrain.cli.lint import GrammarArgument, GrammarOption, load, one_of
 from constrain.extras import require
 
@@ -41,6 +41,9 @@ def command(
     rule: Annotated[str | None, typer.Option(help="Draw this rule only; for .svg the start rule by default.")] = None,
     grammar_format: Annotated[str | None, typer.Option(help="lark or gbnf; guessed when left out.")] = None,
     start: Annotated[str | None, typer.Option(help="The start rule (start; in GBNF root).")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object: out, the file; rules, their names.")
+    ] = False,
 ) -> None:
     """Draw the rules of a grammar as railroad diagrams."""
     name = one_of(given, grammar)
@@ -56,6 +59,9 @@ def command(
     else:
         raise UsageError(f"{out}: a name ends in .html or .svg, which says what is drawn")
     out.write_text(text, encoding="utf-8")
+    if as_json:
+        drawn = [rule] if rule else [constraint.reading.start] if out.suffix == ".svg" else list(rules)
+        say_json({"out": str(out), "rules": drawn})
 
 
 def page(rules: Any, title: str) -> str:

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Annotated
 
 import typer
 
-from constrain.cli.console import terminal
+from constrain.cli.console import say_json, terminal
 
 
-def command() -> None:
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object: seconds.")] = False,
+) -> None:
     """Compile all kernels into their cache (for images; once per version)."""
     begin = time.perf_counter()
     load_kernels()
-    typer.echo(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")
+    seconds = time.perf_counter() - begin
+    if as_json:
+        say_json({"seconds": round(seconds, 3)})
+    else:
+        typer.echo(f"kernels are ready ({seconds:.1f} s)")
 
 
 def load_kernels() -> None:

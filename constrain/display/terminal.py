@@ -10,9 +10,10 @@ from constrain.display.tokens import ShownToken
 from constrain.extras import require
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
 
 LIKELY, UNLIKELY = (219, 234, 254), (29, 78, 216)  # backgrounds
+LEGEND = "dark: unlikely for the model · dim: forced · underlined: the constraint took most of it away"
 OVERRULED = 0.5  # the mass of what was allowed, below which a token is underlined
 
 
@@ -29,18 +30,20 @@ def print_tokens(tokens: Iterable[ShownToken], said: Sequence[str] = (), console
     """
     require("cli", "printing a generation in colours")
     from rich.console import Console
+
+    (console or Console()).print(rendered(tokens, said))
+
+
+def rendered(tokens: Iterable[ShownToken], said: Sequence[str] = ()) -> Group:
+    """What `print_tokens` prints, as something that rich can draw."""
+    from rich.console import Group
     from rich.text import Text
 
     text = Text()
     for token in tokens:
         text.append(token.text.replace("\n", "↵\n"), style=_style(token))
-    screen = console or Console()
-    if said:
-        screen.print(Text(" · ".join(said), style="dim"))
-    screen.print(text)
-    screen.print(
-        Text("dark: unlikely for the model · dim: forced · underlined: the constraint took most of it away", "dim")
-    )
+    above = [Text(" · ".join(said), style="dim")] if said else []
+    return Group(*above, text, Text(LEGEND, "dim"))
 
 
 def _style(token: ShownToken) -> str:

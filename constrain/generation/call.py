@@ -80,7 +80,7 @@ class Call:
     def stream(self) -> Stream[Any]:
         """The pieces of the only row."""
         (run,) = self.runs
-        return Stream(run.stream, run.terms[0].constraint)
+        return Stream(run.stream, run.terms[0].constraint, run.follow)
 
     def shaped(self, outputs: list[Generation[Any]]) -> Outputs:
         """The outputs of all rows as `generate` returns them."""

@@ -11,6 +11,7 @@ from constrain.calls.message import Event, Message, ToolCall
 from constrain.calls.reading import Reader
 from constrain.calls.tools import ToolUse
 from constrain.display.html import shares_html, tokens_html
+from constrain.display.live import Frame, screen_of
 from constrain.display.plot import Plot
 from constrain.display.terminal import print_tokens
 from constrain.display.tokens import ShownToken, shown_tokens
@@ -298,6 +299,7 @@ class Stream(Generic[T]):
         begin: gives the generator of pieces, which returns the generation; its argument says whether special tokens
             stand in the pieces by their names. `generate(stream=True)` makes it.
         constraint: what the text obeys; None: nothing.
+        follow: has the tokens drawn while they are written; None: they cannot be.
 
     Example:
         >>> import constrain
@@ -306,8 +308,14 @@ class Stream(Generic[T]):
         True
     """
 
-    def __init__(self, begin: Callable[[bool], Generator[str, None, Generation[T]]], constraint: Any = None) -> None:
+    def __init__(
+        self,
+        begin: Callable[[bool], Generator[str, None, Generation[T]]],
+        constraint: Any = None,
+        follow: Callable[[Callable[[list[ShownToken]], None]], None] | None = None,
+    ) -> None:
         self._begin = begin
+        self._follow = follow
         self._pieces: Generator[str, None, Generation[T]] | None = None
         self._constraint = constraint
         self._result: Generation[T] | None = None
@@ -430,6 +438,41 @@ class Stream(Generic[T]):
         if self._result is None:
             raise RuntimeError("the stream was broken off by an error: it has no result")
         return self._result
+
+    def show(self, console: Any = None) -> Generation[T]:
+        """Watch the output while it is written: tokens coloured as `Generation.show` does.
+
+        In a notebook one cell is drawn anew, in a terminal the same lines. Where the output is neither, the whole is
+        printed at the end. A method that revises its outputs shows them at the end, too.
+
+        Args:
+            console: A `rich.console.Console` to draw on; None: the notebook, or the standard output.
+
+        Returns:
+            The whole, as `result`.
+
+        Raises:
+            ConstrainError: The stream has begun.
+            MissingExtraError: It is no notebook, and rich is not installed.
+
+        Example:
+            >>> import constrain, io
+            >>> from rich.console import Console
+            >>> stream = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]", stream=True, seed=1)
+            >>> screen = Console(file=io.StringIO(), width=100)
+            >>> stream.show(screen).text in screen.file.getvalue()
+            True
+        """
+        if self._pieces is not None or self._follow is None:
+            raise ConstrainError("the stream has begun", fix="show it before anything reads it")
+        screen = screen_of(console)
+        try:
+            self._follow(lambda tokens: screen.draw(Frame(tokens, [f"{len(tokens)} tokens …"])))
+            result = self.result
+            screen.draw(Frame(result.shown, result._said()))
+        finally:
+            screen.close()
+        return result
 
     def close(self) -> None:
         """Stop generating; there is no result then."""

@@ -17,13 +17,15 @@ import codecs
 import logging
 import math
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from constrain.calls.tools import ToolUse
 from constrain.completion.length_budget import LengthBudget
 from constrain.derived.stopping import Stopped
+from constrain.display.live import Follower
+from constrain.display.tokens import ShownToken
 from constrain.engine import CompiledConstraint, fill_masks
 from constrain.engine.followed import tempered_rule
 from constrain.generation.handles import Handle, MaskedDecoding
@@ -181,6 +183,7 @@ class Run:
             except StopIteration as stop:
                 (sample,) = stop.value
                 break
+            self.watcher.wrote(0, tokens)
             new = self._bytes(tokens, named)
             skipped, new = max(0, skipped - len(new)), new[skipped:]
             if piece := (held := held + decoder.decode(new))[: max(0, len(held) - hold)]:
@@ -193,6 +196,14 @@ class Run:
             yield rest
         self._stop()
         return output
+
+    def follow(self, draw: Callable[[list[ShownToken]], None]) -> None:
+        """Have the only row drawn while `stream` writes it. draw: is given its tokens."""
+        self.watcher = Follower(self._pieces, draw)
+
+    def _pieces(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each token, special tokens by their names."""
+        return [self.vocabulary.to_bytes([token], names=True) for token in tokens]
 
     def job(self, rows: Sequence[int] | None = None, attempt: int = 0, *, with_key: bool = False) -> Job:
         """Some rows, all by default, as a job. with_key: name the constraint, whether or not the method remembers."""
@@ -286,7 +297,7 @@ class Run:
             finish_reason=sample.finish_reason,
             stats=stats,
             trace=sample.trace,
-            pieces=[self.vocabulary.to_bytes([token], names=True) for token in sample.tokens],
+            pieces=self._pieces(sample.tokens),
             log_evidence=sample.log_evidence,
             evidence_bounds=sample.evidence_bounds,
             tv_bound=sample.tv_bound,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from constrain.cli.app import app
+from constrain.cli.app import EXAMPLES, app
 
 CONSTRAIN = str(Path(sys.executable).with_name("constrain"))
 GROUP: Any = typer.main.get_command(app)
@@ -62,3 +64,55 @@ def test_methods_are_all_named() -> None:
     from constrain.sampling.methods.table import METHODS as table
 
     assert set(METHODS) <= set(table)
+
+
+FILES = {
+    "person.json": '{"type": "object", "properties": {"name": {"enum": ["Zoe", "Ada"]}}, "required": ["name"]}',
+    "answer.json": '{"name": "Zoe"}',
+    "my.lark": 'start: "a" "b"?\n',
+    "good/1.txt": "ab",
+    "bad/1.txt": "b",
+}
+LINES = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
+
+
+def test_every_command_has_examples_and_json() -> None:
+    assert set(EXAMPLES) == set(GROUP.commands)
+    for name, lines in EXAMPLES.items():
+        shown = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"}).output
+        assert all(f"  {line}\n" in shown for line in lines), shown
+        if name not in ("bench", "playground"):  # a folder of records, and a page
+            assert "--json" in shown
+
+
+@pytest.mark.parametrize("name, line", LINES, ids=[f"{name}-{i}" for i, (name, _) in enumerate(LINES)])
+def test_an_example_runs(name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, text in FILES.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    said, piped, command = line.partition(" | ") if line.startswith("echo") else ("", "", line)
+    words = shlex.split(command)[1:]
+    if name == "bench":
+        assert words[1] in GROUP.commands["bench"].commands
+    elif name == "playground":  # it does not end: its options are read
+        assert GROUP.commands[name].make_context(name, words[1:]).params
+    elif name == "warmup":
+        monkeypatch.setattr("constrain.cli.warmup.load_kernels", lambda: None)
+        assert CliRunner().invoke(app, words).exit_code == 0
+    else:
+        if name == "diagram":
+            pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
+        done = CliRunner().invoke(app, words, input=shlex.split(said)[1] if piped else None)
+        assert done.exit_code == int(bool(piped) or "--text" in words), done.output
+        if "--json" in words:
+            json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("more, rules", [([], ["start", "b"]), (["--rule", "b"], ["b"]), (["-o", "x.svg"], ["start"])])
+def test_diagram_says_what_it_drew(more: list[str], rules: list[str], tmp_path: Path, monkeypatch: Any) -> None:
+    pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.lark").write_text('start: b b\nb: "x"\n')
+    done = json.loads(CliRunner().invoke(app, ["diagram", "my.lark", "--json", *more]).stdout)
+    assert done["rules"] == rules and (tmp_path / done["out"]).stat().st_size > 100

@@ -56,8 +56,9 @@ def test_see(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = run(repository, "see", 4)
+    names = run(repository, "see", 5)
     assert names["output"].value["city"] in ("Paris", "Rome", "Lima")
+    assert names["watched"].text == names["output"].text
     assert len(names["trace"]) == len(names["output"].tokens)
     assert names["output"].text.split('"')[1] in capsys.readouterr().out
     assert {bar.label for bar in names["plot"].panels[0].bars} <= {"Paris", "Rome", "Lima"}

@@ -169,6 +169,9 @@ class Watcher:
     Rows are numbered as in the job.
     """
 
+    def began(self, row: int, sample: Sample) -> None:
+        """A sequence that may become an output begins. Its tokens and their numbers grow as it is written."""
+
     def wrote(self, row: int, tokens: Sequence[int]) -> None:
         """Tokens of an output are final."""
 
@@ -189,6 +192,9 @@ class Watcher:
 class _PartWatcher(Watcher):
     def __init__(self, whole: Watcher, rows: Sequence[int]) -> None:
         self.whole, self.rows = whole, rows
+
+    def began(self, row: int, sample: Sample) -> None:
+        self.whole.began(self.rows[row], sample)
 
     def wrote(self, row: int, tokens: Sequence[int]) -> None:
         self.whole.wrote(self.rows[row], tokens)

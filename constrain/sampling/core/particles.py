@@ -74,6 +74,7 @@ class Particle:
         self.matcher: TokenMatcher | None = job.matchers[row].fork() if job.matchers is not None else None
         self.budget = budget_of(job, row)
         self.sample = Sample()
+        job.watcher.began(row, self.sample)
         self.ended = self.budget <= 0
         self.unread = list(prompt)
         self.unscored: list[int] = []
