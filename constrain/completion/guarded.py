@@ -9,8 +9,6 @@ the text that is found has at most an eighth more bytes than the shortest one. T
 count once: white space, and values that came in another order. Of bytes that the grammar does not tell apart, those are
 tried that may lead to what was seen, and one other.
 
-Monitors of names (`PlacedGuard`) say themselves which of their states are alike, and whether the text may end.
-
 Source: weighted A*: Pohl, "Heuristic search viewed as path finding in a graph" (Artificial Intelligence 1, 1970).
 Cost: some 10 µs where the guard has no objection; else about a millisecond for each item that would be repeated.
 Limit: after `MOST` texts the search gives up; of bytes alike, `ALIKE` are tried.
@@ -25,11 +23,9 @@ from typing import NamedTuple
 from constrain.automata.marks import MARK
 from constrain.completion.tokens_to_end import NEVER, TokensToEnd
 from constrain.engine.lookahead import Lookahead
-from constrain.guards import PlacedGuard
 from constrain.guards.rivals import is_fresh, standing
 
 MOST = 2_000  # texts that one search follows
-MOST_NAMES = 400  # under a monitor: there are many ways to go on, and each may need a name
 BEGUN, MISSING = 8, 9  # what a byte of the text and one of its completion cost
 ALIKE = 16  # bytes that are tried where the grammar does not tell them apart
 
@@ -68,7 +64,6 @@ class GuardedEnds:
         self.to_end = to_end
         self.lookahead = lookahead
         self.guard = lookahead.guard
-        self.ending: PlacedGuard | None = self.guard if hasattr(self.guard, "place") else None  # type: ignore[assignment]
 
     def end(self, configuration: int, state: Hashable) -> End:
         """The completion of a text; of the fewest bytes, if not of the fewest tokens."""
@@ -82,13 +77,13 @@ class GuardedEnds:
     def completion(self, configuration: int, state: Hashable) -> bytes | None:
         """A short completion that the grammar and the guard allow, in bytes; None if none was found."""
         rest = self.to_end.shortest.completion(configuration)
-        if rest is None or self._allows(state, rest):
+        if rest is None or self.guard.step(state, rest) is not None:
             return rest
         texts = [_text(b"", configuration, state, rest)]
         followed: set[Hashable] = set()
-        while texts and len(followed) < (MOST if self.ending is None else MOST_NAMES):
+        while texts and len(followed) < MOST:
             text = heapq.heappop(texts)
-            if self._allows(text.state, text.rest):
+            if self.guard.step(text.state, text.rest) is not None:
                 return text.begun + text.rest
             place = self._place(text)
             if place not in followed:
@@ -97,15 +92,8 @@ class GuardedEnds:
                     heapq.heappush(texts, longer)
         return None
 
-    def _allows(self, state: Hashable, rest: bytes) -> bool:
-        """Whether the guard allows the rest of a text, and its end."""
-        after = self.guard.step(state, rest)
-        return after is not None and (self.ending is None or self.ending.may_end(after))
-
     def _place(self, text: _Text) -> Hashable:
         """A key: after texts with equal keys the same may follow."""
-        if self.ending is not None:
-            return text.configuration, self.ending.place(text.state)
         reading = self.guard.reader(text.state)
         return text.configuration, text.state if reading is None else (reading.guard, standing(reading.here))
 
@@ -115,14 +103,14 @@ class GuardedEnds:
             rest = self.to_end.shortest.completion(after)
             if rest is None:
                 continue
-            for byte in alike if self.ending is not None else alike[:ALIKE]:
+            for byte in alike[:ALIKE]:
                 if byte == MARK and text.rest[:1] != alike[:1]:  # begins the name of a special token
                     continue
                 state = self.guard.step(text.state, bytes((byte,)))
                 if state is not None:
                     begun = text.begun + bytes((byte,))
                     yield _text(begun, after, state, rest)
-                    reading = None if self.ending is not None else self.guard.reader(state)
+                    reading = self.guard.reader(state)
                     if reading is not None and is_fresh(reading.here):
                         break
 

@@ -16,8 +16,8 @@ others that lead to the same state of the grammar. The completion that was found
 allowed.
 
 Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
-does. A monitor of names is asked too (`PlacedGuard`): while an end is known that it allows, tokens without one that is
-found are refused. Cost: the engine's mask, plus `TokensToEnd.after` for each new configuration.
+does. Monitors of names, which have a say in where a text may end (`EndingGuard`), are not asked. Cost: the engine's
+mask, plus `TokensToEnd.after` for each new configuration.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from constrain.guards.repeats import Reading
 from constrain.vocab.bits import has_bit, set_bits
 
 NEAR = 32  # tokens that are left beyond those that the text needs
-MOST_FAILED = 64  # searches without an end in one mask, under a monitor; the rest of its tokens are refused
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
 
@@ -59,8 +58,7 @@ class LengthBudget:
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             self.to_end = automaton.attempt(make)
-            guard = None if compiled.lookahead is None else compiled.lookahead.guard
-            if compiled.lookahead is not None and (hasattr(guard, "place") or not hasattr(guard, "may_end")):
+            if compiled.lookahead is not None and not hasattr(compiled.lookahead.guard, "may_end"):
                 self.guarded = GuardedEnds(self.to_end, compiled.lookahead)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
@@ -137,10 +135,7 @@ class LimitedMatcher:
 
     def needs_allowed(self) -> int:
         """The tokens with which the grammar completes the text and the guard allows it; 0 with complete=False."""
-        if self.budget.guarded is None:
-            return self.needs()
-        found = self._end().tokens
-        return self.needs() if found >= NEVER and self.budget.guarded.ending is not None else found
+        return self.needs() if self.budget.guarded is None else self._end().tokens
 
     def _end(self) -> End:
         """The completion that the guard allows: what is left of the one that was found before, or a new one."""
@@ -189,26 +184,14 @@ class LimitedMatcher:
             return self._near[2]
         row = np.zeros(len(self.budget.eos), np.uint32)
         self._write_in_time(row, self.left)
-        if self._end().tokens < NEVER or not self._is_monitored():
-            row &= ~self._late(row)
-            if self.needs_allowed() <= self.left:
-                set_bits(row, self._first_of_end())
+        late = np.zeros(32 * len(row), np.bool_)
+        for alike in self._alike(row):
+            late[alike] = not self._leaves_time(int(alike[0]))
+        row &= ~np.packbits(late, bitorder="little").view(np.uint32)
+        if self.needs_allowed() <= self.left:
+            set_bits(row, self._first_of_end())
         self._near = self.inner.state, self.taken, row
         return row
-
-    def _is_monitored(self) -> bool:
-        """Whether a monitor has a say, whose ends are not always found: then the mask stays as it is."""
-        return self.budget.guarded is not None and self.budget.guarded.ending is not None
-
-    def _late(self, row: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """uint32[ceil(V / 32)]: the tokens of a mask after which the guard allows no end in time."""
-        late = np.zeros(32 * len(row), np.bool_)
-        failed = 0
-        for alike in self._alike(row):
-            is_late = failed >= MOST_FAILED or not self._leaves_time(int(alike[0]))
-            late[alike] = is_late
-            failed += is_late and self._is_monitored()
-        return np.packbits(late, bitorder="little").view(np.uint32)
 
     def _alike(self, row: NDArray[np.uint32]) -> Iterator[NDArray[np.int64]]:
         """The tokens of text in a mask, those together after which the same text is missing."""
@@ -220,26 +203,11 @@ class LimitedMatcher:
         if reading is not None:
             guard, here = reading
             groups = [*guard.suspects(here, row, names=True), *guard.moving(here, row)]
-        if self._is_monitored():
-            yield from self._alike_names(left, reached)
-            return
         for group in [*map(np.array, groups), np.arange(len(left))]:
             group = group[left[group]]
             left[group] = False
             for number in np.unique(reached[group]):
                 yield group[reached[group] == number]
-
-    def _alike_names(self, left: NDArray[np.bool_], reached: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """The tokens after which the same text is missing, and a monitor is in places alike; many together first."""
-        guarded, tokens = self.budget.guarded, self.budget.compiled.vocabulary.tokens
-        assert guarded is not None and guarded.ending is not None
-        _, state = self._reading()
-        groups: dict[Hashable, list[int]] = {}
-        for token in np.flatnonzero(left).tolist():
-            after = guarded.guard.step(state, tokens[token] or b"")
-            key = None if after is None else (int(reached[token]), guarded.ending.place(after))
-            groups.setdefault(key, []).append(token)
-        yield from map(np.array, sorted(groups.values(), key=len, reverse=True))
 
     def _leaves_time(self, token: int) -> bool:
         """Whether the guard allows a completion in time after a token."""

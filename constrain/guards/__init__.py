@@ -62,13 +62,6 @@ class EndingGuard(Guard, Protocol):
         """Whether the text may end, if the grammar allows it."""
 
 
-class PlacedGuard(EndingGuard, Protocol):
-    """A guard that says which of its states are alike where a short end is looked for."""
-
-    def place(self, state: Hashable) -> Hashable:
-        """A key: after texts with equal keys the same may follow, as far as a search for an end goes."""
-
-
 class RememberingGuard(EndingGuard, Protocol):
     """A guard that remembers masks. A mask depends on the guard's state and the configuration alone."""
 

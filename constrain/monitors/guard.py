@@ -73,11 +73,6 @@ class Monitoring:
         """Whether the text may end."""
         return self.reading.may_end(cast(State, state))
 
-    def place(self, state: Hashable) -> Hashable:
-        """See `PlacedGuard`: names that may be any are alike."""
-        here = cast(State, state)
-        return (here.kind, here.inner) if here.kind == NAME and here.names is None else here
-
     def veto(self, state: Hashable, row: Row) -> None:
         """See `Guard`."""
         here = cast(State, state)
