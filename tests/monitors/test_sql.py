@@ -63,6 +63,10 @@ REFUSED = [
     ("delete from t where ", "zz = 1"),
     ("select sum(a) over (partition by zz) from t", ""),
     ("select a from t where exists (select 1 from u group by ", "t.b)"),
+    ("select a from t limit ", "a"),
+    ("select a as k from t limit 1 offset ", "k"),
+    ("select (select id from u limit ", "t.a) from t"),
+    ("select a from t limit (select ", "t.a)"),
 ]  # fmt: skip
 
 ACCEPTED = """
@@ -89,6 +93,8 @@ with c as (select a from t) delete from t where a in (select a from c)
 select a from main.t where main.t.b = 1 and "nosuch" = 'a text, as SQLite reads it'
 select a from t as t1, (t as t2 join u as t3 on t2.a = t3.id) where t1.b = t2.b
 create table n (x); select nosuch from n
+select a from t limit max(1, 2) offset (select id from u where id > 3)
+select a from t limit "nosuch"
 """.strip().splitlines()
 
 

@@ -98,6 +98,8 @@ def visible(frames: Frames) -> Iterator[Query]:
     while frames is not None:
         frame = frames[0]
         if isinstance(frame, Query):
+            if frame.clause == "limit":  # no column counts there, nor does one of an outer query
+                return
             if not hidden:
                 yield frame
                 if frame.clause in ("group", "order"):  # they do not refer to outer queries (sqlite/src/resolve.c)
