@@ -50,6 +50,7 @@ EXAMPLES = {  # what --help shows at its end
         "constrain bench maskbench --data DIR --limit 100 --out RUN",
         "constrain bench quality --model Qwen/Qwen3-0.6B --chat --out ANSWERS",
         "constrain bench report RUN --quality ANSWERS -o report.html",
+        "constrain bench fuzz --minutes 10 --seed 1 --out FOUND",
     ),
 }
 

@@ -1,7 +1,8 @@
 """`constrain bench`: benchmarks, run from the command line.
 
 Their scripts lie in `benchmarks/` of a checkout, and inside of the installed package. They need other engines and
-validators (the extra `[bench]`), and most need data. The options are handed over as they are.
+validators (the extra `[bench]`), and most need data. The options are handed over as they are. Fuzzing asks oracles of
+`tests/`, so it runs in a checkout only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import typer
 
 from constrain.cli.console import reported
+from constrain.errors import ConstrainError
 from constrain.extras import require
 
 app = typer.Typer(
@@ -49,18 +51,24 @@ def report(context: typer.Context) -> None:
     _run("report.py", context)
 
 
+def fuzz(context: typer.Context) -> None:
+    """Draw schemas, patterns, grammars and calls until one breaks a rule (in a checkout); --help shows the options."""
+    _run("fuzzing.py", context)
+
+
 def _run(name: str, context: typer.Context) -> None:
     """Run a script of the checkout with the rest of the command line, and end as it ends."""
     require("bench", f"constrain bench {name.removesuffix('.py')}")
     here = Path(__file__).resolve()
-    script = next(
-        path for path in (here.parent / "benchmarks" / name, here.parents[2] / "benchmarks" / name) if path.is_file()
-    )
+    folders = here.parent / "benchmarks", here.parents[2] / "benchmarks"
+    script = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    if script is None:
+        raise ConstrainError(f"{name} needs a checkout: its oracles are among the tests", fix="git clone the project")
     done = subprocess.run([sys.executable, str(script), *context.args], check=False)
     raise typer.Exit(done.returncode)
 
 
-for _benchmark in (maskbench, quality, report, keywords, jsonschemabench):
+for _benchmark in (maskbench, quality, report, keywords, jsonschemabench, fuzz):
     app.command(
         _benchmark.__name__,
         short_help=_benchmark.__doc__,

@@ -76,6 +76,11 @@ FILES = {
 LINES = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
 
 
+def test_fuzzing_runs_in_a_checkout() -> None:
+    done = subprocess.run([CONSTRAIN, "bench", "fuzz", "--list"], capture_output=True, text=True, check=False)
+    assert "walks" in done.stdout.split(), done.stderr
+
+
 def test_every_command_has_examples_and_json() -> None:
     assert set(EXAMPLES) == set(GROUP.commands)
     for name, lines in EXAMPLES.items():

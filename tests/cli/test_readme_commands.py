@@ -107,6 +107,21 @@ def first_line(programs: Path, line: str, folder: Path) -> str:
             begun.kill()
 
 
+@pytest.mark.parametrize("name", ["maskbench", "quality", "report", "keywords", "jsonschemabench"])
+def test_benchmarks_are_installed(programs: Path, name: str, tmp_path: Path) -> None:
+    pytest.importorskip("jsonschema")
+    done = run(programs, f"constrain bench {name} --help", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"usage: {name}" in done.stdout
+
+
+def test_fuzzing_needs_a_checkout(programs: Path, tmp_path: Path) -> None:
+    pytest.importorskip("jsonschema")
+    done = run(programs, "constrain bench fuzz --list", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "needs a checkout" in done.stderr
+
+
 def test_all_commands_are_on_the_page() -> None:
     assert [shlex.split(line)[1] for line in LINES] == list(ENDS)
     readme = (ROOT / "README.md").read_text(encoding="utf-8").split("## Command line\n")[1].split("\n## ")[0]
