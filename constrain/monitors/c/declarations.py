@@ -9,7 +9,7 @@ from constrain.monitors.c.expressions import Expressions
 from constrain.monitors.c.state import OPEN, C, Frame
 from constrain.monitors.c.types import ARRAY, POINTER, SCALAR, UNKNOWN, VOID, Arity, Entry, Scope, Type
 from constrain.monitors.c.words import BUILT_IN, SPECIFIERS, STORAGE, TAGGED, TYPEOF, UNSEEN, WITH_PARENTHESES
-from constrain.monitors.python.scopes import each, replaced
+from constrain.monitors.stacks import each, replaced
 
 ASM = frozenset({"asm", "__asm", "__asm__"})
 

@@ -12,7 +12,7 @@ from constrain.monitors.c.libc import header
 from constrain.monitors.c.state import OPEN, C
 from constrain.monitors.c.types import UNKNOWN, Entry
 from constrain.monitors.c.words import KEYWORDS
-from constrain.monitors.python.scopes import each, replaced
+from constrain.monitors.stacks import each, replaced
 
 _DIRECTIVE = re.compile(r"#\s*([a-z_]*|\d+)\s*(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"<([^>\n]+)>\s*")

@@ -28,7 +28,7 @@ from constrain.monitors.c.state import C
 from constrain.monitors.c.statements import Statements
 from constrain.monitors.c.types import Scope
 from constrain.monitors.monitor import END, NAME, OTHER, SIGN, Names
-from constrain.monitors.python.scopes import Bound
+from constrain.monitors.stacks import Bound
 
 
 class CMonitor(Statements):

@@ -9,7 +9,7 @@ from constrain.monitors.c.state import C
 from constrain.monitors.c.types import POINTER, UNKNOWN, Entry, Scope, Type
 from constrain.monitors.c.words import ALWAYS, KEYWORDS, RESERVED
 from constrain.monitors.monitor import Names
-from constrain.monitors.python.scopes import Bound, each, replaced
+from constrain.monitors.stacks import Bound, each, replaced
 
 _NONE = Entry("value")
 WORDS = KEYWORDS | {prefix.decode() for prefix in PREFIXES}  # L may begin a string

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Union
 
 from constrain.monitors.c.types import UNKNOWN, Scope, Type
-from constrain.monitors.python.scopes import EMPTY, Bound
+from constrain.monitors.stacks import EMPTY, Bound
 
 Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
 Scopes = Union[tuple[Scope, "Scopes"], None]  # noqa: UP007

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from constrain.monitors.python.scopes import EMPTY, Bound
+from constrain.monitors.stacks import EMPTY, Bound
 
 POINTER, ARRAY = "*", "["
 

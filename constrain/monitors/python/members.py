@@ -26,7 +26,7 @@ from constrain.monitors.python.definitions import (
     signature_of,
 )
 from constrain.monitors.python.naming import Naming, module_of
-from constrain.monitors.python.scopes import Scope, each, replaced
+from constrain.monitors.python.scopes import Scope
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.values import (
     Call,
@@ -39,6 +39,7 @@ from constrain.monitors.python.values import (
     signature,
     value_of,
 )
+from constrain.monitors.stacks import each, replaced
 
 
 class _Plain:

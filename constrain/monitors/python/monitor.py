@@ -29,11 +29,12 @@ from constrain.errors import ConstrainError
 from constrain.monitors.monitor import END, NAME, NEWLINE, OTHER, SIGN, STRING, Names
 from constrain.monitors.python.imports import installed
 from constrain.monitors.python.lexicon import PythonLexicon
-from constrain.monitors.python.scopes import Bound, Scope
+from constrain.monitors.python.scopes import Scope
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.statements import Statements
 from constrain.monitors.python.values import Value, value_of
 from constrain.monitors.python.words import DYNAMIC, KEYWORDS
+from constrain.monitors.stacks import Bound
 
 
 class PythonMonitor(Statements):

@@ -10,10 +10,11 @@ from typing import Any
 from constrain.monitors.monitor import Names
 from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.lexicon import PREFIXES
-from constrain.monitors.python.scopes import NOTHING, Bound, Scope, each, replaced
+from constrain.monitors.python.scopes import NOTHING, Scope
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.values import value_of
 from constrain.monitors.python.words import CONSTANTS, DYNAMIC, IMPLICIT, IN_CLASSES, LOOPS, OPERAND
+from constrain.monitors.stacks import Bound, each, replaced
 
 BUILTINS = {name: value_of(obj) for name, obj in vars(builtins).items() if name not in CONSTANTS | {"_"}}
 WORDS = OPERAND | {prefix.decode() for prefix in PREFIXES}
