@@ -8,7 +8,7 @@ time passes until it ends in a LimitError?
 A case is run once without being cancelled, and then anew for each moment, on an automaton of its own. The delay is the
 wall time from the moment to the error, beside the CPU time of the process: on a busy machine the first is longer.
 A case that ends before the moment says nothing, and is counted apart. Checked: the error says that it was cancelled.
-Not counted: the tokenization of the text, which is not the library's.
+Not counted: making the schema and the tokens of the text, which is not the library's work.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,18 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def work(attempt: Case, vocabulary: constrain.Vocabulary, tokens: list[int], cancelled: Any) -> None:
+def work(
+    kind: str,
+    language: Any,
+    options: dict[str, Any],
+    vocabulary: constrain.Vocabulary,
+    tokens: list[int],
+    cancelled: Callable[[], bool],
+) -> None:
     """Read the constraint, compile it and read the text. Raises ConstrainError."""
-    kind, language = attempt.make()
     make = {"json": constrain.json_schema, "regex": constrain.regex, "lark": constrain.grammar}[kind]
     with constrain.Limits(seconds=None, cancelled=cancelled):
-        constraint = make(language, **attempt.options)
+        constraint = make(language, **options)
         matcher = constrain.compile(constraint, vocabulary, automaton=TokenAutomaton(vocabulary)).matcher()
         for token in tokens:
             matcher.mask()
@@ -60,10 +67,11 @@ def delay(attempt: Case, vocabulary: constrain.Vocabulary, tokens: list[int], mo
     """Cancel a case after `moment` seconds. Returns the delay in seconds; None if it ended before."""
     cancelled = threading.Event()
     ended: dict[str, Any] = {}
+    kind, language = attempt.make()
 
     def run() -> None:
         try:
-            work(attempt, vocabulary, tokens, cancelled.is_set)
+            work(kind, language, attempt.options, vocabulary, tokens, cancelled.is_set)
         except constrain.ConstrainError as error:
             ended["message"] = str(error)
         ended["at"], ended["cpu"] = time.perf_counter(), time.process_time()
