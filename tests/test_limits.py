@@ -19,7 +19,9 @@ import constrain
 from constrain import LimitError, Limits
 from constrain.automata.lower import lower
 from constrain.automata.parse.python import parse_python
+from constrain.automata.syntax import literal
 from constrain.limits import limited, tick
+from toy_handle import PIECES, ToyHandle
 from work import Looks
 
 LOOKS = 12  # after which the limit is reached
@@ -241,3 +243,42 @@ def test_a_limit_leaves_the_matcher_as_it_was() -> None:
                 places.append((matcher.text, error.place))
     assert all(place is not None and repr(text) in place for text, place in places)
     assert matcher.text == b"x:abcdefghi" and matcher.is_accepting()
+
+
+# --- cancelled between the steps of longer work -----------------------------------------------------------------------
+
+
+def test_a_new_vocabulary_is_cancelled() -> None:
+    """The layout of a vocabulary and the memory of its states are made in parts, with a look before each."""
+    vocabulary = constrain.Vocabulary.of_bytes()
+    looks = Looks(10**9)
+    with Limits(None, None, looks):
+        constrain.TokenAutomaton(vocabulary)
+    assert looks.count >= 4
+    for last in range(1, looks.count):
+        with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(last)):
+            constrain.TokenAutomaton(vocabulary)
+
+
+def test_a_long_text_is_cancelled_in_its_middle() -> None:
+    automaton = constrain.TokenAutomaton(constrain.Vocabulary.of_bytes())
+    looks = Looks(10**9)
+    with Limits(None, None, looks):
+        automaton.attempt(lambda: lower(automaton, literal("ab" * 200_000)))
+    assert looks.count >= 6
+
+
+@pytest.mark.parametrize("method", ["lcd", "smc", "awrs", "beam"])
+def test_generation_is_cancelled_between_forwards(method: str) -> None:
+    """Also where no mask is new: the second call knows them all."""
+    model = ToyHandle(len(PIECES), 1, 1.0)
+
+    def generate(looks: Looks) -> object:
+        with Limits(None, None, looks):
+            return constrain.generate(model, "a", regex="[ab]{30}", method=method, max_tokens=40, seed=1)
+
+    everything = Looks(10**9)
+    generate(everything)
+    assert everything.count > 20
+    with pytest.raises(LimitError, match="was cancelled"):
+        generate(Looks(everything.count // 2))
