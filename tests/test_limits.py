@@ -282,3 +282,28 @@ def test_generation_is_cancelled_between_forwards(method: str) -> None:
     assert everything.count > 20
     with pytest.raises(LimitError, match="was cancelled"):
         generate(Looks(everything.count // 2))
+
+
+def test_guards_and_checks_have_the_limits_of_the_thread() -> None:
+    """The matcher stays as it was: without limits it goes on."""
+    schema = {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "array", "items": {"enum": [1, 2]}},
+        "minItems": 1,
+    }
+    text = "[" + ", ".join(str([1 + (i >> k & 1) for k in range(9)]) for i in range(400)) + "]"
+    constraint = constrain.json_schema(schema)
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
+    assert matcher.advance_bytes(text[:-2].encode()) and matcher.advance_bytes(b"]")
+    before = matcher.mask().copy()
+    matcher.rollback(1)
+    with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(1)):
+        for _ in range(100):
+            matcher.mask()
+            assert matcher.advance_bytes(b"]")
+            matcher.rollback(1)
+    assert matcher.advance_bytes(b"]") and (matcher.mask() == before).all()
+    with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(1)):
+        constraint.check(text)
+    assert constraint.check(text) is None
