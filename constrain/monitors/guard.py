@@ -2,12 +2,13 @@
 
 The idea: most tokens are a word, or a few other bytes and then a word (` name`). All words after the same bytes are
 judged at once: where any name may stand none is refused, and where some may stand the words that begin one are
-looked up. Of the other tokens few are in a mask; they are read byte by byte, and steps are remembered.
+looked up. The other tokens are read along their trie: bytes that they share once, and none where all that may follow is
+allowed. Steps are remembered.
 
 Each place remembers which tokens were judged there, and the masks that came of it. Equal places are one, so what a text
 has visited is known when another one gets there.
 
-Cost: of a new place the tokens that are read one by one, some microseconds each: a thousand where a string may begin.
+Cost: of a new place the bytes that are read one by one, some microseconds each: a thousand where a string may begin.
 Of a place and a configuration that were seen before: a copy of the mask, of at most `MAX_KEPT`.
 """
 
@@ -24,13 +25,12 @@ from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Na
 from constrain.monitors.reading import Empty, Reading, State
 from constrain.vocab.bits import clear_bits
 from constrain.vocab.tables import PerVocabulary
+from constrain.vocab.trie import Trie
 from constrain.vocab.vocabulary import Vocabulary
 
 MAX_ROWS = 1024  # places whose judged tokens are remembered
 MAX_KEPT = 4096  # masks that are remembered
 MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
-FEW = 8  # tokens that are read one by one
-DEPTH = 3  # bytes at the beginning of tokens that are read together
 GROUP = 64  # words after the same bytes that are judged at once
 Row = NDArray[np.uint32]
 _DIGITS = frozenset(b"0123456789")
@@ -54,7 +54,6 @@ class Monitoring:
         self.reading = Reading(monitor, empty)
         self._judging = Reading(monitor, empty)  # its places are many, and are soon forgotten
         self.words = Words.of(vocabulary)
-        self.tokens = vocabulary.tokens
         self._remembered: deque[State] = deque()
         self._kept: deque[tuple[State, tuple[int, int]]] = deque()
 
@@ -115,34 +114,36 @@ class Monitoring:
                 if verdict is not None:
                     refused |= mine & verdict
                     asked &= ~mine
-        step, tokens = self._judging.step, self.tokens
-        (left,) = np.nonzero(np.unpackbits(asked.view(np.uint8), bitorder="little"))
-        left = self._shared(here, left, 0, refused)
-        for token in left.tolist():
-            if step(here, tokens[token] or b"") is None:
-                refused[token >> 5] |= np.uint32(1 << (token & 31))
-        return refused
+        words = self.words
+        left = np.flatnonzero(words.bits(asked) & (words.node >= 0))
+        nodes = words.node[left]
+        bad = self._walk(here, nodes)[nodes]
+        return refused | words.row(left[bad])
 
-    def _shared(self, here: State, left: NDArray[np.int64], depth: int, refused: Row) -> NDArray[np.int64]:
-        """Judge tokens by the bytes that they share: with one byte in common all may be refused, or none.
+    def _walk(self, here: State, asked: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which nodes of the vocabulary's trie are refused, among those of some tokens and what leads to them.
 
-        here: The place after `depth` bytes, in which the tokens are alike. Returns the tokens that are left to read.
+        A byte is read once for all tokens that begin alike; where one is refused, so are all that go on from there.
         """
-        if len(left) < FEW or depth == DEPTH:
-            return left
-        byte = self.words.bytes[depth][left]
-        kept = []
-        for value in np.unique(byte).tolist():
-            mine = left[byte == value]
-            if value < 0:  # they end here, so they are not refused
-                continue
-            after = self._judging.step(here, bytes((value,)))
-            if after is None:
-                refused |= self.words.row(mine)
-            else:
-                mine = mine[(self.words.classes[depth + 1][mine] & ~np.uint8(after.free)) != 0]
-                kept.append(self._shared(after, mine, depth + 1, refused))
-        return np.concatenate(kept) if kept else left[:0]
+        trie, below = self.words.trie, self.words.below
+        step, byte, end = self._judging.step, trie.byte, trie.end
+        there = np.zeros(len(trie) + 1, np.int32)
+        there[asked + 1] = 1
+        before = np.cumsum(there)  # asked nodes before each
+        refused = np.zeros(len(trie), np.bool_)
+        places = [(here, 0, len(trie))]
+        while places:
+            at, node, last = places.pop()
+            while node < last:
+                behind = int(end[node])
+                if before[behind] != before[node]:
+                    after = step(at, bytes((byte[node],)))
+                    if after is None:
+                        refused[node:behind] = True
+                    elif behind > node + 1 and int(below[node]) & ~after.free:
+                        places.append((after, node + 1, behind))
+                node = behind
+        return refused
 
     def _judge(self, here: State, group: Group) -> Row | None:
         """Refused tokens, among others all of a group that are refused; None: read them one by one."""
@@ -189,22 +190,32 @@ class Group(NamedTuple):
         if verdict is None:
             if lexicon not in self.folded:
                 table = self.folded[lexicon] = {}
-                for word, token in self.words:
-                    table.setdefault(lexicon.folded(NAME, word), []).append(token)
+                for word, token in sorted((lexicon.folded(NAME, word), token) for word, token in self.words):
+                    table.setdefault(word, []).append(token)
             table = self.folded[lexicon]
             verdict = self.mask.copy()
             for rest in names.rests(lexicon.folded(NAME, begun)):
                 for n in range(1, len(rest) + 1):
                     clear_bits(verdict, table.get(rest[:n], ()))
-            if names.prefixes:
-                before = lexicon.folded(NAME, begun)
-                for word, tokens in table.items():
-                    if names.may_begin(before + word):
-                        clear_bits(verdict, tokens)
+            for prefix in names.prefixes:
+                self._clear_open(verdict, table, lexicon.folded(NAME, begun), prefix)
             if len(self.verdicts) >= MAX_ROWS:
                 self.verdicts.clear()
             self.verdicts[names, begun] = verdict
         return verdict
+
+    @staticmethod
+    def _clear_open(verdict: Row, table: dict[bytes, list[int]], begun: bytes, prefix: bytes) -> None:
+        """Clear the tokens after which a text begins with a prefix, or may become one. table: sorted."""
+        if begun.startswith(prefix):
+            verdict[:] = 0
+        elif prefix.startswith(begun):
+            rest = prefix[len(begun) :]
+            for n in range(1, len(rest)):
+                clear_bits(verdict, table.get(rest[:n], ()))
+            for word in table:
+                if word.startswith(rest):
+                    clear_bits(verdict, table[word])
 
 
 class Words(PerVocabulary):
@@ -213,29 +224,28 @@ class Words(PerVocabulary):
     Attributes:
         size: The number of words of a row.
         none: A row without tokens.
-        bytes: The first bytes of each token, in one array for each place; -1: it has none there.
-        classes: The classes of the bytes of each token from the first place on, from the second, ...
+        trie: Of the tokens.
+        node: int32[32 size]: the node where a token ends; -1: it has no bytes.
+        below: uint8[nodes]: the classes of the bytes beneath a node.
         groups: Tokens that end with a word, by what stands before it, if these are many.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.size = -(-vocabulary.size // 32)
         self.none = np.zeros(self.size, np.uint32)
-        self.bytes = np.full((DEPTH, 32 * self.size), -1, np.int16)
-        self.classes = np.zeros((DEPTH + 1, 32 * self.size), np.uint8)
+        self.trie = trie = vocabulary.trie
+        self.node = _nodes_of_tokens(trie, 32 * self.size)
+        self.below = below(trie, np.array(CLASSES, np.uint8))
+        self._classes = np.zeros(32 * self.size, np.uint8)  # of all bytes of each token
         self._within: dict[int, Row] = {}
         table = bytes(CLASSES)
         found: dict[tuple[bytes, bool], list[tuple[bytes, int]]] = {}
         for token, text in enumerate(vocabulary.tokens):
             if not text:
-                self.classes[0, token] = 0xFF
+                self._classes[token] = 0xFF
                 continue
             classes = text.translate(table)
-            for place in range(DEPTH + 1):
-                rest = classes[place:]
-                self.classes[place, token] = sum(set(rest))  # different flags
-                if place < DEPTH and rest:
-                    self.bytes[place, token] = text[place]
+            self._classes[token] = sum(set(classes))  # different flags
             word = len(classes) - len(classes.rstrip(bytes((WORD,))))
             before = len(text) - word
             if word and WORD not in classes[:before]:
@@ -247,6 +257,10 @@ class Words(PerVocabulary):
                 mask = self.row(np.array([token for _, token in words]))
                 self.groups.append(Group(before_word, is_digit, words, mask, {}, {}))
 
+    def bits(self, row: Row) -> NDArray[np.bool_]:
+        """bool[32 size]: the tokens of a row."""
+        return np.unpackbits(row.view(np.uint8), bitorder="little").view(np.bool_)
+
     def row(self, tokens: NDArray[np.int64]) -> Row:
         """uint32[ceil(V / 32)]: some tokens."""
         flags = np.zeros(32 * self.size, np.bool_)
@@ -257,9 +271,31 @@ class Words(PerVocabulary):
         """The tokens all of whose bytes are of some classes."""
         row = self._within.get(classes)
         if row is None:
-            inside = (self.classes[0] & ~np.uint8(classes)) == 0
+            inside = (self._classes & ~np.uint8(classes)) == 0
             row = self._within[classes] = np.packbits(inside, bitorder="little").view(np.uint32)
         return row
+
+
+def _nodes_of_tokens(trie: Trie, size: int) -> NDArray[np.int32]:
+    """int32[size]: the node where each token ends; -1: none."""
+    node = np.full(size, -1, np.int32)
+    at = np.flatnonzero(trie.token >= 0).astype(np.int32)
+    tokens = trie.token[at]
+    while len(at):
+        node[tokens] = at
+        tokens = trie.next_same[tokens]
+        at, tokens = at[tokens >= 0], tokens[tokens >= 0]
+    return node
+
+
+def below(trie: Trie, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """uint8[nodes]: the classes of all bytes beneath each node. classes: of each byte."""
+    beneath = np.zeros(len(trie), np.uint8)
+    for depth in range(trie.max_depth, 1, -1):
+        nodes, above = (np.flatnonzero(trie.depth == each) for each in (depth, depth - 1))
+        parent = above[np.searchsorted(above, nodes) - 1]
+        np.bitwise_or.at(beneath, parent, classes[trie.byte[nodes]] | beneath[nodes])
+    return beneath
 
 
 class Guards(PerVocabulary):
