@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LENGTH = 32
 RUNS = [
     ("confidence", 32), ("confidence", 8), ("entropy", 8), ("margin", 8), ("threshold", 32), ("shuffled", 32),
-    ("top-k", 32), ("local-leap", 32), ("prophet", 32), ("credit", 32),
+    ("leftmost", 32), ("top-k", 32), ("local-leap", 32), ("prophet", 32), ("credit", 32),
 ]  # fmt: skip
 SCHEMA = {
     "type": "object",
