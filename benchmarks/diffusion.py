@@ -34,8 +34,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LENGTH = 32
 RUNS = [
     ("confidence", 32), ("confidence", 8), ("entropy", 8), ("margin", 8), ("threshold", 32), ("shuffled", 32),
-    ("top-k", 32), ("local-leap", 32), ("prophet", 32), ("credit", 32),
+    ("leftmost", 32), ("top-k", 32), ("local-leap", 32), ("prophet", 32), ("credit", 32),
 ]  # fmt: skip
+DRAFTED = [("confidence", 32), ("confidence", 8), ("entropy", 32), ("margin", 32), ("leftmost", 32), ("threshold", 32)]
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -128,22 +129,24 @@ class Trained:
             return self.network(torch.tensor(texts)).numpy()
 
 
-def drafted(model: Trained, name: str, count: int, free: bool) -> dict[str, Any]:
-    """Calls of the model by number of drafts, at temperature 0 and one token a step; texts are the same or counted."""
+def drafted(model: Trained, name: str, policy: str, steps: int, count: int, free: bool) -> dict[str, Any]:
+    """Calls of the model by number of drafts, at temperature 0; texts are those without drafts, or counted."""
     kind = kind_of(name)
     calls: dict[str, float] = {}
     changed, alone = 0, []
     for drafts in (0, 1, 3, 7):
         outs = [
             denoise(
-                model, None if free else kind.constraint, prompt=[ord(kind.letter) - 32], length=length, drafts=drafts,
+                model, None if free else kind.constraint, prompt=[ord(kind.letter) - 32], length=length, policy=policy,
+                steps=steps, drafts=drafts,
             )
             for length in range(LENGTH - count + 1, LENGTH + 1)
         ]  # fmt: skip
         alone = alone or [out.tokens for out in outs]
         changed += sum(out.tokens != tokens for out, tokens in zip(outs, alone, strict=True))
         calls[f"calls with {drafts} drafts"] = round(sum(out.calls for out in outs) / count, 1)
-    return {"texts": count, **calls, "texts changed": changed}
+    refused = sum(out.refused for out in outs) / count
+    return {"texts": count, **calls, "texts changed": changed, "refused proposals a text": round(refused, 2)}
 
 
 def run(model: Trained, name: str, policy: str, steps: int, count: int, free: bool) -> dict[str, Any]:
@@ -187,11 +190,11 @@ def main() -> None:
     model = Trained(options.folder)
     table: dict[str, Any] = {"training": json.loads((options.folder / "training.json").read_text(encoding="utf-8"))}
     for name in options.kinds:
-        for policy, steps in [("confidence", LENGTH)] if options.drafts else RUNS:
+        for policy, steps in DRAFTED if options.drafts else RUNS:
             for free in (True, False):
                 key = f"{name}, {policy}, {steps} steps, {'free' if free else 'constrained'}"
                 if options.drafts:
-                    row = drafted(model, name, options.texts, free)
+                    row = drafted(model, name, policy, steps, options.texts, free)
                 else:
                     row = run(model, name, policy, steps, options.texts, free)
                 table[key] = row

@@ -1,13 +1,14 @@
 """Several holes in a text, filled in order: does every whole parse, and what does it take?
 
-    python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json python c ...] [--record DIR]
+    python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json ...] [--files FOLDER] [--record DIR]
 
-Whole texts: the ones of `grammars/*/accept` of a limited length; for Python the functions and classes, with their
-blocks, of modules of the standard library, for JSON valid instances of MaskBench. From each, one, two or three random
-pieces of at most 12 characters are taken out, and the embedded reference model fills them with `constrain.infill`.
-Every text is an attempt and counts, whatever became of it. Answers are checked by the language's own parser where one
-is on this machine (`languages/oracles.py`); where it has no verdict (what is refused is beyond syntax, such as a type
-that is not declared), by the engine under the grammar as it is, maximal munch included; these are counted apart.
+Whole texts: the ones of `grammars/*/accept` of a limited length, in turn with real files below `--files`, where there
+are any; for Python the functions and classes, with their blocks, of modules of the standard library, for JSON valid
+instances of MaskBench. All are accepted by the language's own parser, if it is on this machine. From each, one, two or
+three random pieces of at most 12 characters are taken out, and the embedded reference model fills them with
+`constrain.infill`. Every text is an attempt and counts, whatever became of it. Answers are checked by the own parser
+(`languages/oracles.py`); where it has no verdict (what is refused is beyond syntax, such as a type that is not
+declared), by the engine under the grammar as it is, maximal munch included; these are counted apart, and recorded.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import statistics
 import sysconfig
 import time
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, islice, pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,26 @@ from masks.records import data_folder
 PIECE, TOKENS = 12, 32
 
 
-def texts(folder: Any, longest: int, rng: random.Random) -> Iterator[str]:
-    """Members of the accept folder of a limited length, in random order."""
+def texts(folder: Any, oracle: Any, longest: int, files: list[Path], rng: random.Random) -> Iterator[str]:
+    """Members of a limited length that the language's parser accepts, in random order."""
     found = {"python": definitions, "json": instances}.get(folder.name, lambda longest: [])(longest)
     for path in sorted((Path(folder.path) / "accept").iterdir()) if not found else ():
         content = path.read_bytes()
         found += content.splitlines() if path.suffix == ".lines" else [content]
     rng.shuffle(found)
-    for each in found:
-        text = each.decode("utf-8", "replace")
+    for each in chain.from_iterable(zip_longest(real(folder, longest, files, rng), found)):
+        text = (each or b"").decode("utf-8", "replace")
         if 12 <= len(text) <= longest and "\ufffd" not in text and is_member(folder.constraint(), text):
-            yield text
+            if oracle is None or oracle(text.encode()):
+                yield text
+
+
+def real(folder: Any, longest: int, files: list[Path], rng: random.Random) -> Iterator[bytes]:
+    """Files of the language, of a limited length."""
+    suffix = folder.settings.get("suffix", "")
+    paths = sorted(path for each in files if suffix for path in each.rglob("*" + suffix) if path.is_file())
+    rng.shuffle(paths)
+    return (path.read_bytes() for path in paths if 40 <= path.stat().st_size <= longest)
 
 
 def definitions(longest: int) -> list[bytes]:
@@ -76,16 +86,15 @@ def cut(text: str, holes: int, rng: random.Random) -> list[tuple[int, int]]:
             return found
 
 
-def run(name: str, holes: int, count: int, longest: int, model: Any, rng: random.Random) -> dict[str, Any]:
+def run(name: str, holes: int, options: argparse.Namespace, model: Any, rng: random.Random) -> dict[str, Any]:
     """The row of a language and a number of holes."""
     folder = constrain.collection.folder(name)
     oracle = oracles.find(folder.settings.get("oracle", "")) if folder.settings.get("oracle") else None
     constraint = folder.constraint()
     ended: dict[str, int] = {}
-    seconds, again, by_engine, faults = [], 0, 0, []
-    for number, text in enumerate(texts(folder, longest, rng)):
-        if number == count:
-            break
+    seconds, again, by_engine, faults = [], 0, [], []
+    members = texts(folder, oracle, options.longest, options.files, rng)
+    for number, text in enumerate(islice(members, options.texts)):
         stretches, begin = cut(text, holes, rng), time.thread_time()
         try:
             filled = constrain.infill(model, constraint, text=text, holes=stretches, max_tokens=TOKENS, seed=number)
@@ -93,7 +102,7 @@ def run(name: str, holes: int, count: int, longest: int, model: Any, rng: random
             again += filled.attempts - 1
             if verdict == "stop":
                 parses = oracle(filled.text.encode()) if oracle else None
-                by_engine += parses is None
+                by_engine += [filled.text] if parses is None else []
                 verdict = "parses" if (is_member(constraint, filled.text) if parses is None else parses) else "refused"
                 if verdict == "refused":
                     faults.append({"text": text, "holes": stretches, "whole": filled.text})
@@ -105,7 +114,7 @@ def run(name: str, holes: int, count: int, longest: int, model: Any, rng: random
     return {
         "attempts": len(seconds),
         "wholes that parse": ended.get("parses", 0),
-        "of these read by the engine, for want of a verdict": by_engine,
+        "of these read by the engine, for want of a verdict": len(by_engine),
         "ended": ended,
         "begun anew": again,
         "oracle": "its own parser" if oracle else "the engine",
@@ -113,6 +122,7 @@ def run(name: str, holes: int, count: int, longest: int, model: Any, rng: random
         if seconds
         else [],
         "faults": faults,
+        "without a verdict": by_engine,
     }
 
 
@@ -120,6 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=10)
     parser.add_argument("--longest", type=int, default=160)
+    parser.add_argument("--files", type=Path, nargs="+", default=[], help="folders with files, at any depth")
     parser.add_argument("--languages", nargs="+", default=["json", "sql", "python", "c", "java", "javascript"])
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
@@ -127,9 +138,14 @@ def main() -> None:
     table: dict[str, Any] = {}
     for name in options.languages:
         for holes in (1, 2, 3):
-            row = run(name, holes, options.texts, options.longest, model, random.Random(holes))
+            row = run(name, holes, options, model, random.Random(holes))
             table[f"{name}, {holes} holes"] = row
-            print(name, holes, json.dumps({key: row[key] for key in row if key != "faults"}), flush=True)
+            print(
+                name,
+                holes,
+                json.dumps({key: row[key] for key in row if key not in ("faults", "without a verdict")}),
+                flush=True,
+            )
             if options.record:
                 options.record.mkdir(parents=True, exist_ok=True)
                 content = json.dumps(table, indent=1, ensure_ascii=False)

@@ -1,14 +1,17 @@
 """Replay: files that are members, opened and set again in random orders. Is every step accepted?
 
     python benchmarks/replay.py --files FOLDER ... [--grammars json c ...] [--texts 63] [--record DIR]
-        [--least 60] [--longest 4096] [--last 32] [--entire json=600 c=120 ...] [--steps 64]
+        [--whole] [--least 60] [--longest 4096 c=1500 ...] [--last 32] [--entire json=600 c=120 ...] [--steps 64]
 
 The texts are files below `--files` by their extension, whole if they are members of at most `--longest` bytes, else as
-much of their beginning as is one and ends with a line or a statement; then those of `grammars/*/accept`. A position is
-a byte. Each text is set in a random order, of which the `--last` positions are replayed: all others are set when the
-canvas is made, and these one by one. Texts of a limited length (`--entire`, in bytes, by grammar) are replayed from an
-entirely open canvas, too, in `--steps` steps of several positions each, all positions of a step in one question.
-Four things are checked, and a fault of one is counted, not hidden:
+much of their beginning as is one and ends with a line or a statement; then those of `grammars/*/accept`. With `--whole`
+there are whole files only, and the record names those of this size that the grammar refuses. The folders in `--files`
+(packages, say) take turns; names and hashes of their files are recorded (files.json).
+
+A position is a byte. Each text is set in a random order, of which the `--last` positions are replayed: all others are
+set when the canvas is made, and these one by one. Texts of a limited length (`--entire`, in bytes, by grammar) are
+replayed from an entirely open canvas, too, in `--steps` steps of several positions each, all positions of a step in
+one question. Four things are checked, and a fault of one is counted, not hidden:
     steps        each byte of the text, in random order, has to be allowed, and the finished canvas to be the text
     monotone     what a mask of an open position refuses stays refused (each `EVERY`-th step)
     masks        with everything else set, the mask has exactly the bytes with which the text is a member
@@ -19,13 +22,15 @@ The grammars are read with the dynamic lexer, as gaps read them (note 0022).
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,22 +63,53 @@ class Dynamic(Constraint):
         return self.inner.as_dynamic()
 
 
-def texts(folder: Any, options: argparse.Namespace, rng: random.Random) -> Iterator[tuple[bytes, str]]:
-    """Different members of limited lengths, and what they are: a whole file, a part of one, or ours."""
-    paths = sorted(path for each in options.files for end in EXTENSIONS[folder.name] for path in each.rglob("*" + end))
-    rng.shuffle(paths)
-    ours = []
+class Text(NamedTuple):
+    """A text, what it is ("whole" file, "part" of one, "ours", or "refused"), and the name of its file."""
+
+    content: bytes
+    kind: str
+    name: str
+
+
+def texts(folder: Any, options: argparse.Namespace, longest: int, rng: random.Random) -> Iterator[Text]:
+    """Different members of limited lengths, and of whole files of that length those that the grammar refuses."""
+    seen: set[bytes] = set()
+    for content, name in [*files(folder.name, options, longest, rng), *([] if options.whole else ours(folder, rng))]:
+        text = longest_member(folder.constraint(), content, longest)
+        if text in seen or (len(text) < (options.least if name else 4) and not options.whole):
+            continue
+        seen.add(text)
+        if options.whole and text != content:
+            yield Text(content, "refused", name)
+        else:
+            yield Text(text, "ours" if not name else "whole" if text == content else "part", name)
+
+
+def files(name: str, options: argparse.Namespace, longest: int, rng: random.Random) -> Iterator[tuple[bytes, str]]:
+    """Files of a language and their names; each folder directly below `--files` gives one in turn."""
+    turns = []
+    for folder in options.files:
+        paths = sorted(path for end in EXTENSIONS[name] for path in folder.rglob("*" + end) if path.is_file())
+        rng.shuffle(paths)
+        given: dict[str, int] = {}
+        for path in paths:
+            package = path.relative_to(folder).parts[0]
+            turns.append((given.setdefault(package, 0), package, path, path.relative_to(folder).as_posix()))
+            given[package] += 1
+    for _, _, path, shown_name in sorted(turns):
+        size = path.stat().st_size
+        if options.least <= size <= longest if options.whole else size < 100_000:
+            yield path.read_bytes(), shown_name
+
+
+def ours(folder: Any, rng: random.Random) -> list[tuple[bytes, str]]:
+    """The texts of the accept folder, without names."""
+    found = []
     for path in sorted((Path(folder.path) / "accept").iterdir()):
         content = path.read_bytes()
-        ours += content.splitlines() if path.suffix == ".lines" else [content]
-    rng.shuffle(ours)
-    seen: set[bytes] = set()
-    files = (path.read_bytes() for path in paths if path.is_file() and path.stat().st_size < 100_000)
-    for content, kind in [*((each, "whole") for each in files), *((each, "ours") for each in ours)]:
-        text = longest_member(folder.constraint(), content, options.longest)
-        if len(text) >= (options.least if kind == "whole" else 4) and text not in seen:
-            seen.add(text)
-            yield text, kind if text == content or kind == "ours" else "part"
+        found += content.splitlines() if path.suffix == ".lines" else [content]
+    rng.shuffle(found)
+    return [(content, "") for content in found]
 
 
 def longest_member(constraint: Any, content: bytes, longest: int) -> bytes:
@@ -155,18 +191,26 @@ def new_row() -> dict[str, Any]:
     return {**dict.fromkeys(counts, 0), "sizes": [], "seconds": [], "seconds of the first question": []}
 
 
-def run(name: str, options: argparse.Namespace, entire: int) -> Iterator[dict[str, Any]]:
-    """The rows of a grammar, after each text: the last positions, and entire texts."""
+def run(
+    name: str, options: argparse.Namespace, longest: int, entire: int, named: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """The rows of a grammar, after each text: the last positions, and entire texts. Its files are added to `named`."""
     folder = constrain.collection.folder(name)
     constraint = Dynamic(folder.constraint())
     language = gap_language(constraint.to_grammar())
     classes = TokenClasses(language, BYTES)
     last, whole = new_row(), new_row()
-    last |= dict.fromkeys(("whole", "part", "ours", "masks asked", "masks wrong", "engine asked", "engine differs"), 0)
-    for seed, (text, kind) in enumerate(texts(folder, options, random.Random(5))):
+    asked = ("masks asked", "masks wrong", "engine asked", "engine differs")
+    last |= dict.fromkeys(("whole", "part", "ours", "refused", *asked), 0)
+    for seed, (text, kind, file) in enumerate(texts(folder, options, longest, random.Random(5))):
         if last["texts"] == options.texts:
             break
         last[kind] += 1
+        if file:
+            digest = hashlib.sha256(text).hexdigest()[:16]
+            named.append({"file": file, "is": kind, "bytes": len(text), "sha256 begins": digest})
+        if kind == "refused":
+            continue
         small = len(text) <= entire and whole["texts"] < options.entire_texts
         for row, count, steps in ((last, options.last, options.last), (whole, len(text), options.steps)):
             if row is last or small:
@@ -200,25 +244,41 @@ def main() -> None:
     parser.add_argument("--grammars", nargs="+", default=GRAMMARS)
     parser.add_argument("--texts", type=int, default=63, help="of a grammar")
     parser.add_argument("--files", type=Path, nargs="+", default=[], help="folders with files, at any depth")
+    parser.add_argument("--whole", action="store_true", help="whole files only")
     parser.add_argument("--least", type=int, default=60, help="bytes of a text of a file")
-    parser.add_argument("--longest", type=int, default=4096, help="bytes of a text")
+    parser.add_argument("--longest", nargs="+", default=["4096"], help="bytes of a text; grammar=bytes for one grammar")
     parser.add_argument("--last", type=int, default=32, help="positions at the end of the order")
     parser.add_argument("--entire", nargs="*", default=[], help="grammar=bytes: up to here, the whole order, too")
     parser.add_argument("--entire-texts", type=int, default=20, help="of a grammar")
     parser.add_argument("--steps", type=int, default=64, help="of a whole order")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
-    entire = {name: int(size) for name, size in (each.split("=") for each in options.entire)}
+    entire, longest = limits(options.entire, 0), limits(options.longest, 4096)
     table: dict[str, Any] = {}
+    named: dict[str, list[dict[str, Any]]] = {}
     for name in options.grammars:
         rows: dict[str, Any] = {}
-        for rows in run(name, options, entire.get(name, 0)):  # noqa: B007 - the last ones
+        for rows in run(name, options, longest[name], entire[name], named.setdefault(name, [])):  # noqa: B007 - the last
             pass
         table |= rows
         print(json.dumps(rows), flush=True)
         if options.record:
             options.record.mkdir(parents=True, exist_ok=True)
             (options.record / "replay.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+            (options.record / "files.json").write_text(one_a_line(named), encoding="utf-8")
+
+
+def one_a_line(named: dict[str, list[dict[str, Any]]]) -> str:
+    """JSON with a file on each line."""
+    parts = [f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in named.items()]
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def limits(given: list[str], default: int) -> defaultdict[str, int]:
+    """Sizes by grammar from `grammar=bytes`; bytes alone are the limit of all others."""
+    sizes = [(name, int(size)) for name, _, size in (each.rpartition("=") for each in given)]
+    others = next((size for name, size in sizes if not name), default)
+    return defaultdict(lambda: others, sizes)
 
 
 if __name__ == "__main__":

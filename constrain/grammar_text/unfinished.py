@@ -63,16 +63,19 @@ class Unfinished:
     def _both(self) -> Node:
         return syntax.alternate(self.ignored, self.lexemes)
 
-    @cached_property
-    def _stops(self) -> syntax.Ranges:
-        """The first characters of ignored texts that some text of `alone` does not take in."""
+    def stops(self, begins: syntax.Ranges) -> syntax.Ranges:
+        """The characters among these that some text of `alone` does not take in."""
         found: syntax.Ranges = ()
-        begins = _ranges(first_characters(self.ignored))
         for ranges in character_classes(self.ignored):
             for common in filter(None, [intervals.common(ranges, begins)]):
                 if not empty_node(syntax.intersect(self.alone, self._stopped_by(chr(common[0][0])))):
                     found = intervals.union(found, common)
         return found
+
+    @cached_property
+    def _stops(self) -> syntax.Ranges:
+        """The first characters of ignored texts that some text of `alone` does not take in."""
+        return self.stops(_ranges(first_characters(self.ignored)))
 
     @cached_property
     def _stopping(self) -> Node:

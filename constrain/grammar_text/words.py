@@ -157,8 +157,11 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
     def terminal(old: Terminal) -> Terminal:
         node = syntax.difference(old.node, unfinished.alone) if old in grammar.ignore else old.node
         words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
-        is_long = bool(grammar.closing) and old in ignored  # elsewhere this would multiply the rules (Java: by 8)
-        after = _no_longer(old.node, begins) if is_long else intervals.ANY
+        after = intervals.ANY
+        if old not in ignored:
+            after = _after_line(old, terminals, begins)
+        elif grammar.closing:  # elsewhere this would multiply the rules (Java: by 8)
+            after = _no_longer(old.node, begins)
         if empty_node(words) and after == intervals.ANY:
             return replace(old, node=node, ignored_after=None)
         rows = [Context(intervals.ANY, True, intervals.common(others, after), True, words)]
@@ -177,6 +180,21 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
         last = Terminal(unfinished.last, "ignored to the end", contexts=(row,))
         whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
     return replace(eliminate_context(replace(changed, start=whole)), closing=grammar.closing)
+
+
+def _after_line(terminal: Terminal, terminals: Sequence[Terminal], begins: syntax.Ranges) -> syntax.Ranges:
+    """The characters that may follow a terminal that takes in any lexeme behind it, as a line does; else, all."""
+    lexemes = _ranges(syntax.alternate(*(first_characters(each.node) for each in terminals)))
+    if terminal.literal or intervals.common(intervals.negate(_ranges(_last_characters(terminal))), lexemes):
+        return intervals.ANY  # some lexeme begins with a character that cannot be in it
+    line = Unfinished([terminal.node], (each.node for each in terminals))
+    if not empty_node(syntax.difference(terminal.node, line.alone)):
+        return intervals.ANY
+    return line.stops(begins)
+
+
+def _last_characters(terminal: Terminal) -> Node:
+    return first_characters(mirror(terminal.node))
 
 
 def _no_longer(node: Node, begins: syntax.Ranges) -> syntax.Ranges:
@@ -229,7 +247,7 @@ def _with_competitor(terminal: Terminal, characters: Node) -> Terminal:
     words = _words(terminal, characters)
     if empty_node(words):
         return terminal
-    last = _ranges(first_characters(mirror(terminal.node)))  # other characters end no text of the terminal
+    last = _ranges(_last_characters(terminal))  # other characters end no text of the terminal
     never = intervals.common(intervals.common(_ranges(characters), BEYOND_ASCII), intervals.negate(last))
     others = syntax.chars(intervals.common(_ranges(characters), intervals.negate(never)))
     longer = [syntax.difference(syntax.concat(words, others), terminal.node)]

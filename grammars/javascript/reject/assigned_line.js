@@ -1,0 +1,2 @@
+a /* over
+lines */ /=b c/.test(d)

@@ -1,0 +1,2 @@
+f()
+/a regex begins no statement here/.test(b)
