@@ -29,7 +29,7 @@ from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.core.particles import Events, Particle, Particles
 from constrain.speculative.ahead import CONSTRAINT, DRAFTS, ReadingAhead
 from constrain.speculative.build import TreeBuilder, state_of
-from constrain.speculative.controller import Controller, Fixed
+from constrain.speculative.controller import Controller, default_controller
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
 from constrain.speculative.drafters import drafter_named
 from constrain.speculative.drafting import Drafting
@@ -49,7 +49,7 @@ class Speculation:
     Args:
         drafters: objects or names, asked in this order.
         verifier: the rule that accepts drafted tokens, by name or as an object.
-        controller: says how large drafts are; None: the default of the module.
+        controller: says how large drafts are; None: `Fixed`, as deep as the drafter that looks furthest ahead asks for.
         builder: merges drafts into one tree; None: `TreeBuilder()`.
         lossy: a verifier that changes the law of the output is wanted; `Sample.method` then names it.
         **setting: `encode` and `hints` of `Setting`, which `generate` fills in.
@@ -88,7 +88,7 @@ class Speculation:
                 f"the verifier {self.verifier.name!r} changes the law of the output",
                 fix="pass lossy=True if that is wanted, or take a lossless one",
             )
-        self.controller = Fixed() if controller is None else controller
+        self.controller = default_controller(self.drafters) if controller is None else controller
         self.builder = TreeBuilder() if builder is None else builder
         self.setting = setting
 

@@ -147,6 +147,7 @@ class Drafter:
     Attributes:
         name: as in `generate(draft=...)` and the stats.
         wants_hidden: it learns from `Outcome.hidden`.
+        reach: tokens that it is worth drafting ahead by; the default controller gives as many as the furthest asks for.
 
     Example:
         >>> import constrain
@@ -163,6 +164,7 @@ class Drafter:
 
     name: str = ""
     wants_hidden: bool = False
+    reach: int = 10
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """A tree for each sequence; `EMPTY` where it has nothing to say.

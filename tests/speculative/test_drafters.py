@@ -266,7 +266,7 @@ def test_names() -> None:
         drafter_named("psychic")
     assert (
         str(caught.value) == "there is no drafter 'psychic'\n"
-        "  fix: choose one of: auto, forced, lookup, ngram, prior, recycling, retrieval"
+        "  fix: choose one of: auto, edit, forced, jacobi, lookup, ngram, prior, recycling, retrieval"
     )
     with pytest.raises(ConstrainError, match="there is no drafter 'psychic'"):
         Speculation(["psychic"])
