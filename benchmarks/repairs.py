@@ -148,11 +148,11 @@ class Bench:
         """All rows of an item, in random order; False if hardly anything is written."""
         given = {"constraint": item.constraint, "max_tokens": self.options.tokens, "seed": self.options.seed}
         shuffled = random.Random(zlib.crc32(item.name.encode()))
-        for temperature in (0.0, 1.0):
+        for temperature in (0.0,) if self.options.greedy else (0.0, 1.0):
             plain = constrain.generate(handle, item.prompt, temperature=temperature, **given)
             if plain.stats.tokens < 10:
                 return False
-            jobs: list[str] = [*DRAFTS, "model.generate"]
+            jobs: list[str] = [*DRAFTS, *([] if self.options.greedy else ["model.generate"])]
             for name in shuffled.sample(jobs, len(jobs)):
                 begin, wall = time.thread_time(), time.perf_counter()
                 if name == "model.generate":
@@ -223,7 +223,9 @@ def table(records: list[dict[str, Any]]) -> str:
             ended = [each for each in own if each["ended"]]
             drafted, taken = (sum(c[i] for each in own for c in each["drafts"].values()) for i in (0, 1))
             speeds = [
-                total(plain, clock) / total(plain, "tokens") * total(own, "tokens") / total(own, clock)
+                0.0
+                if not plain
+                else total(plain, clock) / total(plain, "tokens") * total(own, "tokens") / total(own, clock)
                 for clock in ("seconds", "wall")
             ]
             lines.append(
@@ -245,6 +247,7 @@ def main() -> int:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--tokens", type=int, default=200, help="of an output at most")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--greedy", action="store_true", help="temperature 0 alone, and no `model.generate`")
     parser.add_argument("--out", type=Path, help="folder for raw records and summary.md")
     options = parser.parse_args()
     torch.set_num_threads(1)

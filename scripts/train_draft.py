@@ -6,8 +6,8 @@
 1. Texts: outputs under schemas of MaskBench (`CONSTRAIN_DATA`), by masked decoding at temperature 1. `--texts draft`
    (of --kind model): the draft model itself writes them, so that it learns on what it will propose (on-policy: Agarwal
    et al. 2024, arXiv 2306.13649; for drafts DistillSpec, Zhou et al. 2023, arXiv 2310.08461).
-2. The target is asked once for each text: its probabilities at every place of the output, *under the mask there*. Drafts
-   are masked in the same way, so what the constraint decides is not learned, and places with one allowed token do not
+2. The target is asked once for each text: its probabilities at every place of the output, *under the mask*. Drafts are
+   masked in the same way, so what the constraint decides is not learned, and places with one allowed token do not
    count. Loss at 1 … depth tokens ahead: `kl`, the forward divergence (Hinton et al. 2015, arXiv 1503.02531), or `tvd`,
    the total variation distance by its policy gradient with normalised rewards (TVD++: Goel et al. 2024, arXiv
    2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE are also held to the target's

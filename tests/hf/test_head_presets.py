@@ -233,7 +233,7 @@ def test_files_that_do_not_fit(handle: HFModel, name: str, tmp_path: Path) -> No
     written(handle, name, tmp_path)
     options = {"layers": (0, 1, 2)} if name == "eagle3" else {}
     tensors = torch.load(tmp_path / FILE[name], weights_only=True)
-    some = next(each for each in tensors if each.endswith("linear.weight") or each.endswith("q_proj.weight"))
+    some = next(each for each in tensors if each.endswith(("linear.weight", "q_proj.weight")))
     for changed, fault in (
         ({**tensors, "extra.weight": torch.zeros(2)}, "has tensors that are not read: .*extra.weight"),
         ({key: each for key, each in tensors.items() if key != some.replace("q_proj", "v_proj").replace(

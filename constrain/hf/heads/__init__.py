@@ -5,6 +5,7 @@ start reading at: adapter.py (what all have in common), own.py (ours), then medu
 load.py reads public checkpoints
 """
 
+from constrain.hf.heads.acceptance import AcceptanceHead, StoppedModel
 from constrain.hf.heads.adapter import HeadsAdapter
 from constrain.hf.heads.eagle import Eagle
 from constrain.hf.heads.eagle3 import Eagle3
@@ -13,4 +14,14 @@ from constrain.hf.heads.load import load_heads
 from constrain.hf.heads.medusa import Medusa
 from constrain.hf.heads.own import DraftHeads
 
-__all__ = ["DraftHeads", "Eagle", "Eagle3", "HeadsAdapter", "Hydra", "Medusa", "load_heads"]
+__all__ = [
+    "AcceptanceHead",
+    "DraftHeads",
+    "Eagle",
+    "Eagle3",
+    "HeadsAdapter",
+    "Hydra",
+    "Medusa",
+    "StoppedModel",
+    "load_heads",
+]
