@@ -215,7 +215,8 @@ def table(records: list[dict[str, Any]]) -> str:
         "| set | T | drafts | outputs | tokens / forward | of those that ended | drafted / taken | CPU, to `model.generate` | wall, to it | as plain |",  # noqa: E501
         "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for kind, temperature in itertools.product(dict.fromkeys(record["set"] for record in records), (0.0, 1.0)):
+    kinds, temperatures = (dict.fromkeys(record[key] for record in records) for key in ("set", "T"))
+    for kind, temperature in itertools.product(kinds, temperatures):
         plain = groups[kind, temperature, "model.generate"]
         for name in DRAFTS:
             if not (own := groups[kind, temperature, name]):
@@ -223,15 +224,15 @@ def table(records: list[dict[str, Any]]) -> str:
             ended = [each for each in own if each["ended"]]
             drafted, taken = (sum(c[i] for each in own for c in each["drafts"].values()) for i in (0, 1))
             speeds = [
-                0.0
-                if not plain
-                else total(plain, clock) / total(plain, "tokens") * total(own, "tokens") / total(own, clock)
+                f"{total(plain, clock) / total(plain, 'tokens') * total(own, 'tokens') / total(own, clock):.2f}"
+                if plain
+                else ""
                 for clock in ("seconds", "wall")
             ]
             lines.append(
                 f"| {kind} | {temperature:g} | {name} | {len(own)} ({len(ended)} ended) | {ratio(own)} | "
                 f"{ratio(ended)} | "
-                f"{f'{drafted} / {taken}' if drafted else ''} | {speeds[0]:.2f} | {speeds[1]:.2f} | "
+                f"{f'{drafted} / {taken}' if drafted else ''} | {speeds[0]} | {speeds[1]} | "
                 f"{total(own, 'same')} |"
             )  # fmt: skip
         right = total([each for each in groups[kind, temperature, "none"] if kind != "maskbench"], "right")
