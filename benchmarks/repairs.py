@@ -148,10 +148,11 @@ class Bench:
         """All rows of an item, in random order; False if hardly anything is written."""
         given = {"constraint": item.constraint, "max_tokens": self.options.tokens, "seed": self.options.seed}
         shuffled = random.Random(zlib.crc32(item.name.encode()))
-        for temperature in (0.0,) if self.options.greedy else (0.0, 1.0):
-            plain = constrain.generate(handle, item.prompt, temperature=temperature, **given)
-            if plain.stats.tokens < 10:
-                return False
+        temperatures = (0.0,) if self.options.greedy else (0.0, 1.0)
+        plains = [constrain.generate(handle, item.prompt, temperature=each, **given) for each in temperatures]
+        if min(plain.stats.tokens for plain in plains) < 10:
+            return False
+        for temperature, plain in zip(temperatures, plains, strict=True):
             jobs: list[str] = [*DRAFTS, *([] if self.options.greedy else ["model.generate"])]
             for name in shuffled.sample(jobs, len(jobs)):
                 begin, wall = time.thread_time(), time.perf_counter()
