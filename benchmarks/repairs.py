@@ -21,6 +21,7 @@ import ast
 import itertools
 import json
 import random
+import re
 import sqlite3
 import sys
 import time
@@ -39,8 +40,9 @@ from reference_model.repairs import KINDS, prompt, repairs
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import HFModel
-from constrain.speculative import Drafter, Edit, Jacobi, Recycling, drafter_named
+from constrain.hf import HFModel, load_heads
+from constrain.hf.heads import AcceptanceHead, StoppedModel
+from constrain.speculative import Drafter, Edit, Heads, Jacobi, Model, Recycling, drafter_named
 from evaluation.tasks import read_task
 from generate_schemas import data_folder, is_valid
 from masks.records import machine, open_folder
@@ -144,7 +146,7 @@ class Bench:
     options: argparse.Namespace
     records: list[dict[str, Any]] = field(default_factory=list)
 
-    def item(self, kind: str, handle: HFModel, item: Item) -> bool:
+    def item(self, kind: str, handle: HFModel, item: Item, drafts: dict[str, Make]) -> bool:
         """All rows of an item, in random order; False if hardly anything is written."""
         given = {"constraint": item.constraint, "max_tokens": self.options.tokens, "seed": self.options.seed}
         shuffled = random.Random(zlib.crc32(item.name.encode()))
@@ -153,14 +155,14 @@ class Bench:
         if min(plain.stats.tokens for plain in plains) < 10:
             return False
         for temperature, plain in zip(temperatures, plains, strict=True):
-            jobs: list[str] = [*DRAFTS, *([] if self.options.greedy else ["model.generate"])]
+            jobs: list[str] = [*drafts, *([] if self.options.greedy else ["model.generate"])]
             for name in shuffled.sample(jobs, len(jobs)):
                 begin, wall = time.thread_time(), time.perf_counter()
                 if name == "model.generate":
                     transformers(handle, item.prompt, plain.stats.tokens, temperature)
                     found: dict[str, Any] = {"tokens": plain.stats.tokens, "forwards": plain.stats.tokens}
                 else:
-                    draft = DRAFTS[name](item.source) or None
+                    draft = drafts[name](item.source) or None
                     g = constrain.generate(handle, item.prompt, temperature=temperature, draft=draft, **given)
                     found = outcome(item, g, g.tokens == plain.tokens)
                 spent = {"seconds": time.thread_time() - begin, "wall": time.perf_counter() - wall}
@@ -219,8 +221,8 @@ def table(records: list[dict[str, Any]]) -> str:
     kinds, temperatures = (dict.fromkeys(record[key] for record in records) for key in ("set", "T"))
     for kind, temperature in itertools.product(kinds, temperatures):
         plain = groups[kind, temperature, "model.generate"]
-        for name in DRAFTS:
-            if not (own := groups[kind, temperature, name]):
+        for name in dict.fromkeys(record["row"] for record in sorted(records, key=_order)):
+            if name == "model.generate" or not (own := groups[kind, temperature, name]):
                 continue
             ended = [each for each in own if each["ended"]]
             drafted, taken = (sum(c[i] for each in own for c in each["drafts"].values()) for i in (0, 1))
@@ -242,9 +244,33 @@ def table(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _order(record: dict[str, Any]) -> int:
+    """Rows as they stand in DRAFTS, then others."""
+    return list(DRAFTS).index(record["row"]) if record["row"] in DRAFTS else len(DRAFTS)
+
+
+def trained(options: argparse.Namespace, reference: Any) -> dict[str, Make]:
+    """Drafters that are made for the embedded model: its draft model, and what the scripts have trained."""
+    draft = HFModel(reference.draft, reference.tokenizer)
+    found: dict[str, Make] = {
+        "model": lambda source: [Model(draft)],
+        "model, threshold": lambda source: [Model(draft, width=4, paths=16, least=0.05)],
+    }
+    if options.heads:
+        heads = load_heads(options.heads, reference)
+        found[options.heads.name] = lambda source: [Heads(heads)]
+    if options.acceptance:
+        head = AcceptanceHead.load(options.acceptance)
+        found["model, head ends it"] = lambda source: [StoppedModel(draft, head)]
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="folder of a model that repairs")
+    parser.add_argument("--model", type=Path, help="folder of a model that repairs; needed but for the set maskbench")
+    parser.add_argument("--heads", type=Path, help="folder of heads of scripts/train_draft.py, for the set maskbench")
+    parser.add_argument("--acceptance", type=Path, help="file of scripts/train_acceptance.py, likewise")
+    parser.add_argument("--rows", default="", help="a regular expression: rows whose name it finds, none always")
     parser.add_argument("--items", type=int, default=12, help="of each set")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--tokens", type=int, default=200, help="of an output at most")
@@ -255,12 +281,18 @@ def main() -> int:
     torch.set_num_threads(1)
     reference = constrain.reference.load()
     embedded = HFModel(reference.model, reference.tokenizer)
-    repairing = HFModel(type(reference.model).from_pretrained(options.model).eval(), reference.tokenizer)
+    repairing = embedded
+    if options.model:
+        repairing = HFModel(type(reference.model).from_pretrained(options.model).eval(), reference.tokenizer)
+    elif options.sets != ["maskbench"]:
+        parser.error("repairs need --model")
     bench = Bench(options)
     for kind in options.sets:
         handle, done = embedded if kind == "maskbench" else repairing, 0
+        drafts = {**DRAFTS, **(trained(options, reference) if kind == "maskbench" else {})}
+        drafts = {name: make for name, make in drafts.items() if name == "none" or re.search(options.rows, name)}
         for item in items(kind, handle, options.seed):
-            done += bench.item(kind, handle, item)
+            done += bench.item(kind, handle, item, drafts)
             if done == options.items:
                 break
         print(table([record for record in bench.records if record["set"] == kind]), flush=True)
