@@ -2,7 +2,7 @@
 
 takes: hidden states and tokens of a text. gives: logits of the tokens that follow, for `constrain.speculative.Heads`
 start reading at: adapter.py (what all have in common), own.py (ours), then medusa.py, hydra.py, eagle.py, eagle3.py;
-load.py reads public checkpoints
+load.py reads public checkpoints; acceptance.py and online.py are drafters around them
 """
 
 from constrain.hf.heads.acceptance import AcceptanceHead, StoppedModel
@@ -12,6 +12,7 @@ from constrain.hf.heads.eagle3 import Eagle3
 from constrain.hf.heads.hydra import Hydra
 from constrain.hf.heads.load import load_heads
 from constrain.hf.heads.medusa import Medusa
+from constrain.hf.heads.online import OnlineHeads
 from constrain.hf.heads.own import DraftHeads
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "HeadsAdapter",
     "Hydra",
     "Medusa",
+    "OnlineHeads",
     "StoppedModel",
     "load_heads",
 ]
