@@ -109,7 +109,7 @@ class StoppedModel(Model):
         return logits
 
     def _judge(self, branches: Sequence[Any]) -> None:
-        """Multiply the chance of each path, and close those that are below the bound."""
+        """Multiply the chance of each path, and close every path below the bound."""
         rows: dict[int, int] = {}
         for branch, chance in zip(branches, self._chances, strict=True):
             row = rows[id(branch)] = rows.get(id(branch), -1) + 1

@@ -45,7 +45,7 @@ class Eagle(HeadsAdapter):
         ()
     """
 
-    reads = ()
+    reads: bool | tuple[int, ...] = ()
     times = 1  # of the size of features, what the layer reads
 
     def __init__(self, model: Any, *, depth: int = 5, config: Any = None, bias: bool = True) -> None:
@@ -64,11 +64,11 @@ class Eagle(HeadsAdapter):
                 self.fc.bias.zero_()
             self.fc.weight[:, self.shape.size :] = torch.eye(self.shape.size)
             for name in ("self_attn.o_proj", "mlp.down_proj"):
-                self._layer.get_submodule(name).weight.zero_()  # type: ignore[operator, union-attr]
+                self._layer.get_submodule(name).weight.zero_()
 
     @property
     def _layer(self) -> DecoderLayer:
-        found: DecoderLayer = self.layers[0]  # type: ignore[assignment]
+        found: DecoderLayer = self.layers[0]
         return found
 
     def _read(self, feature: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

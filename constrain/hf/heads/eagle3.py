@@ -98,6 +98,6 @@ class Eagle3(Eagle):
     def logits(self, state: EagleState) -> torch.Tensor:
         """See `HeadsAdapter`; -inf for what it cannot draft."""
         own = self.lm_head(self.norm(state.feature))
-        ids = torch.arange(own.shape[-1], device=own.device) + self.d2t.to(own.device)  # type: ignore[operator]
-        full = torch.full((*own.shape[:-1], len(self.t2d)), -torch.inf, dtype=own.dtype, device=own.device)  # type: ignore[arg-type]
+        ids = torch.arange(own.shape[-1], device=own.device) + self.d2t.to(own.device)
+        full = torch.full((*own.shape[:-1], len(self.t2d)), -torch.inf, dtype=own.dtype, device=own.device)
         return full.index_copy(-1, ids, own)

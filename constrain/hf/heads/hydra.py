@@ -73,7 +73,7 @@ class Hydra(HeadsAdapter):
         3
     """
 
-    reads = ()
+    reads: bool | tuple[int, ...] = ()
 
     def __init__(self, model: Any, *, depth: int = 4, layers: int = 1, config: Any = None) -> None:
         super().__init__(model)
@@ -86,7 +86,7 @@ class Hydra(HeadsAdapter):
         )
         self.to(weight)
         for i in range(depth):
-            self.hydra_lm_head[i][1].weight.data.copy_(weight.data)  # type: ignore[index, union-attr]
+            self.hydra_lm_head[i][1].weight.data.copy_(weight.data)
 
     def _blocks(self, index: int, layers: int) -> list[nn.Module]:
         """Blocks stand at odd places, as beside the dropouts of training, and the later ones are one block again and
@@ -99,7 +99,7 @@ class Hydra(HeadsAdapter):
 
     def remember(self, memory: Rows | None, hidden: torch.Tensor, tokens: torch.Tensor) -> Rows:
         """See `HeadsAdapter`."""
-        layer: PrefixLayer = self.prefix_embeding_layer.layers[0]  # type: ignore[assignment]
+        layer: PrefixLayer = self.prefix_embeding_layer.layers[0]
         first = 0 if memory is None else len(memory.keys)
         places = torch.arange(first, first + len(hidden), device=hidden.device)
         new = layer.rows(layer.input_layernorm(hidden), places)
@@ -112,7 +112,7 @@ class Hydra(HeadsAdapter):
 
     def _prefix(self, hidden: torch.Tensor, rows: Rows, seen: torch.Tensor | None) -> torch.Tensor:
         """float[n, H] at the last n of the rows' places."""
-        layer: PrefixLayer = self.prefix_embeding_layer.layers[0]  # type: ignore[assignment]
+        layer: PrefixLayer = self.prefix_embeding_layer.layers[0]
         places = torch.arange(len(rows.keys) - len(hidden), len(rows.keys), device=hidden.device)
         found = layer.attend(layer.input_layernorm(hidden), hidden, places, rows, seen)
         prefix: torch.Tensor = self.prefix_embeding_layer.norm(found)

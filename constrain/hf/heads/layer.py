@@ -60,7 +60,7 @@ class Shape(NamedTuple):
             shared=int(known.get("num_key_value_heads") or heads),
             width=int(known.get("head_dim") or known["hidden_size"] // heads),
             epsilon=float(known.get("rms_norm_eps", 1e-6)),
-            theta=float(rope.get("rope_theta", known.get("rope_theta") or 10000.0)),
+            theta=float(rope.get("rope_theta") or known.get("rope_theta") or 10000.0),
         )
 
 

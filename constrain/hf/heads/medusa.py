@@ -60,7 +60,7 @@ class Medusa(HeadsAdapter):
         )
         self.to(weight)
         for head in self.medusa_head:
-            head[-1].weight.data.copy_(weight.data)  # type: ignore[index, union-attr]
+            head[-1].weight.data.copy_(weight.data)
 
     def begin(self, hidden: torch.Tensor, memory: Any = None) -> MedusaState:
         """See `HeadsAdapter`."""
