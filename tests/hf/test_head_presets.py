@@ -271,3 +271,16 @@ def test_other_families(family: Any) -> None:
     plain, found = (constrain.generate(model, "red", draft=each, **given) for each in (None, [Heads(heads)]))
     assert found.tokens == plain.tokens
     assert found.stats.drafts["heads"].fault is None
+
+
+@pytest.mark.parametrize("name", ["sequential", "hydra", "eagle", "eagle3"])
+@pytest.mark.parametrize("method", ["smc", "cars", "beam"])
+def test_heads_under_methods_that_fork(handle: HFModel, name: str, method: str) -> None:
+    """Sequences fork, wait and part: outputs are those without drafts, and heads that look back begin anew."""
+    heads = random_heads(handle, name)
+    given = {"regex": "[a-f]{8,10}", "method": method, "seed": 2, "max_tokens": 14}
+    plain = constrain.generate(handle, "red", **given)
+    found = constrain.generate(handle, "red", draft=[Heads(heads), "lookup"], **given)
+    assert found.tokens == plain.tokens
+    assert found.stats.drafts["heads"].fault is None
+    assert (found.stats.drafts["heads"].drafted > 0) is (method != "beam")  # a beam is forked at every step

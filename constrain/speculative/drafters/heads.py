@@ -10,7 +10,7 @@ its tree in the same way, by the chances of the heads).
 
 Cost: the head of the vocabulary once for each state that is looked at. Limit: needs heads that were trained for this
 target (`constrain.hf.load_heads` reads public ones, `scripts/train_draft.py` trains), and a target that tells its
-hidden states.
+hidden states. Nothing is drafted for a sequence that was just forked: a beam has no use for heads.
 """
 
 from __future__ import annotations
