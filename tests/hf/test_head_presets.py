@@ -255,6 +255,8 @@ def test_what_is_no_checkpoint(handle: HFModel, tmp_path: Path) -> None:
         Eagle3(handle, layers=(0, 0, 1))
     with pytest.raises(ConstrainError, match=r"scaled positions \(llama3\)"):
         Eagle(handle, config={**handle.model.config.to_dict(), "rope_parameters": {"rope_type": "llama3"}})
+    with pytest.raises(ConstrainError, match=r"has no (hidden_size|intermediate_size)"):
+        Eagle(HFModel(tiny_gpt2(handle.tokenizer), handle.tokenizer))
     with pytest.raises(ConstrainError, match="want different hidden states"):
         constrain.generate(
             handle, "red", regex="[a-f]{9}", draft=[Heads(Eagle(handle)), Heads(Medusa(handle))], max_tokens=9

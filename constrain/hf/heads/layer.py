@@ -46,12 +46,17 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, config: Any) -> Shape:
-        """From a configuration of Llama, as an object or as the dict of its file. Raises ConstrainError: scaled rope"""
+        """From a configuration of Llama, as an object or as the dict of its file. Raises ConstrainError: scaled rope, other names."""
         known = config if isinstance(config, dict) else config.to_dict()
         rope = known.get("rope_parameters") or known.get("rope_scaling") or {}
         kind = rope.get("rope_type", rope.get("type", "default"))
         if kind != "default":
             raise ConstrainError(f"draft heads with scaled positions ({kind}) are not supported", place="rope_scaling")
+        missing = [name for name in ("hidden_size", "intermediate_size", "num_attention_heads") if name not in known]
+        if missing:
+            raise ConstrainError(
+                f"the configuration of the layer has no {missing[0]}", fix="pass config=, with the names of Llama's"
+            )
         heads = int(known["num_attention_heads"])
         return cls(
             size=int(known["hidden_size"]),
