@@ -46,7 +46,10 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, config: Any) -> Shape:
-        """From a configuration of Llama, as an object or as the dict of its file. Raises ConstrainError: scaled rope, other names."""
+        """From a configuration of Llama, as an object or as the dict of its file.
+
+        Raises ConstrainError: scaled rope, or other names.
+        """
         known = config if isinstance(config, dict) else config.to_dict()
         rope = known.get("rope_parameters") or known.get("rope_scaling") or {}
         kind = rope.get("rope_type", rope.get("type", "default"))
