@@ -63,7 +63,10 @@ def test_drafts_end_where_the_product_is_below_the_bound(handle: HFModel) -> Non
     assert ended
 
 
-@pytest.mark.parametrize("verifier", ["token", "block", "match"])
+SLOW = [pytest.param(rule, marks=pytest.mark.slow) for rule in ("token", "block")]  # every way in which drafts turn out
+
+
+@pytest.mark.parametrize("verifier", ["match", *SLOW])
 def test_stopping_by_a_head_leaves_the_law(handle: HFModel, verifier: str) -> None:
     """Every way in which draws of draft and rule can turn out, of a real model over two letters."""
     vocabulary = handle.vocabulary
