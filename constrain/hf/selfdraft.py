@@ -6,10 +6,13 @@ named the token that the whole model names. DEL (Entezari Zarch et al. 2025, arX
 and draft length together, for the most tokens per cost: with agreement a, a draft of d tokens by a share c of the
 layers gives (1 − a^(d+1)) / (1 − a) tokens for 1 + c·d forwards. Here: sets of several sizes, evenly spaced at first,
 then one of the best with up to two layers left out and added; afterwards a is counted from what the target takes, and d
-follows it. Where no set would gain anything it does not draft.
+follows it. Where no set would gain anything it does not draft. The search goes on during generation, as SWIFT's does:
+every `again` steps one more set is tried beside the one in use, both on the text as it is by then, and the better one
+drafts from there on.
 
-Cost: `trials` forwards of some layers over the last `WINDOW` tokens, once for each drafter. Limit: the cost of what is
-not layers (embeddings, the head, calls) is not in c, and weighs in small models; one set for all sequences.
+Cost: `trials` forwards of some layers over the last `WINDOW` tokens, once for each drafter; every `again` steps three
+more. Limit: the cost of what is not layers (embeddings, the head, calls) is not in c, and weighs in small models; one
+set for all sequences.
 """
 
 from __future__ import annotations
@@ -80,16 +83,13 @@ def search_layers(model: Any, tokens: Sequence[int], *, trials: int = 24, depth:
     """
     handle = HFModel.of(model)
     count = layer_count(handle)
-    text = torch.tensor([list(tokens)[-WINDOW:]], device=handle.model.device)
-    named = handle.model(input_ids=text).logits[0].argmax(-1)
+    judge = _Judge(handle, tokens, depth)
     rng = random.Random(seed)
     tried: dict[tuple[int, ...], Skip] = {}
 
     def tried_out(layers: tuple[int, ...]) -> None:
         if layers not in tried and len(tried) < trials:
-            found = skip_layers(handle, layers).model(input_ids=text).logits[0].argmax(-1)
-            agreement = float((found == named).double().mean())
-            tried[layers] = Skip(layers, agreement, *best_depth(agreement, len(layers) / count, depth))
+            tried[layers] = judge.of(layers)
 
     for eighths in (4, 2, 6, 3, 5, 1, 7):
         keep = max(1, count * eighths // 8)
@@ -98,11 +98,31 @@ def search_layers(model: Any, tokens: Sequence[int], *, trials: int = 24, depth:
         if len(tried) >= trials:
             break
         good = rng.choice(sorted(tried.values(), key=_rank)[-PARENTS:]).layers
-        other = [layer for layer in range(count) if layer not in good]
-        out, into = (set(rng.sample(some, min(len(some), rng.randint(0, 2)))) for some in (good, other))
-        if kept := {*good} - out | into:
-            tried_out(tuple(sorted(kept)))
+        if kept := _changed(good, count, rng):
+            tried_out(kept)
     return max(tried.values(), key=_rank)
+
+
+class _Judge:
+    """How good sets of layers are on the end of a text."""
+
+    def __init__(self, handle: HFModel, tokens: Sequence[int], depth: int) -> None:
+        self.handle, self.depth, self.count = handle, depth, layer_count(handle)
+        self.text = torch.tensor([list(tokens)[-WINDOW:]], device=handle.model.device)
+        self.named = handle.model(input_ids=self.text).logits[0].argmax(-1)
+
+    def of(self, layers: tuple[int, ...]) -> Skip:
+        """A set of layers with its agreement."""
+        found = skip_layers(self.handle, layers).model(input_ids=self.text).logits[0].argmax(-1)
+        agreement = float((found == self.named).double().mean())
+        return Skip(layers, agreement, *best_depth(agreement, len(layers) / self.count, self.depth))
+
+
+def _changed(layers: Sequence[int], count: int, rng: random.Random) -> tuple[int, ...]:
+    """A set with up to two layers less and up to two more."""
+    other = [layer for layer in range(count) if layer not in layers]
+    out, into = (set(rng.sample(some, min(len(some), rng.randint(0, 2)))) for some in (list(layers), other))
+    return tuple(sorted({*layers} - out | into))
 
 
 def _rank(skip: Skip) -> tuple[float, float, int]:
@@ -115,6 +135,7 @@ class SelfDraft(Model):
     Args:
         model: The target; anything that `HFModel.of` takes.
         trials: Sets of layers that the search tries.
+        again: Steps after which one more set is tried, on the text by then; 0: never.
         depth: Tokens of a draft at most.
         width: Drafts side by side, as in `constrain.speculative.Model`.
 
@@ -132,13 +153,16 @@ class SelfDraft(Model):
 
     name = "self"
 
-    def __init__(self, model: Any, *, trials: int = 24, depth: int = 8, width: int = 1) -> None:
+    def __init__(self, model: Any, *, trials: int = 24, again: int = 32, depth: int = 8, width: int = 1) -> None:
         self.handle = HFModel.of(model)
         self.layers = layer_count(self.handle)
         super().__init__(self.handle, width=width)
         self.trials, self.depth = check_count("trials", trials), check_count("depth", depth)
+        self.again = check_count("again", again, 0)
         self.found: Skip | None = None
         self._tries = self._taken = 0.0
+        self._steps = 0
+        self._rng = random.Random(0)
 
     @property
     def agreement(self) -> float:
@@ -152,13 +176,36 @@ class SelfDraft(Model):
             longest = max(contexts, key=lambda context: len(context.tokens))
             if len(longest.tokens) < 2:
                 return [EMPTY] * len(contexts)
-            self.found = search_layers(self.handle, longest.tokens, trials=self.trials, depth=self.depth)
-            self.model = skip_layers(self.handle, self.found.layers)
+            self._take(search_layers(self.handle, longest.tokens, trials=self.trials, depth=self.depth))
+        elif self.again and self._steps % self.again == 0:
+            self._try_another(max(contexts, key=lambda context: len(context.tokens)).tokens)
+        self._steps += 1
+        assert self.found is not None
+        for context in contexts:
+            if context.memo.get((self, "layers")) != self.found.layers:
+                context.memo.pop(self, None)  # what other layers remember of the text
+                context.memo[self, "layers"] = self.found.layers
         depth, _ = best_depth(self.agreement, len(self.found.layers) / self.layers, self.depth)
         trees = super().propose(contexts, [b._replace(depth=min(b.depth, depth)) for b in budgets])
         for context, tree in zip(contexts, trees, strict=True):
             context.memo[self, "drafted"] = tree
         return trees
+
+    @torch.inference_mode()
+    def _try_another(self, tokens: Sequence[int]) -> None:
+        """One step of the search, on the text as it is now."""
+        assert self.found is not None
+        other = _changed(self.found.layers, self.layers, self._rng)
+        if other and other != self.found.layers:
+            judge = _Judge(self.handle, tokens, self.depth)
+            self._take(max(judge.of(other), judge.of(self.found.layers), key=_rank))
+
+    def _take(self, skip: Skip) -> None:
+        """Draft with these layers. What was counted of others does not count for them."""
+        if self.found is None or skip.layers != self.found.layers:
+            self.model = skip_layers(self.handle, skip.layers)
+            self._tries = self._taken = 0.0
+        self.found = skip
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Count how far each draft went along."""

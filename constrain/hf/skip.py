@@ -61,6 +61,13 @@ def skip_layers(model: Any, keep: int | Sequence[int] | None = None) -> HFModel:
     return HFModel(twin, handle.tokenizer)
 
 
+def layer_list(handle: HFModel) -> torch.nn.ModuleList:
+    """The layers themselves. Raises ConstrainError if no list of layers is found."""
+    parent, name, _ = _layers(handle.model)
+    found: torch.nn.ModuleList = getattr(parent, name)
+    return found
+
+
 def layer_count(handle: HFModel) -> int:
     """How many layers there are to choose from. Raises ConstrainError if no list of layers is found."""
     return _layers(handle.model)[2]

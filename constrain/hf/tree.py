@@ -16,14 +16,14 @@ Cost: one forward; a gather of the new slots; squeezing copies what the rows hol
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from constrain.hf.cache import own_layers
+from constrain.hf.heads.hidden import watched
 from constrain.hf.model import HFModel
 from constrain.hf.session import FILL, HFSession
 from constrain.speculative.target import ForkSession, TreeSession
@@ -76,7 +76,7 @@ class HFTreeSession(HFSession):
         self._before = (self.attention, self.lengths)  # of the slots before the last forward
         self._chunks: list[int] = []  # what the last forward read: lengths of chunks, and of trees
         self._nodes: list[int] = []
-        self.keep_hidden = False  # see `TreeSession`
+        self.keep_hidden: bool | tuple[int, ...] = False  # see `TreeSession`
         self.hidden: list[torch.Tensor] | None = None
 
     @property
@@ -104,10 +104,13 @@ class HFTreeSession(HFSession):
         rows = [[*chunk, *nodes.tolist()] for chunk, nodes in zip(chunks, tokens, strict=True)]
         wanted = [kept + nodes for kept, nodes in zip(keep, self._nodes, strict=True)]
         chains = all((each == np.arange(-1, len(each) - 1)).all() for each in parents)
-        with _head_watched(self.handle.model, self.keep_hidden) as seen:
+        with watched(self.handle, self.keep_hidden) as seen:
             logits = self.feed(rows, wanted) if chains else self._read(rows, wanted, parents)
-        if seen:
+        if self.keep_hidden is True and seen:
             self.hidden = [row[row.shape[0] - k :] for row, k in zip(seen[-1], wanted, strict=True)]
+        elif seen:
+            read = torch.cat(seen, dim=1)
+            self.hidden = [hidden[hidden.shape[0] - len(row) :] for hidden, row in zip(read, rows, strict=True)]
         return logits
 
     def _read(self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints]) -> list[torch.Tensor]:
@@ -183,20 +186,6 @@ class HFTreeSession(HFSession):
         """See `HFSession.select`."""
         if list(rows) != list(range(len(self.attention))):
             super().select(rows)
-
-
-@contextmanager
-def _head_watched(model: Any, wanted: bool) -> Iterator[list[torch.Tensor]]:
-    """What the model's head is given meanwhile: a list of float[B, positions, H]; empty if that is not wanted."""
-    seen: list[torch.Tensor] = []
-    if not wanted:
-        yield seen
-        return
-    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: seen.append(given[0]))
-    try:
-        yield seen
-    finally:
-        hook.remove()
 
 
 def _ancestors(slots: int, start: int, parents: Ints) -> tuple[np.ndarray, np.ndarray]:

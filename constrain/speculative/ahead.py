@@ -30,7 +30,7 @@ from constrain.sampling.core.job import DraftCount, Job
 from constrain.sampling.core.particles import Particle
 from constrain.speculative.build import state_of
 from constrain.speculative.drafter import Context, Outcome, Setting
-from constrain.speculative.drafting import Drafting
+from constrain.speculative.drafting import Drafting, split
 from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import BuiltTree
 
@@ -68,7 +68,7 @@ class ReadingAhead:
         self.options, self.undrafted, self.clock = options, job.model, job.clock
         self.target = target_of(job.model)
         self.drafting = Drafting(options.drafters)
-        self.wants_hidden = any(drafter.wants_hidden for drafter in options.drafters)
+        self.wants_hidden = self.drafting.wants_hidden
         self.setting = Setting(
             size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, token_bytes=job.token_bytes,
             fill_masks=job.fill_masks, **options.setting,
@@ -105,19 +105,20 @@ class ReadingAhead:
 
     def _open(self, rows: int) -> DraftedSession:
         trees = self.target.open(rows)
-        if self.wants_hidden and hasattr(trees, "keep_hidden"):
-            trees.keep_hidden = True
+        if self.wants_hidden is not False and hasattr(trees, "keep_hidden"):
+            trees.keep_hidden = self.wants_hidden
         return DraftedSession(self, trees, [_Row() for _ in range(rows)])
 
 
 @dataclass
 class _Draft:
-    """What was read ahead of a row. since: the tokens that it has got since then. hidden: as in `Outcome`."""
+    """What was read ahead of a row. since: the tokens that it has got since then. hidden, before: as in `Outcome`."""
 
     context: Context
     tree: BuiltTree
     ahead: Ahead
     hidden: torch.Tensor | None
+    before: torch.Tensor | None
     since: list[int] = field(default_factory=list)
 
     def outcome(self) -> Outcome:
@@ -125,8 +126,9 @@ class _Draft:
         nodes = np.flatnonzero(self.tree.read)
         path = [int(nodes[place - 1]) for place in _walk(self.ahead, self.since)]
         return Outcome(
-            self.context, self.tree, path, self.since[: len(path) + 1], self.ahead.logits, hidden=self.hidden
-        )
+            self.context, self.tree, path, self.since[: len(path) + 1], self.ahead.logits, hidden=self.hidden,
+            before=self.before,
+        )  # fmt: skip
 
 
 @dataclass
@@ -194,15 +196,15 @@ class DraftedSession:
             [parents for _, parents in read],
         )
         self.seconds, self.pending = time.perf_counter() - start, True
-        hidden = getattr(self.trees, "hidden", None) if self.model.wants_hidden else None
+        hidden = getattr(self.trees, "hidden", None) if self.model.wants_hidden is not False else None
         answers = [Answer(found[i][:kept], forwards=self.trees.forwards[i]) for i, kept in enumerate(keep)]
         for i in asked:
             self.rows[i].behind = []
         for i, context in contexts.items():
             logits = found[i][keep[i] - 1 :]  # from the root on
             ahead = Ahead(_kids(trees[i]), logits, counts=self._counts(drafted[i], trees[i]))
-            own = None if hidden is None else hidden[i][-len(logits) :]
-            self.rows[i].draft, self.rows[i].held = _Draft(context, trees[i], ahead, own), True
+            before, own = split(hidden and hidden[i], len(logits))
+            self.rows[i].draft, self.rows[i].held = _Draft(context, trees[i], ahead, own, before), True
             answers[i] = answers[i]._replace(ahead=ahead)
         return answers
 

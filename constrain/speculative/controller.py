@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from constrain.sampling.core.sampler import check_count, check_share
-from constrain.speculative.drafter import Context, DraftBudget, Outcome
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 
 
 class Controller:
@@ -53,3 +53,9 @@ class Fixed(Controller):
     def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
         """See `Controller`."""
         return [DraftBudget(self.nodes, self.depth, self.least)] * len(contexts)
+
+
+def default_controller(drafters: Sequence[Drafter]) -> Fixed:
+    """`Fixed`, with room for the drafter that looks furthest ahead."""
+    reach = max([10, *(drafter.reach for drafter in drafters)])
+    return Fixed(max(16, reach), reach)

@@ -29,10 +29,10 @@ from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.core.particles import Events, Particle, Particles
 from constrain.speculative.ahead import CONSTRAINT, DRAFTS, ReadingAhead
 from constrain.speculative.build import TreeBuilder, state_of
-from constrain.speculative.controller import Controller, Fixed
+from constrain.speculative.controller import Controller, default_controller
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
 from constrain.speculative.drafters import drafter_named
-from constrain.speculative.drafting import Drafting
+from constrain.speculative.drafting import Drafting, split
 from constrain.speculative.masks import TreeMasks, fill
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import TreeSession, target_of
@@ -49,7 +49,7 @@ class Speculation:
     Args:
         drafters: objects or names, asked in this order.
         verifier: the rule that accepts drafted tokens, by name or as an object.
-        controller: says how large drafts are; None: the default of the module.
+        controller: says how large drafts are; None: `Fixed`, as deep as the drafter that looks furthest ahead asks for.
         builder: merges drafts into one tree; None: `TreeBuilder()`.
         lossy: a verifier that changes the law of the output is wanted; `Sample.method` then names it.
         **setting: `encode` and `hints` of `Setting`, which `generate` fills in.
@@ -88,7 +88,7 @@ class Speculation:
                 f"the verifier {self.verifier.name!r} changes the law of the output",
                 fix="pass lossy=True if that is wanted, or take a lossless one",
             )
-        self.controller = Fixed() if controller is None else controller
+        self.controller = default_controller(self.drafters) if controller is None else controller
         self.builder = TreeBuilder() if builder is None else builder
         self.setting = setting
 
@@ -182,7 +182,7 @@ class _Loop(Particles):
             token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
         )  # fmt: skip
         self.lines: list[_Line] = []
-        self.wants_hidden = any(drafter.wants_hidden for drafter in options.drafters)
+        self.wants_hidden = self.drafting.wants_hidden
         self.hidden: list[torch.Tensor] | None = None  # of the last forward, by line
         self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
         self.ends = job.eos_mask()
@@ -270,14 +270,14 @@ class _Loop(Particles):
         if self.trees is None:
             begun, places = self._beginnings()
             self.trees = self.target.open(len(begun))
-            if self.wants_hidden and hasattr(self.trees, "keep_hidden"):
-                self.trees.keep_hidden = True
+            if self.wants_hidden is not False and hasattr(self.trees, "keep_hidden"):
+                self.trees.keep_hidden = self.wants_hidden
             if len(begun) < len(self.lines):
                 self.copies = places
                 chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]
                 tokens = parents = [np.zeros(0, np.int32)] * len(begun)
         read = self.trees.forward(chunks, keep, tokens, parents)
-        hidden = getattr(self.trees, "hidden", None) if self.wants_hidden else None
+        hidden = getattr(self.trees, "hidden", None) if self.wants_hidden is not False else None
         self.hidden = None if hidden is None else [hidden[place] for place in places]
         logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
         seen: set[tuple[int, int]] = set()
@@ -322,9 +322,9 @@ class _Loop(Particles):
             verdicts = self.options.verifier.verify([case for case, _ in cases.values()], self.job.draw)
             for (i, (_, rows)), verdict in zip(cases.items(), verdicts, strict=True):
                 tokens = self._emit(self.lines[i], rows, verdict)
-                hidden = None if self.hidden is None else self.hidden[i][-len(logits[i]) :]
+                before, hidden = split(self.hidden and self.hidden[i], len(logits[i]))
                 tree = self.lines[i].tree
-                outcomes[i] = Outcome(contexts[i], tree, verdict.path, tokens, logits[i], hidden=hidden)
+                outcomes[i] = Outcome(contexts[i], tree, verdict.path, tokens, logits[i], hidden=hidden, before=before)
         late = sum(each.asked for each in masks.values())  # masks that the verifier asked for
         self.job.clock.seconds["mask"] = self.job.clock.seconds.get("mask", 0.0) + late
         self.job.clock.seconds["sample"] -= late

@@ -123,6 +123,8 @@ class Outcome:
         ended: the sequence is complete, or cut.
         hidden: float[1 + r, H], what the target's head read for these logits; None where no drafter asked for it
             (`Drafter.wants_hidden`), or the target does not offer it.
+        before: float[c, H], the same for the c places before the root that this forward read; empty where a drafter
+            asked for the places with logits only.
 
     Example:
         >>> from constrain.speculative import Drafter, Outcome
@@ -139,6 +141,7 @@ class Outcome:
     logits: torch.Tensor
     ended: bool = False
     hidden: torch.Tensor | None = None
+    before: torch.Tensor | None = None
 
 
 class Drafter:
@@ -146,7 +149,8 @@ class Drafter:
 
     Attributes:
         name: as in `generate(draft=...)` and the stats.
-        wants_hidden: it learns from `Outcome.hidden`.
+        wants_hidden: it learns from `Outcome.hidden`; a tuple of layers: of these, at every place (`TreeSession`).
+        reach: tokens that it is worth drafting ahead by; the default controller gives as many as the furthest asks for.
 
     Example:
         >>> import constrain
@@ -162,7 +166,8 @@ class Drafter:
     """
 
     name: str = ""
-    wants_hidden: bool = False
+    wants_hidden: bool | tuple[int, ...] = False
+    reach: int = 10
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """A tree for each sequence; `EMPTY` where it has nothing to say.

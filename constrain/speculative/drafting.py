@@ -31,6 +31,14 @@ class Drafting:
             again = sum(known.split("#")[0] == name for known in self.names)
             self.names.append(f"{name}#{again + 1}" if again else name)
         self.faults: dict[int, str] = {}
+        wishes = {drafter.wants_hidden for drafter in self.drafters} - {False}
+        if len(wishes) > 1:
+            raise ConstrainError(
+                f"drafters want different hidden states of the target: {sorted(map(str, wishes))}",
+                place="draft",
+                fix="take heads of one kind",
+            )
+        self.wants_hidden: bool | tuple[int, ...] = wishes.pop() if wishes else False
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[list[DraftTree]]:
         """For each sequence the trees of all drafters, in their order; `EMPTY` for drafters that failed."""
@@ -60,6 +68,11 @@ class Drafting:
             first = str(error).split("\n", 1)[0]
             self.faults[index] = f"{type(error).__name__}: {first}"
             _log.warning("the drafter %s failed and is not asked again: %s", self.names[index], self.faults[index])
+
+
+def split(hidden: torch.Tensor | None, count: int) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """Hidden states of the places before the root, and of the `count` places from the root on."""
+    return (None, None) if hidden is None else (hidden[: len(hidden) - count], hidden[len(hidden) - count :])
 
 
 def _checked(trees: Any, contexts: Sequence[Context]) -> list[DraftTree]:

@@ -23,8 +23,9 @@ from constrain.speculative.tree import Ints
 class TreeSession(Protocol):
     """B sequences with what the model remembers of them.
 
-    A session may have an attribute `keep_hidden`, to be set before a forward: then `hidden` has, for each row, what the
-    model's head read for the logits of that forward, float[keep + r, H].
+    A session may have an attribute `keep_hidden`, to be set before a forward. True: then `hidden` has, for each row,
+    what the model's head read for the logits of that forward, float[keep + r, H]. A tuple of layers: what went into
+    them, joined (without layers: what the last one gave), at every position that was read, float[chunk + r, F].
 
     Example:
         >>> from constrain.sampling import NGram
@@ -136,12 +137,12 @@ class ShapedTrees:
         return getattr(self.trees, "hidden", None)
 
     @property
-    def keep_hidden(self) -> bool:
+    def keep_hidden(self) -> bool | tuple[int, ...]:
         """See `TreeSession`."""
         return getattr(self.trees, "keep_hidden", False)
 
     @keep_hidden.setter
-    def keep_hidden(self, wanted: bool) -> None:
+    def keep_hidden(self, wanted: bool | tuple[int, ...]) -> None:
         if hasattr(self.trees, "keep_hidden"):
             self.trees.keep_hidden = wanted
 

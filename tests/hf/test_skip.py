@@ -172,3 +172,32 @@ def test_a_model_drafts_for_itself_where_that_pays(layers: tuple[int, ...], draf
         assert drafter.agreement == pytest.approx(1.0)
     else:
         assert count.drafted <= 30
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_the_search_goes_on_while_text_is_written(temperature: float) -> None:
+    """From one set that was tried first, better ones are found step by step; the output stays, in batches too."""
+    from constrain.speculative import Fixed, Speculation
+    from toy_model import tiny_llama, tiny_tokenizer
+
+    tokenizer = tiny_tokenizer()
+    model = HFModel(tiny_llama(tokenizer, num_hidden_layers=5), tokenizer)
+    for i in (1, 3):
+        torch.nn.init.zeros_(model.model.model.layers[i].self_attn.o_proj.weight)
+        torch.nn.init.zeros_(model.model.model.layers[i].mlp.down_proj.weight)
+    given = {"regex": "[a-f]{40}", "temperature": temperature, "n": 2, "seed": 1}
+    plain = constrain.generate(model, "red green", **given)
+    first = search_layers(model, tokenizer("red green")["input_ids"], trials=1)
+    found: dict[int, SelfDraft] = {}
+    for again in (0, 1):
+        found[again] = SelfDraft(model, trials=1, again=again)
+        outputs = constrain.generate(
+            model, "red green", draft=Speculation([found[again]], controller=Fixed(8, 8, 0.0)), **given
+        )
+        assert [each.tokens for each in outputs] == [each.tokens for each in plain]
+        assert all(each.stats.drafts["self"].fault is None for each in outputs)
+    assert found[0].found is not None
+    assert found[1].found is not None
+    assert found[0].found.layers == first.layers
+    assert found[1].found.layers != first.layers
+    assert set(found[1].found.layers).isdisjoint({1, 3}) or found[1].found.agreement > first.agreement

@@ -251,6 +251,49 @@ def test_a_level_goes_on_from_its_likeliest_places() -> None:
     assert int(short.depths.max()) <= 2
 
 
+def test_a_threshold_shapes_the_tree() -> None:
+    """By hand: siblings while what is left of their place is worth the bound, and every place that is goes on."""
+    model = TableModel(5, 3)
+    context = context_of(None)
+    least = 0.12
+    (tree,) = Model(model, width=9, paths=99, least=least).propose([context], [DraftBudget(500, 4)])
+    expected: set[tuple[int, ...]] = set()
+    level: list[tuple[float, list[int]]] = [(1.0, [])]
+    for _ in range(4):
+        grown = []
+        for chance, path in level:
+            law = torch.tensor(model.logits([*context.tokens, *path])).softmax(-1)
+            rest = 1.0
+            for token in law.argsort(descending=True).tolist():
+                if chance * rest < least:
+                    break
+                rest -= float(law[token])
+                expected.add((*path, token))
+                if token not in context.setting.eos_ids and chance * float(law[token]) >= least:
+                    grown.append((chance * float(law[token]), [*path, token]))
+        level = grown
+    assert {tuple(int(tree.tokens[i]) for i in tree.path(node + 1)) for node in range(len(tree))} == expected
+    assert len({len(children) for children in tree.children()}) > 2  # bushy where it is unsure, a chain where not
+
+
+@pytest.mark.parametrize("verifier", ["recursive-without", "traversal", "block"])
+def test_a_threshold_leaves_the_law(verifier: str) -> None:
+    """How many siblings are drawn depends on those before them, and which place goes on too."""
+    shapes = set()
+
+    class Watching(TreeBuilder):
+        def build(self, *arguments: Any, **options: Any) -> Any:
+            tree = super().build(*arguments, **options)
+            shapes.add(tuple(tree.parents.tolist()))
+            return tree
+
+    for seed in range(2):
+        case = Case("skewed", seed, 1.0, settings=Settings(max_tokens=3))
+        drafter = Model(TableModel(case.model.width, 5), width=2, paths=2, least=0.3)
+        check(case, Speculation([drafter], verifier=verifier, controller=Fixed(6, 2), builder=Watching()))
+    assert verifier == "block" or len(shapes) > 2
+
+
 def test_models_need_room() -> None:
     words = ToyConstraint(LETTERS, [b"abc"])
     drafter = Model(TableModel(7, 2))
@@ -266,7 +309,7 @@ def test_names() -> None:
         drafter_named("psychic")
     assert (
         str(caught.value) == "there is no drafter 'psychic'\n"
-        "  fix: choose one of: auto, forced, lookup, ngram, prior, recycling, retrieval"
+        "  fix: choose one of: auto, edit, forced, jacobi, lookup, ngram, prior, recycling, retrieval"
     )
     with pytest.raises(ConstrainError, match="there is no drafter 'psychic'"):
         Speculation(["psychic"])

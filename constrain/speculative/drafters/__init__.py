@@ -10,8 +10,10 @@ from collections.abc import Callable
 
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.drafter import Drafter
+from constrain.speculative.drafters.edit import Edit
 from constrain.speculative.drafters.forced import Forced
 from constrain.speculative.drafters.heads import Heads
+from constrain.speculative.drafters.jacobi import Jacobi
 from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.drafters.ngram import NGramDrafter
@@ -21,7 +23,8 @@ from constrain.speculative.drafters.retrieval import Retrieval
 from constrain.speculative.drafters.translated import Translated
 
 NAMED: Registry[Callable[[], Drafter]] = Registry(
-    "drafter", {drafter.name: drafter for drafter in (Forced, Lookup, NGramDrafter, Prior, Recycling, Retrieval)}
+    "drafter",
+    {each.name: each for each in (Edit, Forced, Jacobi, Lookup, NGramDrafter, Prior, Recycling, Retrieval)},
 )
 AUTO = ("forced", "lookup")  # what draft="auto" stands for
 
@@ -48,8 +51,10 @@ def drafter_named(name: str) -> Drafter:
 
 __all__ = [
     "AUTO",
+    "Edit",
     "Forced",
     "Heads",
+    "Jacobi",
     "Lookup",
     "Model",
     "NAMED",

@@ -3,11 +3,14 @@
 The idea: what the target's head read at the last place says more than the token that came of it. Medusa (Cai et al.
 2024, arXiv 2401.10774) guesses token t + 1 + i from it by a head of its own for each i; Hydra (Ankner et al. 2024,
 arXiv 2402.05109) and EAGLE (Li et al. 2024, arXiv 2401.15077) let the guess at each token know the ones before it. Both
-are one interface here: a state, that each token of the text moves on, and logits at every state. Masked at each node of
-the tree, as the target will be; the likeliest paths are named, so any verifier stays exact.
+are one interface here: a state, that each token of the text moves on, and logits at every state. Heads that attend to
+the whole text (EAGLE, Hydra++) are told its hidden states as they come, and keep a memory for each sequence. Masked at
+each node of the tree, as the target will be; the likeliest paths are named, so any verifier stays exact (EAGLE-2 grows
+its tree in the same way, by the chances of the heads).
 
 Cost: the head of the vocabulary once for each state that is looked at. Limit: needs heads that were trained for this
-target (`constrain.hf.DraftHeads`, `scripts/train_heads.py`), and a target that tells its hidden states.
+target (`constrain.hf.load_heads` reads public ones, `scripts/train_draft.py` trains), and a target that tells its
+hidden states. Nothing is drafted for a sequence that was just forked: a beam has no use for heads.
 """
 
 from __future__ import annotations
@@ -27,10 +30,18 @@ from constrain.speculative.tree import EMPTY, DraftTree
 
 
 class HeadsModel(Protocol):
-    """Trained heads. A state is whatever they like."""
+    """Trained heads. A state is whatever they like, and so is what they remember of a text.
 
-    def begin(self, hidden: torch.Tensor) -> Any:
-        """The state at a place of the text, from the target's hidden state there, float[H]."""
+    reads: what they are given, as `Drafter.wants_hidden`; True, or a tuple of layers: then they look back.
+    """
+
+    reads: bool | tuple[int, ...]
+
+    def begin(self, hidden: torch.Tensor, memory: Any = None) -> Any:
+        """The state at a place of the text, from the target's hidden state there, float[H], and the memory so far."""
+
+    def remember(self, memory: Any, hidden: torch.Tensor, tokens: torch.Tensor) -> Any:
+        """The memory after n more places. hidden: float[n, H]. tokens: int64[n], the one that follows each."""
 
     def move(self, state: Any, token: int) -> Any:
         """The state after one more token; None where the heads reach no further."""
@@ -56,10 +67,10 @@ class Heads(Drafter):
     """
 
     name = "heads"
-    wants_hidden = True
 
     def __init__(self, heads: HeadsModel, *, width: int = 3) -> None:
         self.heads = heads
+        self.wants_hidden = getattr(heads, "reads", True)
         self.width = check_count("width", width)
 
     @torch.inference_mode()
@@ -82,9 +93,25 @@ class Heads(Drafter):
             began = context.memo.get((self, "began"))
             if began is None or outcome.hidden is None or outcome.ended:
                 continue
-            row = int(outcome.tree.logits_rows[path[-1] + 1]) if path else 0
-            length = began + len(outcome.tokens) - 1  # tokens of the text before that place
-            context.memo[self] = length, self.heads.begin(outcome.hidden[row])
+            rows = outcome.tree.logits_rows[[0, *(node + 1 for node in path)]].tolist()
+            length = began + len(outcome.tokens) - 1  # tokens of the text before the last place
+            memory = None if self.wants_hidden is True else self._remembered(outcome, began, rows)
+            context.memo[self] = length, self.heads.begin(outcome.hidden[rows[-1]], memory)
+
+    def _remembered(self, outcome: Outcome, began: int, rows: list[int]) -> Any:
+        """The memory of all places but the last, which waits for its token. rows: of the places from the root on."""
+        assert outcome.before is not None and outcome.hidden is not None
+        features = torch.cat([outcome.before, outcome.hidden[rows]])
+        start = began - 1 - len(outcome.before)  # the place of the first of them
+        known, memory, waiting = outcome.context.memo.get((self, "memory"), (0, None, features[:0]))
+        if known + len(waiting) < start:  # a sequence that was forked: what came before is not told again
+            known, memory, waiting = start, None, features[:0]
+        new = torch.cat([waiting, features[known + len(waiting) - start :]])[:-1]
+        if len(new):
+            tokens = torch.tensor(outcome.context.tokens[known + 1 : known + 1 + len(new)], device=new.device)
+            memory = self.heads.remember(memory, new, tokens)
+        outcome.context.memo[self, "memory"] = known + len(new), memory, features[-1:]
+        return memory
 
 
 class _HeadsGrowth(Growth):

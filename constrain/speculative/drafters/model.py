@@ -6,6 +6,9 @@ what it proposes is legal, and is told with the distribution it was drawn from. 
 The tree grows level by level: of the last level, the `paths` places that are reached most likely get `width` children
 each (DySpec, Xiong et al. 2024, arXiv 2410.11744: the chance of a path under the draft model tells what a node is
 worth; a level at a time, since a forward for each node would cost more than it saves). One path: a chain with leaves.
+With `least` the shape follows the text: another sibling is drawn while what is left of its place's chance is worth as
+much, and every place that is goes on (DySpec's threshold, section 4.3: as good as the best first, node by node, in one
+forward a level). Where siblings are independent only depth and places follow it: their number must not depend on them.
 Siblings are drawn as the verifier asks: independently, without replacement, or one at a place. Named paths end where
 the builder would leave out what follows, below `DraftBudget.least` (Kangaroo, Liu et al. 2024, arXiv 2404.18911, ends
 drafts that it is not sure of).
@@ -28,7 +31,7 @@ import torch
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
 from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel, Session
-from constrain.sampling.core.sampler import check_count
+from constrain.sampling.core.sampler import check_count, check_share
 from constrain.sampling.core.step import truncated
 from constrain.speculative.build import advanced
 from constrain.speculative.drafter import Context, DraftBudget, Drafter
@@ -42,9 +45,10 @@ class Model(Drafter):
         model: the draft model.
         width: siblings at each place.
         paths: places of a level that get children, the likeliest first.
+        least: the chance under the draft model, in [0, 1], that a sibling and a place must be worth; 0: no bound.
 
     Raises:
-        ConstrainError: the width or the paths are no int of at least 1.
+        ConstrainError: the width or the paths are no int of at least 1, or the chance is out of range.
 
     Example:
         >>> import constrain
@@ -58,10 +62,11 @@ class Model(Drafter):
 
     name = "model"
 
-    def __init__(self, model: LanguageModel, *, width: int = 1, paths: int = 1) -> None:
+    def __init__(self, model: LanguageModel, *, width: int = 1, paths: int = 1, least: float = 0.0) -> None:
         self.model = model
         self.width = check_count("width", width)
         self.paths = check_count("paths", paths)
+        self.least = check_share("least", least)
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """See `Drafter`."""
@@ -96,14 +101,22 @@ class Model(Drafter):
             elif kept != list(range(len(owners))):
                 fork.select(kept)
             owners = [owners[row] for row in kept]
-            last = [given[-1] for given in fork.feed([[token] for _, token in going], [1] * len(going))]
+            last = [given[-1] for given in self._step(fork, [token for _, token in going])]
+            self._judge([branches[owner] for owner in owners])
+
+    def _step(self, session: Session, tokens: Sequence[int]) -> list[torch.Tensor]:
+        """One more token of each row."""
+        return session.feed([[token] for token in tokens], [1] * len(tokens))
+
+    def _judge(self, branches: Sequence[Growing]) -> None:
+        """Called after each step with the branch of each row: a place to end drafts that are not worth going on."""
 
     def _text(self, context: Context) -> Sequence[int]:
         """What the draft model reads of a sequence. It only grows."""
         return context.tokens
 
     def _branch(self, context: Context, budget: DraftBudget) -> Growing:
-        return _Branch(context, budget, self.width, self.paths)
+        return _Branch(context, budget, self.width, self.paths, self.least)
 
     def _read(self, contexts: Sequence[Context], texts: Sequence[Sequence[int]]) -> tuple[Session, list[torch.Tensor]]:
         """A session that has read the texts, and the logits after them. Sequences are together as long as they last."""
@@ -153,11 +166,14 @@ class _Read:
 
 
 class _Place(NamedTuple):
-    """node: that leads here. rank: log of the chance that the draft model gets here."""
+    """node: that leads here. rank: log of the chance that the draft model gets here. sure: the chance that all of the
+    path is taken, as far as it was judged. closed: nothing follows."""
 
     node: int
     rank: float
     matcher: Any
+    sure: float = 1.0
+    closed: bool = False
 
 
 @dataclass
@@ -168,6 +184,7 @@ class _Branch:
     budget: DraftBudget
     width: int
     paths: int
+    least: float = 0.0
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
@@ -183,7 +200,9 @@ class _Branch:
         if self.draws and setting.draws == "chain":
             self.width = self.paths = 1
         self.most = min(self.budget.depth, self.context.left - 1)
+        self.worth = math.log(self.least) if self.least else -math.inf
         self.floor = -math.inf if self.draws or not self.budget.least else math.log(self.budget.least)
+        self.floor = max(self.floor, self.worth)
 
     def extend(self, rows: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
         """See `Growing`."""
@@ -203,11 +222,18 @@ class _Branch:
                 matcher = place.matcher if place.matcher is None else advanced(place.matcher, token)
                 if matcher is not None or place.matcher is None:
                     seen.add((index, token))  # drawn twice: the second goes no further
-                    self.level.append(_Place(child, rank, matcher))
+                    self.level.append(_Place(child, rank, matcher, place.sure))
                     going.append((index, token))
                 if len(going) == self.paths:
                     break
         return going
+
+    def doubt(self, row: int, chance: float, least: float) -> None:
+        """A place of the last level is taken with this chance, if the place before is: nothing follows a path that is
+        taken with less than `least`."""
+        place = self.level[row]
+        sure = place.sure * chance
+        self.level[row] = place._replace(sure=sure, closed=sure < least)
 
     def _rank(self, place: _Place, child: int) -> float:
         return place.rank + self.log_probs[child]
@@ -215,12 +241,14 @@ class _Branch:
     def _children(self, place: _Place, logits: torch.Tensor) -> range:
         """New nodes at a place, from the draft model's logits float[W]."""
         first = len(self.tokens)
-        probs = self._shaped(place.matcher, logits) if first < self.budget.nodes else None
+        wanted = first < self.budget.nodes and not place.closed
+        probs = self._shaped(place.matcher, logits) if wanted else None
         if probs is None:
             return range(first, first)
         row, left = len(self.rows), probs.clone()
         for _ in range(min(self.width, self.budget.nodes - first)):
-            if float(left.sum()) <= 0:
+            rest = float(left.sum())
+            if rest <= 0 or place.rank + math.log(rest) < self.worth:
                 break
             token = self._choose(left)
             self.tokens.append(token)

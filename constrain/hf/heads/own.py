@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.hf.model import HFModel
+from constrain.hf.heads.adapter import HeadsAdapter
 
 KINDS = ("sequential", "independent")
 
@@ -32,10 +32,10 @@ class HeadState(NamedTuple):
     places: int
 
 
-class DraftHeads(torch.nn.Module):
+class DraftHeads(HeadsAdapter):
     """Draft heads for a model: small layers on its last hidden state, with the model's own head behind them.
 
-    They are untrained at first (`scripts/train_heads.py` trains them). `constrain.speculative.Heads(heads)` drafts with
+    They are untrained at first (`scripts/train_draft.py` trains them). `constrain.speculative.Heads(heads)` drafts with
     them.
 
     Args:
@@ -53,43 +53,48 @@ class DraftHeads(torch.nn.Module):
     """
 
     def __init__(self, model: Any, *, kind: str = "sequential", depth: int = 4) -> None:
-        super().__init__()
+        super().__init__(model)
         if kind not in KINDS or depth < 1:
             raise ConstrainError(f"heads are {' or '.join(KINDS)}, of depth 1 or more, not {kind!r} of depth {depth}")
-        base = HFModel.of(model).model
-        self._embed, self._head = [base.get_input_embeddings()], [base.get_output_embeddings()]  # not parameters
-        size = int(self._head[0].weight.shape[1])
-        self.kind, self.depth = kind, depth
+        self.kind, self.depth, size = kind, depth, self.size
         cells = 1 if kind == "sequential" else depth
         inner = 2 * size if kind == "sequential" else size
         self.inward = torch.nn.ModuleList(torch.nn.Linear(inner, inner, bias=False) for _ in range(cells))
         self.outward = torch.nn.ModuleList(torch.nn.Linear(inner, size, bias=False) for _ in range(cells))
         for layer in self.outward:
             torch.nn.init.zeros_(layer.weight)
-        self.to(self._head[0].weight)
+        self.to(self._target[1].weight)
 
-    def begin(self, hidden: torch.Tensor) -> HeadState:
-        """See `HeadsModel`."""
+    def begin(self, hidden: torch.Tensor, memory: Any = None) -> HeadState:
+        """See `HeadsAdapter`."""
         return HeadState(hidden, 0)
 
     def move(self, state: HeadState, token: int | torch.Tensor) -> HeadState | None:
-        """See `HeadsModel`. token: or int64[...], one for each hidden state."""
+        """See `HeadsAdapter`. token: or int64[...], one for each hidden state."""
         if state.places == self.depth:
             return None
         if self.kind == "independent":
             return HeadState(state.hidden, state.places + 1)
         ids = torch.as_tensor(token, device=state.hidden.device)
-        joined = torch.cat([state.hidden, self._embed[0](ids).to(state.hidden)], dim=-1)
+        joined = torch.cat([state.hidden, self.embed(ids).to(state.hidden)], dim=-1)
         change = self.outward[0](torch.nn.functional.silu(self.inward[0](joined)))
         return HeadState(state.hidden + change, state.places + 1)
 
     def logits(self, state: HeadState) -> torch.Tensor:
-        """See `HeadsModel`."""
+        """See `HeadsAdapter`."""
         hidden = state.hidden
         if self.kind == "independent" and state.places:
             cell = state.places - 1
             hidden = hidden + self.outward[cell](torch.nn.functional.silu(self.inward[cell](hidden)))
-        found: torch.Tensor = self._head[0](hidden)
+        return self.head(hidden)
+
+    def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
+        """See `HeadsAdapter`."""
+        state: Any = self.begin(hidden)
+        found = []
+        for step in range(1, self.depth + 1):
+            state = self.move(state._replace(hidden=state.hidden[: len(tokens) - step]), tokens[step:])
+            found.append(self.logits(state))
         return found
 
     def save(self, path: str | Path) -> None:

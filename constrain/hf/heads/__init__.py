@@ -1,0 +1,29 @@
+"""Draft heads for models of transformers: small networks on the target's hidden states, of several architectures.
+
+takes: hidden states and tokens of a text. gives: logits of the tokens that follow, for `constrain.speculative.Heads`
+start reading at: adapter.py (what all have in common), own.py (ours), then medusa.py, hydra.py, eagle.py, eagle3.py;
+load.py reads public checkpoints; acceptance.py and online.py are drafters around them
+"""
+
+from constrain.hf.heads.acceptance import AcceptanceHead, StoppedModel
+from constrain.hf.heads.adapter import HeadsAdapter
+from constrain.hf.heads.eagle import Eagle
+from constrain.hf.heads.eagle3 import Eagle3
+from constrain.hf.heads.hydra import Hydra
+from constrain.hf.heads.load import load_heads
+from constrain.hf.heads.medusa import Medusa
+from constrain.hf.heads.online import OnlineHeads
+from constrain.hf.heads.own import DraftHeads
+
+__all__ = [
+    "AcceptanceHead",
+    "DraftHeads",
+    "Eagle",
+    "Eagle3",
+    "HeadsAdapter",
+    "Hydra",
+    "Medusa",
+    "OnlineHeads",
+    "StoppedModel",
+    "load_heads",
+]

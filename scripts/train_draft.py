@@ -1,0 +1,304 @@
+"""Train what drafts for a model: heads of six architectures, or a draft model, on the masked target; measure the gain.
+
+    python scripts/train_draft.py --kind eagle --out build/eagle.safetensors
+    python scripts/train_draft.py --kind model --loss tvd --texts draft --out build/draft
+
+1. Texts: outputs under schemas of MaskBench (`CONSTRAIN_DATA`), by masked decoding at temperature 1. `--texts draft`
+   (of --kind model): the draft model itself writes them, so that it learns on what it will propose (on-policy: Agarwal
+   et al. 2024, arXiv 2306.13649; for drafts DistillSpec, Zhou et al. 2023, arXiv 2310.08461).
+2. The target is asked once for each text: its probabilities at every place of the output, *under the mask*. Drafts are
+   masked in the same way, so what the constraint decides is not learned, and places with one allowed token do not
+   count. Loss at 1 … depth tokens ahead: `kl`, the forward divergence (Hinton et al. 2015, arXiv 1503.02531), or `tvd`,
+   the total variation distance by its policy gradient with normalised rewards (TVD++: Goel et al. 2024, arXiv
+   2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE are also held to the target's
+   features (smooth L1, of ten times the weight, as theirs is).
+3. On schemas that were not trained on, before and after: accepted of drafted tokens and tokens per forward at
+   temperature 0 and 1. Outputs are compared with those without drafts; a difference at temperature 0 ends the run.
+
+Prints one JSON line a report, the minutes of processor time among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import constrain
+from constrain.errors import ConstrainError
+from constrain.hf import DraftHeads, HFModel
+from constrain.hf.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
+from constrain.hf.heads.hidden import watched
+from constrain.speculative import Drafter, Heads, Model
+from evaluation.tasks import read_task
+
+DATA = Path(os.environ.get("CONSTRAIN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))
+LEAST = 10  # tokens of an output that is worth anything
+SHOWN = 300  # tokens of a prompt that are kept
+KINDS = {
+    "sequential": lambda model: DraftHeads(model),
+    "independent": lambda model: DraftHeads(model, kind="independent", depth=3),
+    "medusa": lambda model: Medusa(model, depth=3),
+    "hydra": lambda model: Hydra(model, depth=4),
+    "eagle": lambda model: Eagle(model, depth=4),
+    "eagle3": lambda model: Eagle3(model, depth=4, layers=(1, 2, 3)),
+}
+
+
+class Text(NamedTuple):
+    """tokens: int64[T], of which `prompt` were given. allowed: bool[T - prompt, W], at each place of the output."""
+
+    tokens: torch.Tensor
+    prompt: int
+    allowed: torch.Tensor
+
+
+def tasks(handle: HFModel, files: list[Path], count: int) -> Iterator[tuple[str, Any]]:
+    """(prompt, compiled constraint) of the first files that compile."""
+    for path in files:
+        task = read_task(path, 600, 600)
+        try:
+            yield (
+                task.prompt,
+                constrain.compile(constrain.json_schema(task.schema, whitespace="compact"), handle.vocabulary),
+            )
+        except ConstrainError:
+            continue
+        count -= 1
+        if not count:
+            return
+
+
+def outputs(
+    handle: HFModel, writer: HFModel, files: list[Path], count: int, tokens: int, temperature: float
+) -> Iterator[tuple[str, Any, Any]]:
+    """(prompt, constraint, generation) for the first `count` files whose output has some tokens."""
+    found = 0
+    for prompt, constraint in tasks(handle, files, len(files)):
+        given = {"constraint": constraint, "temperature": temperature, "seed": found, "max_tokens": tokens}
+        try:
+            written = constrain.generate(writer, prompt, draft="auto", **given)
+        except ConstrainError:
+            continue
+        if written.stats.tokens >= LEAST:
+            yield prompt, constraint, written
+            found += 1
+        if found == count:
+            return
+
+
+def text_of(handle: HFModel, prompt: str, constraint: Any, written: Any) -> Text:
+    """A text with the masks along its output."""
+    shown = handle.tokenizer(prompt)["input_ids"][-SHOWN:]
+    masks = np.zeros((len(written.tokens), handle.vocabulary.words), np.uint32)
+    matcher = constraint.matcher()
+    for row, token in zip(masks, written.tokens, strict=True):
+        matcher.fill_mask(row)
+        if not matcher.advance(token):
+            break  # EOS
+    bits = np.unpackbits(masks.view(np.uint8), axis=1, bitorder="little")[:, : handle.width].astype(bool)
+    return Text(torch.tensor([*shown, *written.tokens]), len(shown), torch.from_numpy(bits))
+
+
+class Told(NamedTuple):
+    """What the target says of a text: hidden float[T, F], features float[T, H] (what its head reads), and float[T, W],
+    row p the masked probabilities of token p; rows of the prompt are not used."""
+
+    hidden: torch.Tensor
+    features: torch.Tensor
+    probs: torch.Tensor
+
+
+@torch.no_grad()
+def told(handle: HFModel, text: Text, reads: bool | tuple[int, ...]) -> Told:
+    """One forward of the target."""
+    with watched(handle, reads) as own, watched(handle, True) as head:
+        logits = handle.model(input_ids=text.tokens[None]).logits[0]
+    probs = torch.zeros_like(logits)
+    rows = logits[text.prompt - 1 : -1].masked_fill(~text.allowed, -torch.inf)
+    probs[text.prompt :] = rows.softmax(-1)
+    return Told(own[0][0], head[0][0], probs)
+
+
+def divergence(kind: str, guess: torch.Tensor, probs: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+    """Mean over rows with a choice. guess: float[n, W] logits. probs: the target's, float[n, W]."""
+    open_rows = allowed.sum(-1) > 1
+    logs = guess.masked_fill(~allowed, -torch.inf)[open_rows].log_softmax(-1)
+    target = probs[open_rows]
+    if kind == "kl":
+        return -(target * logs.clamp(min=-1e4)).sum(-1).mean()
+    drafted = logs.exp()
+    with torch.no_grad():  # a reward for tokens that the target finds likelier, with mean 0 and variance 1 under drafts
+        reward = (target > drafted).to(drafted.dtype)
+        mean = (drafted * reward).sum(-1, keepdim=True).mean()
+        spread = (drafted * (reward - mean) ** 2).sum(-1).mean().sqrt()
+        advantage = (reward - mean) / (spread + 1e-6)
+    return -(drafted * advantage).sum(-1).mean()
+
+
+def distances(
+    drafter: Any, loss: str, text: Text, said: Told, *, regress: bool = False
+) -> tuple[list[torch.Tensor], float]:
+    """The loss at each number of tokens ahead, and the mean overlap Σ min(p, q) there: the chance of acceptance."""
+    count, losses, overlap = len(text.tokens), [], []
+    if isinstance(drafter, HeadsAdapter):
+        guesses = [
+            (step, logits) for step, logits in enumerate(drafter.unrolled(said.hidden, text.tokens), 1)
+        ]  # row t is for the token t + step + 1
+    else:
+        guesses = [(0, drafter(input_ids=text.tokens[None]).logits[0])]
+    for step, logits in guesses:
+        first = max(text.prompt, step + 1)
+        if first >= count:
+            continue
+        guess = logits[first - step - 1 : count - step - 1]
+        rows = slice(first, count)
+        allowed = text.allowed[first - text.prompt :]
+        if not bool((allowed.sum(-1) > 1).any()):
+            continue
+        losses.append(divergence(loss, guess, said.probs[rows], allowed))
+        with torch.no_grad():
+            drafted = guess.masked_fill(~allowed, -torch.inf).softmax(-1).nan_to_num()
+            overlap.append(float(torch.minimum(drafted, said.probs[rows]).sum(-1).mean()))
+    if regress and losses and type(drafter) is Eagle:
+        feature = drafter.first(said.hidden, text.tokens)
+        losses.append(10 * F.smooth_l1_loss(feature, said.features[1:].to(feature)))
+    return losses, sum(overlap) / max(1, len(overlap))
+
+
+def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Namespace) -> None:
+    """Adam with a rate that falls to nothing, one text a step."""
+    reads = drafter.reads if isinstance(drafter, HeadsAdapter) else True
+    trained = torch.optim.Adam(drafter.parameters(), lr=options.rate)
+    steps = options.epochs * len(texts)
+    falling = torch.optim.lr_scheduler.LambdaLR(trained, lambda step: 1 - step / steps)
+    order = random.Random(options.seed)
+    drafter.train()
+    for epoch in range(options.epochs):
+        total, overlaps = 0.0, 0.0
+        for place in order.sample(range(len(texts)), len(texts)):
+            losses, overlap = distances(
+                drafter, options.loss, texts[place], told(handle, texts[place], reads), regress=True
+            )
+            trained.zero_grad()
+            if losses:
+                loss = torch.stack(losses).mean()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(drafter.parameters(), 1.0)
+                total, overlaps = total + loss.item(), overlaps + overlap
+            trained.step()
+            falling.step()
+        report(epoch=epoch, loss=round(total / len(texts), 3), overlap=round(overlaps / len(texts), 3))
+    drafter.eval()
+
+
+def drafter_of(handle: HFModel, made: Any) -> Drafter:
+    """The drafter around what was trained."""
+    return Heads(made) if isinstance(made, HeadsAdapter) else Model(HFModel(made, handle.tokenizer))
+
+
+def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: argparse.Namespace) -> None:
+    """Acceptance and tokens a forward over schemas that were not trained on, with no other drafter and with "auto"."""
+    for temperature in (0.0, 1.0):
+        total = {name: [0, 0, 0, 0, 0] for name in ("none", "alone", "with auto")}
+        written = list(outputs(handle, handle, files, options.measured, options.tokens, temperature))
+        for seed, (prompt, constraint, plain) in enumerate(written):
+            given = {"constraint": constraint, "temperature": temperature, "seed": seed, "max_tokens": options.tokens}
+            drafts = {
+                "none": None,
+                "alone": [drafter_of(handle, made)],
+                "with auto": ["auto", drafter_of(handle, made)],
+            }
+            for name, draft in drafts.items():
+                found = constrain.generate(handle, prompt, draft=draft, **given)
+                counts = found.stats.drafts
+                assert not any(count.fault for count in counts.values()), counts
+                assert temperature or found.tokens == plain.tokens, f"{name}: another output than with other drafts"
+                own = [c for label, c in counts.items() if label in ("heads", "model")]
+                figures = (
+                    found.stats.tokens, found.stats.forwards, sum(c.drafted for c in own), sum(c.accepted for c in own),
+                    found.tokens == plain.tokens,
+                )  # fmt: skip
+                total[name] = [a + b for a, b in zip(total[name], figures, strict=True)]
+        for name, (tokens, forwards, drafted, accepted, same) in total.items():
+            report(when=when, temperature=temperature, drafts=name, outputs=len(written), same=same, tokens=tokens,
+                   forwards=forwards, tokens_per_forward=round(tokens / forwards, 3),
+                   accepted=round(accepted / drafted, 3) if drafted else None)  # fmt: skip
+
+
+def report(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="file for heads, folder for a draft model")
+    parser.add_argument("--kind", choices=[*KINDS, "model"], default="sequential")
+    parser.add_argument("--loss", choices=["kl", "tvd"], default="kl")
+    parser.add_argument("--texts", choices=["target", "draft"], default="target", help="who writes them")
+    parser.add_argument("--schemas", type=int, default=200, help="to train on")
+    parser.add_argument("--measured", type=int, default=20, help="schemas to measure with")
+    parser.add_argument("--tokens", type=int, default=100, help="of an output at most")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if options.texts == "draft" and options.kind != "model":
+        parser.error("heads cannot write a text without the target: --texts draft is for --kind model")
+    torch.set_num_threads(1)
+    torch.manual_seed(options.seed)
+    reference = constrain.reference.load()
+    handle = HFModel(reference.model, reference.tokenizer)
+    made: Any = copy.deepcopy(reference.draft) if options.kind == "model" else KINDS[options.kind](handle)
+    files = sorted((DATA / "maskbench-dev").glob("*.json"))
+    random.Random(options.seed).shuffle(files)
+    half = len(files) // 2
+    start = time.thread_time()
+    writer = HFModel(made, reference.tokenizer) if options.texts == "draft" else handle
+    texts = [
+        text_of(handle, *each) for each in outputs(handle, writer, files[half:], options.schemas, options.tokens, 1.0)
+    ]
+    report(texts=len(texts), tokens=sum(len(each.tokens) for each in texts), minutes=minutes(start))
+    measure(handle, made.eval(), files[:half], "before", options)
+    start = time.thread_time()
+    train(handle, made, texts, options)
+    report(kind=options.kind, loss=options.loss, texts=options.texts, minutes_of_training=minutes(start),
+           parameters=sum(each.numel() for each in made.parameters()))  # fmt: skip
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    save(made, options.out)
+    measure(handle, made, files[:half], "after", options)
+
+
+def minutes(start: float) -> float:
+    return round((time.thread_time() - start) / 60, 2)
+
+
+def save(made: Any, path: Path) -> None:
+    """Heads of our own as `DraftHeads.load` reads them, others by their public names; a model as transformers does."""
+    if isinstance(made, DraftHeads):
+        made.save(path)
+    elif isinstance(made, HeadsAdapter):
+        from safetensors.torch import save_file
+
+        path.mkdir(parents=True, exist_ok=True)
+        name = f"{'medusa_lm_head' if isinstance(made, Medusa) else 'model'}.safetensors"
+        save_file({each: tensor.contiguous().clone() for each, tensor in made.state_dict().items()}, path / name)
+    else:
+        made.save_pretrained(path)
+
+
+if __name__ == "__main__":
+    main()
