@@ -45,7 +45,7 @@ class Limits:
         megabytes: Growth of the process's resident memory in MB (10^6 bytes), where /proc/self/statm tells it; None: no
             limit.
         cancelled: A function that is called every few milliseconds, by any thread; when it returns True, reading ends
-            with a LimitError.
+            with a LimitError. `generate` asks it before each forward.
 
     Example:
         >>> import constrain
@@ -112,10 +112,14 @@ class _Running:
         if self.outer is not None:
             self.outer.look()
 
+    def was_cancelled(self) -> LimitError:
+        """The error for what is not wanted any more."""
+        return LimitError(f"{self.what} was cancelled", fix="ask again")
+
     def _look(self) -> None:
         limits = self.limits
         if limits.cancelled is not None and limits.cancelled():
-            raise LimitError(f"{self.what} was cancelled", fix="ask again")
+            raise self.was_cancelled()
         if time.thread_time() > self.end:
             raise LimitError(
                 f"{self.what} takes more than {limits.seconds:g} seconds",
@@ -169,6 +173,22 @@ def tick(steps: int = 1) -> None:
         if running.steps >= STEPS_PER_LOOK:
             running.steps = 0
             running.look()
+
+
+def look() -> None:
+    """Ask the limits now: between steps that take milliseconds each. Raises LimitError when a limit is reached."""
+    running = _innermost()
+    if running is not None:
+        running.look()
+
+
+def check_cancelled() -> None:
+    """Ask `cancelled` alone: for work whose time is not bounded, a model's. Raises LimitError."""
+    running = _innermost()
+    while running is not None:
+        if running.owner() is not None and running.limits.cancelled is not None and running.limits.cancelled():
+            raise running.was_cancelled()
+        running = running.outer
 
 
 class _Asking(threading.Thread):

@@ -19,7 +19,9 @@ import constrain
 from constrain import LimitError, Limits
 from constrain.automata.lower import lower
 from constrain.automata.parse.python import parse_python
+from constrain.automata.syntax import literal
 from constrain.limits import limited, tick
+from toy_handle import PIECES, ToyHandle
 from work import Looks
 
 LOOKS = 12  # after which the limit is reached
@@ -241,3 +243,71 @@ def test_a_limit_leaves_the_matcher_as_it_was() -> None:
                 places.append((matcher.text, error.place))
     assert all(place is not None and repr(text) in place for text, place in places)
     assert matcher.text == b"x:abcdefghi" and matcher.is_accepting()
+
+
+# --- cancelled between the steps of longer work -----------------------------------------------------------------------
+
+
+def test_a_new_vocabulary_is_cancelled() -> None:
+    """The layout of a vocabulary and the memory of its states are made in parts, with a look before each."""
+    vocabulary = constrain.Vocabulary.of_bytes()
+    looks = Looks(10**9)
+    with Limits(None, None, looks):
+        constrain.TokenAutomaton(vocabulary)
+    assert looks.count >= 4
+    for last in range(1, looks.count):
+        with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(last)):
+            constrain.TokenAutomaton(vocabulary)
+
+
+def test_a_long_text_is_cancelled_in_its_middle() -> None:
+    automaton = constrain.TokenAutomaton(constrain.Vocabulary.of_bytes())
+    looks = Looks(10**9)
+    with Limits(None, None, looks):
+        automaton.attempt(lambda: lower(automaton, literal("ab" * 200_000)))
+    assert looks.count >= 6
+
+
+@pytest.mark.parametrize("method", ["lcd", "smc", "awrs", "beam"])
+def test_generation_is_cancelled_between_forwards(method: str) -> None:
+    """Also where no mask is new: the second call knows them all."""
+    model = ToyHandle(len(PIECES), 1, 1.0)
+
+    def generate(looks: Looks) -> object:
+        with Limits(None, None, looks):
+            return constrain.generate(model, "a", regex="[ab]{30}", method=method, max_tokens=40, seed=1)
+
+    everything = Looks(10**9)
+    generate(everything)
+    assert everything.count > 20
+    with pytest.raises(LimitError, match="was cancelled"):
+        generate(Looks(everything.count // 2))
+
+
+def test_guards_and_checks_have_the_limits_of_the_thread() -> None:
+    """The matcher stays as it was: without limits it goes on."""
+    schema = {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "array", "items": {"enum": [1, 2]}},
+        "minItems": 1,
+    }
+    text = "[" + ", ".join(str([1 + (i >> k & 1) for k in range(9)]) for i in range(400)) + "]"
+    constraint = constrain.json_schema(schema)
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
+    assert matcher.advance_bytes(text[:-2].encode()) and matcher.advance_bytes(b"]")
+    before = matcher.mask().copy()
+    matcher.rollback(1)
+
+    def go_on() -> None:
+        for _ in range(100):
+            matcher.mask()
+            assert matcher.advance_bytes(b"]")
+            matcher.rollback(1)
+
+    with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(1)):
+        go_on()
+    assert matcher.advance_bytes(b"]") and (matcher.mask() == before).all()
+    with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(1)):
+        constraint.check(text)
+    assert constraint.check(text) is None

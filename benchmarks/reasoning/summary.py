@@ -87,10 +87,11 @@ def section(records: Sequence[Record], settings: dict[str, Any]) -> str:
     )
 
 
-READ = """<p>Questions are generated, with known answers; SQL is executed and its rows compared. <b>Valid</b>: finished,
-JSON, and valid under the <code>jsonschema</code> package. <b>Right</b>: valid, and the known answer. Shares are of all
-questions: what was cut, stuck or is no JSON is wrong. Of a free text the first JSON value counts, wherever it goes on.
-<b>Right less free</b> is paired, question by question. Thin lines are one standard error to each side.</p>"""
+READ = """<p>Questions are generated with known answers, or those of published data sets; SQL is executed and its rows
+compared. <b>Valid</b>: finished, JSON, and valid under the <code>jsonschema</code> package. <b>Right</b>: valid,
+and the known answer. Shares are of all questions: what was cut, stuck or is no JSON is wrong. Of a free text the
+first JSON value counts, wherever it goes on. <b>Right less free</b> is paired, question by question. Thin lines are
+one standard error to each side.</p>"""
 
 
 def plot(records: Sequence[Record], what: str) -> str:

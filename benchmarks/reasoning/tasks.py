@@ -15,7 +15,7 @@ import json
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ class Question(NamedTuple):
     """A question.
 
     Attributes:
-        kind: One of `KINDS`.
+        kind: One of `KINDS`, or the name of a file (files.py).
         text: The question alone.
         schema: Of its answer.
         answer: A right answer, as the examples show it.
@@ -139,6 +139,11 @@ def questions(kind: str, count: int, seed: int) -> list[tuple[Question, str]]:
     for _ in range(count):
         shown = [KINDS[kind](rng) for _ in range(EXAMPLES)]
         question = KINDS[kind](rng)
-        before = "".join(f"Question: {each.text}\nJSON: {json.dumps(each.answer)}\n\n" for each in shown)
-        asked.append((question, f"{before}Question: {question.text}\nJSON: "))
+        asked.append((question, prompt_of(question, shown)))
     return asked
+
+
+def prompt_of(question: Question, shown: Sequence[Question]) -> str:
+    """The prompt of a question. shown: the examples before it, with their answers."""
+    before = "".join(f"Question: {each.text}\nJSON: {json.dumps(each.answer)}\n\n" for each in shown)
+    return f"{before}Question: {question.text}\nJSON: "

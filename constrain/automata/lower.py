@@ -42,10 +42,11 @@ from constrain.automata.unicode import intervals
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
-from constrain.limits import tick
+from constrain.limits import look, tick
 
 SHORT_ESCAPES = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 PLAIN_ESCAPES = {c: s for c, s in SHORT_ESCAPES.items() if s != "/"}  # no serializer but PHP's escapes a slash
+CHARACTERS_PER_LOOK = 1 << 16  # of a text; 2 to 4 ms
 MUST_ESCAPE = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))  # RFC 8259, section 7
 MAY_NUMBER = ((0x00, 0x1F), (0x7F, 0xD7FF), (0xE000, 0x10FFFF))  # plainly also `\uXXXX`: control and not ASCII
 
@@ -94,11 +95,25 @@ def _literals(store: Store, node: Node, spell: Spelling) -> int:
     characters: list[int] = []
     starts = [0]
     for text in node.texts:
-        characters += [_character(store, c, spell) for c in text]
+        characters += _characters(store, text, spell)
         starts.append(len(characters))
     if len(node.texts) == 1:
         return store.concat(characters)
     return store.trie(characters, starts)
+
+
+def _characters(store: Store, text: str, spell: Spelling) -> list[int]:
+    """The expressions of the characters of a text."""
+    known = store.characters[spell]
+    out: list[int] = []
+    for start in range(0, len(text), CHARACTERS_PER_LOOK):
+        if start:
+            look()
+        part = text[start : start + CHARACTERS_PER_LOOK]
+        for c in set(part) - known.keys():
+            _character(store, c, spell)
+        out += map(known.__getitem__, part)
+    return out
 
 
 def _character(store: Store, c: str, spell: Spelling) -> int:
@@ -118,7 +133,7 @@ def spelled(store: Store) -> list[int]:
 def _acyclic(store: Store, node: Node, spell: Spelling) -> int:
     """Built from the last state backwards: a state is a trie of its labels, each followed by its target."""
     assert isinstance(node, Acyclic)
-    labels = [[_character(store, c, spell) for c in label] for label in node.labels]
+    labels = [_characters(store, label, spell) for label in node.labels]
     states = [arena.NONE] * len(node.edges)
     for q in reversed(range(len(states))):
         runs = [labels[label] + ([] if states[to] == arena.EPS else [states[to]]) for label, to in node.edges[q]]
@@ -162,8 +177,7 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     quote = _character(store, '"', utf8)
     part, spell = node.node, plain_json if node.plain else json
     if type(part) is Literals and len(part.texts) == 1:  # one flat concatenation: its suffixes are the states to come
-        characters = store.characters[spell]
-        return store.concat([quote, *[characters.get(c) or _character(store, c, spell) for c in part.texts[0]], quote])
+        return store.concat([quote, *_characters(store, part.texts[0], spell), quote])
     if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
         return store.strings(part.texts, node.plain)
     return store.concat([quote, _lower(store, part, spell), quote])

@@ -34,7 +34,7 @@ from constrain.kernels.records import arena, stack, view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ALT, AND, EXPRESSION, SPELLED, init, is_nullable
 from constrain.kernels.records.stack import STACK
-from constrain.limits import STEPS_PER_LOOK, Limits, deadline, tick
+from constrain.limits import STEPS_PER_LOOK, Limits, deadline, look, tick
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
@@ -51,6 +51,7 @@ STOPS = (
 )
 SCRATCH = 1 << 18  # words of the scratch stack at first
 FIRST_LOOK = 25  # ms of CPU time after which a kernel asks for its deadline
+WORDS_PER_LOOK = 1 << 21  # of memory that is touched; 1 to 4 ms
 BOTTOM = STACK.WORDS  # of the scratch stack; its top when a kernel is called
 
 
@@ -71,7 +72,9 @@ def pages(words: int, at_once: int = 0) -> Int32:
     if at_once and hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE, 0, 4 * at_once)
     array = np.frombuffer(memory, np.int32)
-    array[: at_once : mmap.PAGESIZE // 4] = 0
+    for at in range(0, at_once, WORDS_PER_LOOK):
+        look()
+        array[at : min(at + WORDS_PER_LOOK, at_once) : mmap.PAGESIZE // 4] = 0
     return array
 
 

@@ -44,7 +44,7 @@ from constrain.kernels.records.configurations import CONFIG, config_pair, pair_p
 from constrain.kernels.records.expressions import FIRST_SLICE, TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
 from constrain.kernels.records.parser_states import PARSER
-from constrain.limits import Limits, default_limits, limited
+from constrain.limits import Limits, default_limits, limited, tick
 from constrain.vocab.marked import Marked, Spans
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -457,6 +457,7 @@ class TokenAutomaton(Store):
         words: list[int] = []
         greedy = rules.grammar.lexer == "greedy"
         for alternative in nonterminal.expand():
+            tick()
             records = self.records(alternative, rules)
             if 0 in records:
                 continue  # a terminal with an empty language: the alternative is unproductive

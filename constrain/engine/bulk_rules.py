@@ -30,6 +30,7 @@ from constrain.cfg.rules import Nonterminal, Terminal
 from constrain.kernels.parser import key_set_rules, object_rules
 from constrain.kernels.records.key_sets import object_values
 from constrain.kernels.records.messages import nonterminal_at
+from constrain.limits import look, tick
 
 if TYPE_CHECKING:
     from constrain.engine.automaton import TokenAutomaton
@@ -96,6 +97,7 @@ def _key_set(automaton: TokenAutomaton, head: int, bulk: KeySetRules, rules: Com
     words += [-1 if key is None else automaton.records([key], rules)[0] for key in bulk.other_keys]
     words += values
     message = _with_texts(automaton, words, [*texts[:n], *sorted(texts[n:])], bulk.punctuation.plain_keys)
+    look()
     rules.bulk[bulk.key] = at = automaton.call(key_set_rules.make_key_set_rules, head, message)
     _register(fresh, object_values(at), rules)
     return []
@@ -147,6 +149,7 @@ def _value(
     automaton: TokenAutomaton, value_key: ValueKey, values: ValueSymbols, fresh: Fresh, rules: CompiledRules
 ) -> int:
     """The record of a value; -1 - k for the k-th value without a record."""
+    tick()
     key = values.prefix + value_key
     cached = rules.records.get(key)
     if cached is not None:

@@ -22,6 +22,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple, Protocol
 
 from constrain.guards.seen import Seen
+from constrain.limits import tick
 
 VALUE, NAME, TEXT, SCALAR, COLON, AFTER = range(6)
 SPACE = frozenset(b" \t\n\r")
@@ -129,6 +130,7 @@ def read(state: JsonState, text: bytes) -> JsonState:
         elif mode == AFTER and stack is None:  # the value is complete; the text after it is not part of it
             break
         elif text[i] in PUNCTUATION:
+            tick()
             mode, stack = _read_punctuation(stack, root, text[i])
             i += 1
         else:

@@ -50,6 +50,7 @@ from constrain.guards.rivals import (
     watches,
 )
 from constrain.guards.token_tables import BracketTokens, Row, Tokens, TokenTables
+from constrain.limits import tick
 from constrain.vocab.bits import clear_bits
 from constrain.vocab.vocabulary import Vocabulary
 
@@ -88,6 +89,7 @@ class Repeats:
 
     def step(self, state: Hashable, text: bytes) -> JsonState | None:
         """See `Guard`."""
+        tick()
         try:
             return read(cast(JsonState, state), text)
         except Repeated:

@@ -48,6 +48,7 @@ Signs = Mapping[str, "str | Node"]
 """By a regex as it is written: "&", "~", or the language that it stands for."""
 
 NO_SIGNS: Signs = {}
+SURROGATE = re.compile(f"[{chr(syntax.SURROGATES[0])}-{chr(syntax.SURROGATES[1])}]")
 
 
 def terminal_texts(tree: Tree[Any], place: Place, signs: Signs = NO_SIGNS) -> tuple[Node, tuple[Context, ...]]:
@@ -132,8 +133,8 @@ def literal_node(token: Token, place: Place) -> Node:
 
 def _pattern(token: Token, place: Place) -> tuple[str, str]:
     """(text, flags) of a literal, with Lark's escapes undone."""
-    if token.value == '""':
-        return "", ""
+    if token.type == "STRING" and token.value.endswith('"') and "\\" not in token.value:
+        return token.value[1:-1], ""
     try:
         [pattern] = PrepareLiterals().transform(Tree("literal", [token])).children
     except Exception as error:  # lark raises GrammarError, ValueError or SyntaxError, sometimes wrapped
@@ -148,7 +149,7 @@ def _flagged(pattern: str, flags: str) -> str:
 
 
 def _string(text: str, token: Token, place: Place) -> Node:
-    if any(syntax.SURROGATES[0] <= ord(c) <= syntax.SURROGATES[1] for c in text):
+    if SURROGATE.search(text):
         message = f"{token.value} contains a surrogate, which is not a character"
         raise GrammarError(message, place=place(token), fix="write the character itself, or \\UXXXXXXXX")
     return syntax.literal(text)

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from constrain.limits import check_cancelled
 from constrain.sampling.bitmask.apply import bitmask_words
 from constrain.sampling.core.draw import Draw
 from constrain.sampling.core.model import LanguageModel
@@ -215,7 +216,8 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Add the time spent inside to a stage."""
+        """Add the time spent inside to a stage. Raises LimitError if limits of the thread are cancelled."""
+        check_cancelled()
         start = time.perf_counter()
         try:
             yield

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from constrain.limits import tick
 from constrain.schema.normalize.normalizer import Normalizer
 from constrain.schema.read.document import draw_step, excerpt
 from constrain.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, value_of
@@ -64,6 +65,7 @@ class Membership:
         key = (id(value), conj)
         known = self._known.get(key)
         if known is None:
+            tick()
             known = self._known[key] = self._is_member(value, conj)
         return known
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from constrain.schema.read.reader import SchemaReader
 
 MAX_CASES = 500
+SHAPES = dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), list) | dict.fromkeys(
+    ("properties", "patternProperties", "dependentSchemas", "dependencies"), dict
+)
 
 
 class Keys(NamedTuple):
@@ -169,6 +172,7 @@ class _Cases:
 
     def of(self, site: Site, is_asked: bool = False) -> list[Case]:
         """The cases of a subschema that is fulfilled. `is_asked`: the keyword that is being read is in it."""
+        _check_shapes(site)
         cases = [Case(frozenset(), self.own(self.reader, site, is_asked))]
         for choices in self._choices(site):
             cases = self._product(site, cases, _pruned(choices))
@@ -240,6 +244,14 @@ class _Cases:
             *self._product(site, self._if_fulfilled(condition), then),
             *(Case(case.conditions | {fails}, case.evaluated) for case in otherwise),
         ]
+
+
+def _check_shapes(site: Site) -> None:
+    """Raise SchemaError for lists and objects that are none: a reference may lead here before they are read."""
+    for keyword, shape in SHAPES.items():
+        if keyword in site.raw and keyword not in site.dialect.lacks and not isinstance(site.raw[keyword], shape):
+            what, example = ("a list", "[...]") if shape is list else ("an object", "{...}")
+            raise site.error(f"{keyword} is {what} of schemas", f'write "{keyword}": {example}', keyword)
 
 
 def _pruned(cases: Iterable[Case]) -> list[Case]:

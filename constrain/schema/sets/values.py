@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from constrain.automata.syntax import ANY_TEXT, EMPTY, literals
 from constrain.errors import SchemaError
+from constrain.limits import tick
 from constrain.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.schema.sets.numbers import NumberBox, exact, is_number
 
@@ -53,6 +54,7 @@ def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Nor
     arrays: list[ArrayBox] = []
     objects: list[ObjectBox] = []
     for value in values:
+        tick()
         if value is None:
             null = True
         elif isinstance(value, bool):
