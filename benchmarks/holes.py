@@ -1,6 +1,7 @@
 """Several holes in a text, filled in order: does every whole parse, and what does it take?
 
     python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json ...] [--files FOLDER] [--record DIR]
+        [--seed 0]
 
 Whole texts: the ones of `grammars/*/accept` of a limited length, in turn with real files below `--files`, where there
 are any; for Python the functions and classes, with their blocks, of modules of the standard library, for JSON valid
@@ -143,13 +144,14 @@ def main() -> None:
     parser.add_argument("--longest", type=int, default=160)
     parser.add_argument("--files", type=Path, nargs="+", default=[], help="folders with files, at any depth")
     parser.add_argument("--languages", nargs="+", default=["json", "sql", "python", "c", "java", "javascript"])
+    parser.add_argument("--seed", type=int, default=0, help="of the texts and holes")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     model = constrain.reference.load()
     table: dict[str, Any] = {}
     for name in options.languages:
         for holes in (1, 2, 3):
-            row = run(name, holes, options, model, random.Random(holes))
+            row = run(name, holes, options, model, random.Random(holes + 100 * options.seed))
             table[f"{name}, {holes} holes"] = row
             print(
                 name,
