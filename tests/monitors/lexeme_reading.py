@@ -83,7 +83,9 @@ def _may_grow(monitor: Any, state: Any, kind: int, lexeme: bytes) -> bool:
     if names is None:
         return begun is not None
     if kind == NAME:
-        return any(name.startswith(lexicon.folded(kind, lexeme)) for name in names._all)
+        text = lexicon.folded(kind, lexeme)
+        open_ones = any(text.startswith(prefix) or prefix.startswith(text) for prefix in names.prefixes)
+        return open_ones or any(name.startswith(text) for name in names._all)
     if lexicon.is_open(kind, lexeme):
         return any(name.startswith(lexicon.folded(kind, lexeme)) for name in names._quoted)
     doubled = b"" if lexeme[:1] == b"[" else lexicon.folded(kind, lexeme + lexeme[-1:])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import constrain
 import vocabularies
-from constrain.monitors import monitored, objects, python, sql
+from constrain.monitors import c, monitored, objects, python, sql
 from constrain.monitors.reading import Reading, State
 
 PYTHON = [
@@ -80,24 +80,53 @@ SELECT big.n, upper(users.name) FROM big, users WHERE users."full name" = big.n;
     """INSERT INTO orders (id, user_id) VALUES (1, 2) RETURNING id, total;
 UPDATE users SET city = upper(name) WHERE rowid = 3;""",
 ]
+C = [
+    """#include <stdio.h>
+struct point { int x, y; struct point *next; };
+typedef struct point point;
+static int length(const point *p) { int n = 0; for (; p; p = p->next) n += p->x * p->y; return n; }
+int main(void) { point a = { .x = 1, .y = 2 }; printf("%d\\n", length(&a) + a.next->x); return 0; }
+""",
+    """#include <stdlib.h>
+#include <string.h>
+enum color { RED, GREEN = 4 };
+char *copy(const char *text, enum color color) {
+    size_t size = strlen(text) + 1;
+    char *made = malloc(size);
+    if (color == GREEN && made) memcpy(made, text, size); else return made;
+    switch (color) { case RED: free(made); break; default: size = abs(-3); }
+    { int size = 2; return size > 1 ? made : copy(made, RED); }
+}
+""",
+    """#define SIZE 3
+typedef unsigned long word;
+union box { word whole; unsigned char bytes[8]; } boxes[SIZE], *first = boxes;
+word sum(word many) {
+    word total = sizeof(word) - sizeof boxes[0].bytes;
+    while (many--) { total += first->whole; first[many].bytes[0] = (unsigned char) total; }
+    return total;
+}
+""",
+]
 CATALOGUE = {"users": ["id", "name", "city", "full name"], "orders": ["id", "user_id", "total"]}
 HERE = {"here": PurePosixPath("/a")}
 CASES = {
     "python, any": ("python", python(), PYTHON),
     "python, known": ("python", python(ahead="known"), PYTHON),
     "objects": ("python", objects(HERE), OBJECTS),
+    "c": ("c", c(), C),
     "sql, any": ("sql", sql(CATALOGUE), SQL),
     "sql, known": ("sql", sql(CATALOGUE, ahead="known", aliases=["u", "o"]), SQL),
 }
 
-PLACES = {"python, any": 100, "python, known": 200, "objects": 40, "sql, any": 80, "sql, known": 80}
+PLACES = {"python, any": 100, "python, known": 200, "objects": 40, "c": 60, "sql, any": 80, "sql, known": 80}
 
 
 @cache
 def vocabulary() -> tuple[constrain.Vocabulary, list[bytes], list[int]]:
     """Llama 3's tokens and pieces of texts that run over the end of a name: it has none. Texts, sorted; their ids."""
     rng, pieces = random.Random(1), set()
-    for text in [*PYTHON, *OBJECTS, *SQL]:
+    for text in [*PYTHON, *OBJECTS, *SQL, *C]:
         for match in re.finditer(r"\w\b", text):
             begin, end = match.end() - rng.randint(1, 4), match.end() + rng.randint(1, 6)
             pieces.add(text[max(begin, 0) : end].encode())
