@@ -22,7 +22,8 @@ COMMAND = ["gcc", "-std=gnu17", "-fsyntax-only", "-fmax-errors=0", "-fno-diagnos
 SYNTAX = re.compile(
     r"error: (expected|stray|missing terminating|unterminated|invalid suffix|empty character|two or more data types"
     r"|too many decimal|exponent has|invalid digit|.*used with no following hex|both ‘|.*incomplete universal"
-    r"|duplicate ‘|multiple storage|‘else’ without|ISO C forbids an empty|missing ‘\(’|‘asm’ operand)"
+    r"|duplicate ‘|multiple storage|‘else’ without|ISO C forbids an empty|missing ‘\(’|‘asm’ operand"
+    r"|old-style parameter declarations)"
     r"|data definition has no type|type defaults to ‘int’ (in|\[)"
     r"|extra semicolon|no semicolon at end|empty enum|empty declaration"
 )

@@ -158,10 +158,8 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
         node = syntax.difference(old.node, unfinished.alone) if old in grammar.ignore else old.node
         words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
         after = intervals.ANY
-        if old not in ignored:
-            after = _after_line(old, terminals, begins)
-        elif grammar.closing:  # elsewhere this would multiply the rules (Java: by 8)
-            after = _no_longer(old.node, begins)
+        if bool(grammar.closing) == (old in ignored):  # ignored elsewhere: this would multiply the rules (Java: by 8)
+            after = _no_longer(old.node, begins) if old in ignored else _after_line(old, terminals, begins)
         if empty_node(words) and after == intervals.ANY:
             return replace(old, node=node, ignored_after=None)
         rows = [Context(intervals.ANY, True, intervals.common(others, after), True, words)]
