@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,23 @@ from sampling_cases import Case
 
 from constrain.sampling import Job, Sample, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
+from constrain.speculative import Drafter, Fixed, Speculation
 from toy_model import TableModel
 from tree_target import TreeTable
 
 TINY = 1e-12
+
+
+class Fresh:
+    """A method with new drafters for every run, since a decision tree is walked run by run."""
+
+    name, random = "lcd", True
+
+    def __init__(self, make: Callable[[], Drafter], verifier: str) -> None:
+        self.make, self.verifier = make, verifier
+
+    def __call__(self, job: Job) -> Any:
+        return Speculation([self.make()], verifier=self.verifier, controller=Fixed(5, 3))(job)
 
 
 def branching(job: Job) -> Job:

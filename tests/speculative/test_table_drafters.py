@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from decoder_cases import branching, check, same
+from decoder_cases import Fresh, branching, check, same
 from sampling_cases import Case
 from speculative_cases import LETTERS, context_of
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
+from constrain.sampling import Sample, Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
     Context,
     DraftBudget,
     Drafter,
     DraftTree,
-    Fixed,
     NGramDrafter,
     Outcome,
     Prior,
@@ -40,18 +39,6 @@ DRAFTERS: dict[str, Callable[[], Drafter]] = {
     "ngram": NGramDrafter,
     "prior": lambda: Prior(shared=False),
 }
-
-
-class Fresh:
-    """A method with new drafters for every run, since a decision tree is walked run by run."""
-
-    name, random = "lcd", True
-
-    def __init__(self, make: Callable[[], Drafter], verifier: str) -> None:
-        self.make, self.verifier = make, verifier
-
-    def __call__(self, job: Job) -> Any:
-        return Speculation([self.make()], verifier=self.verifier, controller=Fixed(5, 3))(job)
 
 
 @pytest.mark.parametrize("language", ["skewed", "dyck", "twins", "ambiguous", "optional tail", "dead end"])
