@@ -4,7 +4,8 @@ The idea: a place has the begun lexeme and the monitor's state. A byte either go
 and begins another one. The beginning of a name is refused as soon as no name of the monitor's language begins with it.
 Places are interned and remember their steps, so a step that is known is one look-up.
 
-Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; then the memory starts anew.
+Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; of the older half
+those are forgotten that were not met since.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ class Reading:
         self._resumed: Callable[[Hashable], tuple[int, bytes] | None] | None = getattr(monitor, "resumed", None)
         self._known: dict[tuple[int, bytes, Inner], State] = {}
         self._inners: dict[Hashable, Inner] = {}
+        self._older: dict[tuple[int, bytes, Inner], State] = {}
+        self._older_inners: dict[Hashable, Inner] = {}
 
     def start(self) -> State:
         """The place before the first byte."""
@@ -197,7 +200,7 @@ class Reading:
     def _inner(self, value: Hashable) -> Inner:
         inner = self._inners.get(value)
         if inner is None:
-            inner = self._inners[value] = Inner(value)
+            inner = self._inners[value] = self._older_inners.get(value) or Inner(value)
         return inner
 
     def _state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
@@ -210,11 +213,15 @@ class Reading:
         key = kind, text, inner
         state = self._known.get(key)
         if state is None:
-            if len(self._known) >= MAX_STATES:
-                self._known.clear()
-                self._inners.clear()
-            free = lexicon.free(kind, text) if names is None else 0
-            state = self._known[key] = State(kind, text, inner, names, free)
+            if len(self._known) >= MAX_STATES // 2:
+                self._older, self._known = self._known, {}
+                self._older_inners, self._inners = self._inners, {inner.value: inner}
+            state = self._older.get(key)
+            if state is None:
+                state = State(kind, text, inner, names, lexicon.free(kind, text) if names is None else 0)
+            else:
+                state.steps.clear()  # else all places of its time would live as long as it
+            self._known[key] = state
         return state
 
     def _begins(self, names: Names, kind: int, text: bytes) -> bool:

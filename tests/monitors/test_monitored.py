@@ -14,7 +14,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
-from constrain.monitors import Names, accepted_beginning, monitored, names_at, python, sql
+from constrain.monitors import Names, accepted_beginning, monitored, names_at, python, reading, sql
 from constrain.monitors.sql.lexicon import SqlLexicon
 
 RULES = """
@@ -254,3 +254,18 @@ def test_a_pickled_constraint_has_the_same_masks() -> None:
         constrain.compile(each, vocabulary).matcher(prefix=b"select * from ab where ") for each in (constraint, copy)
     )
     assert np.array_equal(one.mask(), two.mask())
+
+
+def test_places_that_are_met_again_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for 200 places, a text that is read again and again keeps its own, and others go."""
+    monkeypatch.setattr(reading, "MAX_STATES", 200)
+    known, free = reading.Reading(python()), reading.Reading(python())
+    often, made = b"a = 1\nprint(a)\n", set()
+    place = known.step(known.start(), often)
+    for i in range(30):
+        text = b"x%d = [%d]\nx%d.append(%d)\n" % (i, i, i, i)
+        assert known.step(known.start(), text) == free.step(free.start(), text) is not None
+        made.update(map(id, known._known.values()))
+        assert known.step(known.start(), often) is place
+        assert len(known._known) <= 100 and len(known._older) <= 100
+    assert len(made) > 300
