@@ -43,6 +43,7 @@ from constrain.errors import ConstrainError
 from constrain.hf import HFModel, load_heads
 from constrain.hf.heads import AcceptanceHead, StoppedModel
 from constrain.speculative import Drafter, Edit, Heads, Jacobi, Model, Recycling, drafter_named
+from evaluation import speculation_report
 from evaluation.tasks import read_task
 from generate_schemas import data_folder, is_valid
 from masks.records import machine, open_folder
@@ -198,13 +199,8 @@ def faults_of(record: dict[str, Any]) -> list[str]:
     """What is wrong with an output."""
     if record["row"] == "model.generate":
         return []
-    where = f"{record['item']}, {record['row']}, temperature {record['T']:g}"
-    found = [f"{where}: a drafter failed: {fault}" for fault in record["faults"]]
-    if record["invalid"]:
-        found.append(f"{where}: finished and invalid: {record['invalid']}")
-    if record["T"] == 0 and not record["same"]:
-        found.append(f"{where}: another output than without drafts")
-    return found
+    where = f"{record['item']}, temperature {record['T']:g}"
+    return speculation_report.faults_of({**record, "file": where, "temperature": record["T"]})
 
 
 def table(records: list[dict[str, Any]]) -> str:

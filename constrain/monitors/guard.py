@@ -197,8 +197,8 @@ class Group(NamedTuple):
         if verdict is None:
             if lexicon not in self.folded:
                 table = self.folded[lexicon] = {}
-                for word, token in sorted((lexicon.folded(NAME, word), token) for word, token in self.words):
-                    table.setdefault(word, []).append(token)
+                for word, token in self.words:
+                    table.setdefault(lexicon.folded(NAME, word), []).append(token)
             table = self.folded[lexicon]
             verdict = self.mask.copy()
             for rest in names.rests(lexicon.folded(NAME, begun)):
@@ -213,7 +213,7 @@ class Group(NamedTuple):
 
     @staticmethod
     def _clear_open(verdict: Row, table: dict[bytes, list[int]], begun: bytes, prefix: bytes) -> None:
-        """Clear the tokens after which a text begins with a prefix, or may become one. table: sorted."""
+        """Clear the tokens after which a text begins with a prefix, or may become one."""
         if begun.startswith(prefix):
             verdict[:] = 0
         elif prefix.startswith(begun):
@@ -242,7 +242,7 @@ class Words(PerVocabulary):
         self.none = np.zeros(self.size, np.uint32)
         self.trie = trie = vocabulary.trie
         self.node = _nodes_of_tokens(trie, 32 * self.size)
-        self.below = below(trie, np.array(CLASSES, np.uint8))
+        self.below = _classes_below(trie, np.array(CLASSES, np.uint8))
         self._classes = np.zeros(32 * self.size, np.uint8)  # of all bytes of each token
         self._within: dict[int, Row] = {}
         table = bytes(CLASSES)
@@ -295,7 +295,7 @@ def _nodes_of_tokens(trie: Trie, size: int) -> NDArray[np.int32]:
     return node
 
 
-def below(trie: Trie, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _classes_below(trie: Trie, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """uint8[nodes]: the classes of all bytes beneath each node. classes: of each byte."""
     beneath = np.zeros(len(trie), np.uint8)
     for depth in range(trie.max_depth, 1, -1):
