@@ -118,10 +118,11 @@ class TorchDraw:
     def peek(self, stream: int, count: int) -> np.ndarray:
         """float64[count] in [0, 1): what the next draws of a stream will be decided by. `skip` what was used."""
         ready = self._ready.get(stream, [])
-        while len(ready) < count:
-            ready.append(torch.rand(1, generator=self._generator(stream), dtype=torch.float64))
+        if len(ready) < count:  # a generator gives the same numbers whether it is asked for one or for many
+            more = torch.rand(count - len(ready), generator=self._generator(stream), dtype=torch.float64)
+            ready = [*ready, *more.split(1)]
         self._ready[stream] = ready
-        return np.array([float(number) for number in ready[:count]])
+        return torch.cat(ready[:count]).numpy() if count else np.zeros(0)
 
     def skip(self, stream: int, count: int) -> None:
         """So many of the numbers that were peeked at have been used."""
