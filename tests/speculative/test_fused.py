@@ -11,7 +11,6 @@ import math
 import os
 import subprocess
 import sys
-from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ import torch
 from sampling_cases import cases
 from speculative_cases import context_of
 from test_decode import branching
+from test_verifiers import SIZE, World, distance, said, setting
 
 from constrain.errors import ConstrainError
 from constrain.processors import Counts, MinP, Repetition, StepContext
-from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
+from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.fused import Fused, FusedMatch
@@ -43,6 +43,18 @@ DEVICE = torch.device("cuda" if COMPILED else "cpu")
 ON_KERNELS = pytest.mark.skipif(
     not (INTERPRETED or COMPILED), reason="no GPU; test_the_interpreter_runs_these starts them with TRITON_INTERPRET=1"
 )
+if INTERPRETED:  # PERF: it patches triton.language anew at each call of a function by another: two thirds of its time
+    import triton.language as tl
+    from triton.runtime import interpreter
+
+    patch = interpreter._patch_lang
+
+    def patch_once(fn: Any) -> Any:
+        languages = [each for each in fn.__globals__.values() if each is tl or each is tl.core]
+        done = languages and not any(tl.core.is_builtin(each.load) for each in languages)
+        return interpreter._LangPatchScope() if done else patch(fn)
+
+    interpreter._patch_lang = patch_once
 SHAPES = {"chain": [(1, 1), (1, 3)], "with": [(2, 1), (3, 1), (2, 2)], "without": [(2, 1), (3, 1), (2, 2)]}
 TARGETS = [
     Settings(),
@@ -143,9 +155,319 @@ def agree(problem: Problem, rule: str, seed: int) -> int:
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_kernels_are_the_eager_rules(rule: str) -> None:
     assert RULES.keys() == VERIFIERS.keys()
-    taken = 0
-    for seed, settings in enumerate(TARGETS):
-        problem = Problem(seed, rule, settings)
-        for again in range(3 if settings.temperature else 1):
-            taken += agree(problem, rule, 10 * seed + again)
-    assert taken > 5  # paths were followed
+    taken = sum(agree(Problem(seed, rule, settings), rule, seed) for seed, settings in enumerate(TARGETS))
+    taken += sum(agree(Problem(seed, rule, Settings()), rule, seed) for seed in range(6, 10))
+    assert taken > 3  # paths were followed
+
+
+@ON_KERNELS
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_several_chunks_and_other_dtypes(dtype: torch.dtype) -> None:
+    """Rows longer than a chunk; a rejected draft is taken out of all of them."""
+    for rule in ("match", "recursive-without"):
+        problem = Problem(3, rule, Settings(temperature=0.8), size=5_001, width=5_003, trees=1)
+        problem.trees = [replace(tree, forced=np.full_like(tree.forced, NONE)) for tree in problem.trees]
+        problem.logits = [each.to(dtype) for each in problem.logits]
+        for seed in range(2):
+            agree(problem, rule, seed)
+
+
+# --- the law at a place -----------------------------------------------------------------------------------------------
+
+
+def stated(problem: Problem, step: Step) -> list[list[torch.Tensor]]:
+    """By tree and place, the probabilities that the kernels' four numbers stand for."""
+    from constrain.speculative.fused import run
+
+    logits = torch.cat(problem.logits).to(DEVICE)
+    found = run.laws_of(run.scores_of(logits, step.bitmask, problem.size), step, chunk=32)
+    count, _, places = step.trees.numbers.shape
+    law, only = found.law.view(count, places, 4).cpu(), found.only.view(count, places).tolist()
+    laws, row = [], 0
+    for i, (tree, rows) in enumerate(zip(problem.trees, problem.masks, strict=True)):
+        laws.append([])
+        for place in np.flatnonzero(tree.logits_rows != NONE).tolist():
+            x = logits[row].cpu().float()
+            row += 1
+            _, kept, _, least = law[i, place].tolist()
+            allowed = allowed_by(problem, rows[place], len(x))
+            p = (x / float(step.trees.reals[i, 0] or 1) - kept).double().exp() * (allowed & (x >= least))
+            one_hot = torch.nn.functional.one_hot(torch.tensor(max(0, only[i][place])), len(x)).double()
+            laws[-1].append(one_hot if only[i][place] >= 0 else p * (only[i][place] == NONE))
+    return laws
+
+
+def allowed_by(problem: Problem, row: int, width: int) -> torch.Tensor:
+    if row == NONE:
+        return torch.ones(width, dtype=torch.bool)
+    bits = np.unpackbits(problem.bitmask[row].view(np.uint8), bitorder="little")[: problem.size]
+    return torch.from_numpy(np.pad(bits, (0, width - problem.size))).bool()
+
+
+@ON_KERNELS
+@pytest.mark.parametrize("ties", [False, True])
+def test_filters_are_those_of_the_library(ties: bool) -> None:
+    """Which tokens are kept is equal, their shares but for rounding; each tree has options of its own."""
+    problem = Problem(31 + ties, "match", Settings(), size=60, width=67, trees=6)
+    if ties:  # few different scores
+        problem.logits = [each.round() for each in problem.logits]
+    options = [(1.0, 0, 1.0), (1.0, 5, 1.0), (0.5, 0, 0.71), (1.7, 9, 0.83), (1.0, 500, 0.999), (1.0, 1, 0.1)]
+    ragged = [
+        Ragged(tree, rows, Options(*each), np.zeros(1))
+        for tree, rows, each in zip(problem.trees, problem.masks, options, strict=True)
+    ]
+    found = stated(problem, packed(ragged, problem.bitmask, RULES["match"], DEVICE))
+    for i, (temperature, top_k, top_p) in enumerate(options):
+        settings = Settings(temperature=temperature, top_k=top_k or None, top_p=None if top_p == 1 else top_p)
+        problem.settings = settings
+        rows: Any = problem.cases(0)[0][i].rows
+        read = np.flatnonzero(problem.trees[i].logits_rows != NONE).tolist()
+        for place, law in zip(read, found[i], strict=True):
+            expected = rows.probabilities(place)
+            expected = torch.zeros_like(law) if expected is None else expected.cpu().double()
+            assert torch.equal(law > 0, expected > 0), (settings, place)
+            torch.testing.assert_close(law, expected, atol=2e-6, rtol=1e-5)
+
+
+@ON_KERNELS
+def test_ties_are_equal_scores_here_and_equal_probabilities_there() -> None:
+    """The one difference of the filters: two scores whose probabilities are one float32."""
+    problem = Problem(0, "match", Settings(top_k=1), size=3, width=3, trees=1)
+    (tree,) = problem.trees = [replace(built(5, "match", 3, nodes=0), forced=np.array([NONE], np.int32))]
+    problem.masks, problem.logits = [[NONE]], [torch.tensor([[1e-3, 1e-3 + 2e-10, -1.0]])]
+    assert problem.logits[0][0, 0] != problem.logits[0][0, 1]
+    ((law,),) = stated(problem, problem.step(Options(top_k=1), "match"))
+    (case,), _ = problem.cases(0)
+    assert (law > 0).tolist() == [False, True, False]
+    assert (case.rows.probabilities(0) > 0).tolist() == [True, True, False]  # type: ignore[operator]
+
+
+# --- processors: penalties and min-p ----------------------------------------------------------------------------------
+
+
+def processed(logits: torch.Tensor, allowed: torch.Tensor, processors: Any, context: StepContext) -> torch.Tensor:
+    """The logits of p'', by the definition in constrain/processors/core/model.py."""
+    if int(allowed.sum()) < 2:
+        return logits
+    log_p = logits.double().log_softmax(-1)
+    scores = logits.masked_fill(~allowed, -torch.inf)
+    for each in processors:
+        scores = each(scores, context).masked_fill(~allowed, -torch.inf)
+    return torch.where(allowed, scores.double().log_softmax(-1) + log_p[allowed].logsumexp(-1), log_p)
+
+
+@ON_KERNELS
+@pytest.mark.parametrize("temperature", [0.0, 0.6, 1.0])
+def test_penalties_and_min_p_are_the_processors(temperature: float) -> None:
+    """Verdicts and numbers are those of an eager rule on the processed logits; then temperature, top-k and top-p."""
+    from constrain.speculative.fused import run
+
+    problem = Problem(41, "recursive-without", Settings(temperature=temperature, top_k=6, top_p=0.9), 12, 14, 4)
+    options = Options(temperature, 6, 0.9, 0.05)
+    seen = (1, 3, 3, 3, 7, 13)
+    processors = [Repetition(1.4, structural=True), Counts(presence=0.3, frequency=0.2, structural=True), MinP(0.05)]
+    context = StepContext((5,), seen, 14)
+    terms = {token: (0.0, 1.4, -(0.3 + 0.2 * seen.count(token))) for token in seen} | {5: (0.0, 1.4, 0.0)}
+    places, values, changed_logits, row = [], [], [], 0
+    step = problem.step(options, "recursive-without", None)
+    for i, (tree, rows, logits) in enumerate(zip(problem.trees, problem.masks, problem.logits, strict=True)):
+        changed_logits.append([])
+        for place in np.flatnonzero(tree.logits_rows != NONE).tolist():
+            given = logits[len(changed_logits[-1])]
+            allowed = allowed_by(problem, rows[place], len(given))
+            free = tree.forced[place] == NONE
+            changed_logits[-1].append(processed(given, allowed, processors, context) if free else given.double())
+            if free:
+                places += [[i * step.trees.numbers.shape[2] + place, token] for token in terms]
+                values += list(terms.values())
+            row += 1
+    listed = Penalties(torch.tensor(places, dtype=torch.int32).to(DEVICE), torch.tensor(values).to(DEVICE))
+    problem_eager = Problem(41, "recursive-without", problem.settings, 12, 14, 4)
+    problem_eager.logits = [torch.stack(each) for each in changed_logits]
+    theirs, draw = problem_eager.cases(3)
+    uniform = [draw.peek(each.stream, most_draws(each.tree, RULES["recursive-without"])) for each in theirs]
+    step = problem.step(options, "recursive-without", uniform)._replace(penalties=listed, processed=True)
+    scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
+    out = run.verdicts(scores, step, RULES["recursive-without"])
+    expected = verifier_named("recursive-without").verify(theirs, draw)
+    for case, found, right in zip(theirs, unpacked(out.entries), expected, strict=True):
+        assert (found.nodes, found.tokens[-1]) == (right.path, right.token)
+        if NONE not in found.tokens:
+            ours = list(zip(found.log_prob_raw, found.log_prob_sampled, found.log_z, strict=True))
+            assert list(itertools.chain(*ours)) == pytest.approx(numbers(case, right), abs=5e-5)
+
+
+def test_one_form_for_penalties() -> None:
+    scores = torch.tensor([2.0, -1.0, 0.5])
+    terms = torch.tensor([[0.0, 2.0, 0.0], [0.0, 2.0, -0.5], [-1.0, 1.0, 0.25]])
+    assert changed(scores, terms).tolist() == [1.0, -2.5, -0.25]
+
+
+# --- the law of a verdict ---------------------------------------------------------------------------------------------
+
+
+def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> list[tuple[float, tuple[int, ...]]]:
+    """(probability, tokens) of every way in which the walks of the kernels can decide on trees of some probability.
+
+    A walk says of each uniform number that it used between which bounds any other would have decided alike: the share of
+    this outcome, and where the next one begins.
+    """
+    from constrain.speculative.fused import run
+
+    found = []
+    pending = [(chance, tree, list[float]()) for chance, tree in trees]
+    while pending:
+        ragged = [
+            Ragged(tree, [NONE] * (len(tree) + 1), Options(), np.pad(given, (0, most_draws(tree, RULES[rule]) - len(given))))
+            for _, tree, given in pending
+        ]  # fmt: skip
+        logits = torch.tensor(np.concatenate([table_logits(world, tree) for _, tree, _ in pending])).float()
+        step = packed(ragged, None, RULES[rule], DEVICE)
+        out = run.verdicts(run.scores_of(logits.to(DEVICE), step.bitmask, SIZE), step, RULES[rule], spans=True)
+        verdicts, spans, left = unpacked(out.entries), out.spans.tolist(), []
+        for (chance, tree, given), verdict, bounds in zip(pending, verdicts, spans, strict=True):
+            numbers_used = [*given, *[0.0] * (verdict.used - len(given))]
+            for k in range(max(0, len(given) - 1), verdict.used):  # what is before has its share in `chance`
+                low, high = bounds[k]
+                if high < 1 - 1e-9:
+                    left.append((chance, tree, [*numbers_used[:k], high + 1e-12]))
+                chance *= high - low
+            found.append((chance, said(tree, Verdict(verdict.nodes, verdict.tokens[-1]))))
+        pending = left
+    return found
+
+
+def table_logits(world: World, tree: BuiltTree) -> np.ndarray:
+    """The target at the places that were read, by its table; one more logit than the vocabulary has."""
+    prefixes = [[int(tree.tokens[node]) for node in tree.path(place)] for place in range(len(tree) + 1)]
+    law = [[*world.target(prefixes[place]), 0.0] for place in np.flatnonzero(tree.logits_rows != NONE)]
+    with np.errstate(divide="ignore"):
+        return np.log(np.array(law))
+
+
+@ON_KERNELS
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_the_law_of_the_kernels_is_the_target(rule: str) -> None:
+    """Every draw of draft and walk: what is emitted, completed by the target, has the target's law."""
+    for seed in range(2):
+        draws = verifier_named(rule).draws
+        width, depth = {"chain": (1, 2), "with": (2, 1), "without": (2, 2 - seed)}.get(draws, (1, 1))
+        drafts: list[Any] = [Drawn(seed, width, depth, replacement=draws == "with", spine=True), Given(seed, 2)]
+        context = replace(context_of(None, left=9, prompt=[]), setting=setting())
+
+        def drafted(draw: Any, drafts: Any = drafts, context: Any = context, draws: str = draws) -> BuiltTree:
+            here = replace(context, setting=replace(context.setting, draw=draw))
+            return TreeBuilder().build(
+                here, [each.draft(here, DraftBudget(9, 9)) for each in drafts], DraftBudget(9, 9), draws=draws
+            )
+
+        world = World(seed)
+        assert distance(world, outcomes(rule, world, list(enumerate_draws(drafted))), 9) < 1e-6
+
+
+# --- on a GPU ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(INTERPRETED, reason="the interpreter compiles nothing")
+def test_kernels_compile_for_a_gpu() -> None:
+    """To machine code for sm_90, with no GPU: the interpreter lets types pass that a compiler does not."""
+    compile_kernels = pytest.importorskip("compile_kernels")
+    assert compile_kernels.compiled(["match", "traversal"]) >= 5
+
+
+@pytest.mark.skipif(not COMPILED, reason="a CUDA graph needs a GPU")
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_graphs_give_the_verdicts_of_launches(rule: str) -> None:
+    fused, plain = Fused(rule, kernels=True), Fused(rule, kernels=True, graphs=False)
+    for seed in range(6):
+        problem = Problem(7, rule, TARGETS[seed % 2])
+        one, other = (each.verify(*problem.cases(seed)) for each in (fused, plain))
+        assert one == other
+    assert fused.captured
+
+
+@ON_KERNELS
+def test_slots_that_move() -> None:
+    """The path as indices among the nodes that were read: what keys and values are gathered by."""
+    from constrain.speculative.fused import run
+
+    problem = Problem(8, "match", Settings())
+    step = problem.step(Options(), "match", np.random.default_rng(5).random((3, 20)).tolist())
+    scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
+    out = run.verdicts(scores, step, RULES["match"])
+    for tree, found, moved in zip(problem.trees, unpacked(out.entries), out.moved.tolist(), strict=True):
+        rows = [int(tree.logits_rows[node + 1]) - 1 for node in found.nodes]
+        assert moved == [*rows, *[NONE] * (len(moved) - len(rows))]
+
+
+# --- whole decoders ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="test_the_interpreter_runs_these starts them with TRITON_INTERPRET=1")
+@pytest.mark.parametrize("settings", [{}, {"temperature": 0.0}, {"temperature": 0.6, "top_k": 2}], ids=str)
+def test_decoding_by_kernels(settings: dict[str, Any]) -> None:
+    """Whole outputs are those of `lcd` for the same seeds; fewer forwards."""
+    saved = 0
+    for seed, case in enumerate(cases(1, (1.0,))[:2]):
+        given = Settings(max_tokens=case.settings.max_tokens, **settings)
+        (plain,) = drive(lcd, branching(case.job(TorchDraw(seed), settings=given)))
+        drafts = [Oracle(plain.tokens if seed else [*plain.tokens[:2], 0])]
+        method = Speculation(drafts, verifier=FusedMatch(kernels=True), controller=Fixed(nodes=6, depth=6))
+        (fast,) = drive(method, branching(case.job(TorchDraw(seed), settings=given)))
+        assert fast.tokens == plain.tokens
+        assert fast.log_prob == pytest.approx(plain.log_prob, abs=1e-4)
+        assert fast.log_weight == pytest.approx(plain.log_weight, abs=1e-4)
+        saved += plain.forwards - fast.forwards
+    assert saved > 0
+
+
+@ON_KERNELS
+def test_faulty_rows_are_named_by_the_eager_rule() -> None:
+    problem = Problem(9, "match", Settings())
+    for number in (math.nan, math.inf):
+        problem.logits[1][:, 3] = number
+        with pytest.raises(ConstrainError, match="the model's logits contain"):
+            Fused("match", kernels=True).verify(*problem.cases(0))
+
+
+@pytest.mark.skipif(INTERPRETED, reason="is running")
+def test_the_interpreter_runs_these() -> None:
+    """Triton reads TRITON_INTERPRET when it is imported, so a process of its own."""
+    pytest.importorskip("triton", reason="no triton: the kernels were not run")
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(Path(__file__))]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
+
+
+# --- without kernels --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_without_a_gpu_the_eager_rule_verifies(rule: str) -> None:
+    problem = Problem(2, rule, Settings())
+    fused, eager = Fused(rule, kernels=False), verifier_named(rule)
+    assert fused.verify(*problem.cases(4)) == eager.verify(*problem.cases(4))
+    assert (fused.name, fused.draws) == (f"fused-{rule}", eager.draws)
+
+
+def test_rules_that_are_not_fused() -> None:
+    with pytest.raises(ConstrainError, match="the rule 'typical' is not fused\n  fix: choose one of: block, "):
+        Fused("typical")
+    with pytest.raises(ConstrainError, match="there is no verifier 'guess'"):
+        Fused("guess")
+    assert isinstance(FusedMatch().otherwise, Match)
+
+
+def test_peeking_does_not_change_what_is_drawn() -> None:
+    law = torch.full((1, 1000), 1e-3)
+    plain, peeked = TorchDraw(5), TorchDraw(5)
+    expected = [int(plain(law, [7])) for _ in range(66)]
+    found = []
+    for used in (0, 2, 41, 1):
+        assert len(peeked.peek(7, 53)) == 53
+        found += [int(1000 * number) for number in peeked.peek(7, used)]
+        peeked.skip(7, used)
+    found += [int(peeked(law, [7])) for _ in range(22)]
+    assert found == expected

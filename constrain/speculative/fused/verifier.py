@@ -56,7 +56,7 @@ class Fused(Verifier):
         self.name, self.draws = f"fused-{rule}", self.otherwise.draws
         self.kernels, self.graphs = kernels, graphs
         self._seen: dict[Any, int] = {}
-        self._captured: dict[Any, Any] = {}
+        self.captured: dict[Any, Any] = {}
 
     def verify(self, cases: Sequence[Case], draw: Draw) -> list[Verdict]:
         """See `Verifier`."""
@@ -94,10 +94,10 @@ class Fused(Verifier):
         if self.graphs and device.type == "cuda":
             bucket = run.Bucket.of(logits, step, self.rule, size)
             self._seen[bucket] = self._seen.get(bucket, 0) + 1
-            if bucket not in self._captured and self._seen[bucket] > REPLAYS:
-                self._captured[bucket] = run.Captured(torch.cat(logits), step, self.rule, size)
-            if bucket in self._captured:
-                return unpacked(self._captured[bucket](logits, step).entries)[: len(ragged)]
+            if bucket not in self.captured and self._seen[bucket] > REPLAYS:
+                self.captured[bucket] = run.Captured(torch.cat(logits), step, self.rule, size)
+            if bucket in self.captured:
+                return unpacked(self.captured[bucket](logits, step).entries)[: len(ragged)]
         scores = run.scores_of(torch.cat(logits), step.bitmask, size)
         return unpacked(run.verdicts(scores, step, self.rule).entries)[: len(ragged)]
 
