@@ -329,7 +329,7 @@ def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> l
             numbers_used = [*given, *[0.0] * (verdict.used - len(given))]
             for k in range(max(0, len(given) - 1), verdict.used):  # what is before has its share in `chance`
                 low, high = bounds[k]
-                if high < 1 - 1e-9:
+                if high < 1 - 1e-6:  # sums of chunks are float32
                     left.append((chance, tree, [*numbers_used[:k], high + 1e-12]))
                 chance *= high - low
             found.append((chance, said(tree, Verdict(verdict.nodes, verdict.tokens[-1]))))
@@ -362,7 +362,7 @@ def test_the_law_of_the_kernels_is_the_target(rule: str) -> None:
             )
 
         world = World(seed)
-        assert distance(world, outcomes(rule, world, list(enumerate_draws(drafted))), 9) < 1e-6
+        assert distance(world, outcomes(rule, world, list(enumerate_draws(drafted))), 9) < 5e-6
 
 
 # --- on a GPU ---------------------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ def test_slots_that_move() -> None:
     from constrain.speculative.fused import run
 
     problem = Problem(8, "match", Settings())
-    step = problem.step(Options(), "match", np.random.default_rng(5).random((3, 20)).tolist())
+    step = problem.step(Options(), "match", np.random.default_rng(5).random((3, 1)))
     scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
     out = run.verdicts(scores, step, RULES["match"])
     for tree, found, moved in zip(problem.trees, unpacked(out.entries), out.moved.tolist(), strict=True):
