@@ -233,7 +233,7 @@ def test_filters_are_those_of_the_library(ties: bool) -> None:
 def test_ties_are_equal_scores_here_and_equal_probabilities_there() -> None:
     """The one difference of the filters: two scores whose probabilities are one float32."""
     problem = Problem(0, "match", Settings(top_k=1), size=3, width=3, trees=1)
-    (tree,) = problem.trees = [replace(built(5, "match", 3, nodes=0), forced=np.array([NONE], np.int32))]
+    problem.trees = [replace(built(5, "match", 3, nodes=0), forced=np.array([NONE], np.int32))]
     problem.masks, problem.logits = [[NONE]], [torch.tensor([[1e-3, 1e-3 + 2e-10, -1.0]])]
     assert problem.logits[0][0, 0] != problem.logits[0][0, 1]
     ((law,),) = stated(problem, problem.step(Options(top_k=1), "match"))
@@ -309,8 +309,8 @@ def test_one_form_for_penalties() -> None:
 def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> list[tuple[float, tuple[int, ...]]]:
     """(probability, tokens) of every way in which the walks of the kernels can decide on trees of some probability.
 
-    A walk says of each uniform number that it used between which bounds any other would have decided alike: the share of
-    this outcome, and where the next one begins.
+    A walk says of each uniform number that it used between which bounds any other would have decided alike: the share
+    of this outcome, and where the next one begins.
     """
     from constrain.speculative.fused import run
 
@@ -318,7 +318,7 @@ def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> l
     pending = [(chance, tree, list[float]()) for chance, tree in trees]
     while pending:
         ragged = [
-            Ragged(tree, [NONE] * (len(tree) + 1), Options(), np.pad(given, (0, most_draws(tree, RULES[rule]) - len(given))))
+            Ragged(tree, [NONE] * (len(tree) + 1), Options(), np.array(given))
             for _, tree, given in pending
         ]  # fmt: skip
         logits = torch.tensor(np.concatenate([table_logits(world, tree) for _, tree, _ in pending])).float()
@@ -369,10 +369,41 @@ def test_the_law_of_the_kernels_is_the_target(rule: str) -> None:
 
 
 @pytest.mark.skipif(INTERPRETED, reason="the interpreter compiles nothing")
-def test_kernels_compile_for_a_gpu() -> None:
-    """To machine code for sm_90, with no GPU: the interpreter lets types pass that a compiler does not."""
-    compile_kernels = pytest.importorskip("compile_kernels")
-    assert compile_kernels.compiled(["match", "traversal"]) >= 5
+@pytest.mark.parametrize("rule", ["laws", "match", "k-seq", "traversal", "recursive"])
+def test_kernels_compile_for_a_gpu(rule: str) -> None:
+    pytest.importorskip("triton")
+    import compile_kernels
+
+    code = compile_kernels.law_kernels() if rule == "laws" else [compile_kernels.walk_kernel(RULES[rule])]
+    assert all(each.startswith(b"\x7fELF") for each in code)
+    assert {RULES[name] for name in ("match", "k-seq", "traversal", "recursive")} == set(RULES.values())
+
+
+@ON_KERNELS
+def test_buffers_of_a_bucket_are_used_again() -> None:
+    """What a graph replays: steps of one bucket, copied into the same tensors, one after the other."""
+    from constrain.speculative.fused import run
+
+    rule = RULES["recursive"]
+    problems = [Problem(seed, "recursive", Settings()) for seed in range(12)]
+    uniform = np.random.default_rng(6).random((3, 64))
+    steps = [
+        each.step(Options(), "recursive", [u[: most_draws(t, rule)] for t, u in zip(each.trees, uniform, strict=True)])
+        for each in problems
+    ]
+    logits = [[rows.to(DEVICE) for rows in each.logits] for each in problems]
+    buckets = [run.Bucket.of(*each, rule, problems[0].size) for each in zip(logits, steps, strict=True)]
+    bucket = max(buckets, key=buckets.count)
+    same = [i for i, each in enumerate(buckets) if each == bucket][:3]
+    assert len(same) > 1
+    buffers = run.Buffers(logits[same[0]], steps[same[0]], problems[0].size)
+    for i in same:
+        buffers.fill(logits[i], steps[i])
+        plain = run.scores_of(torch.cat(logits[i]), steps[i].bitmask, problems[i].size)
+        found, expected = (
+            run.verdicts(*each, rule).entries for each in ((buffers.scores, buffers.step), (plain, steps[i]))
+        )
+        assert torch.equal(found, expected)
 
 
 @pytest.mark.skipif(not COMPILED, reason="a CUDA graph needs a GPU")

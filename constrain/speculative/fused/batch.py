@@ -11,6 +11,7 @@ Options are data too: each tree has its own temperature, top-k, top-p and min-p,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,11 +182,22 @@ def _columns(numbers: np.ndarray, given: Ragged, rule: Rule, row: int, source: i
         place += len(drawn)
 
 
+@cache
+def _copies(device: torch.device) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)
+
+
 def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A copy on the device that the host does not wait for."""
+    """A copy on the device that nothing waits for but what uses it: from pinned memory, on a stream of its own, so that it
+    goes beside the forward. Not run on a GPU yet."""
     if device.type != "cuda":
         return tensor.to(device)
-    return tensor.pin_memory().to(device, non_blocking=True)
+    with torch.cuda.stream(_copies(device)):
+        copy = tensor.pin_memory().to(device, non_blocking=True)
+    here = torch.cuda.current_stream(device)
+    here.wait_stream(_copies(device))
+    copy.record_stream(here)
+    return copy
 
 
 class Found(NamedTuple):

@@ -2,7 +2,7 @@
 
     laws_of     penalties, masks and filters: the target's law at every place
     verdicts    laws, then the walks; `unpacked` of its entries is the one copy back to the host
-    Captured    `verdicts` of one bucket, captured once and replayed; what travels is copied into the buffers it reads
+    Captured    `verdicts` of one bucket, captured once and replayed; what travels is copied into `Buffers`
 
 Run here: by Triton's interpreter on a CPU, in tests, and compiled to machine code for sm_90, which nothing executed. A
 graph was captured nowhere so far: `Captured` needs a GPU (`make gpu`).
@@ -16,7 +16,7 @@ import torch
 import triton
 
 from constrain.speculative.fused import laws, walk
-from constrain.speculative.fused.batch import ENTRY, Drafts, Rule, Scores, Step, Trees
+from constrain.speculative.fused.batch import ENTRY, Rule, Scores, Step
 from constrain.speculative.fused.laws import Laws
 from constrain.speculative.fused.penalties import Penalties
 from constrain.speculative.fused.walk import Out
@@ -58,7 +58,12 @@ def laws_of(scores: Scores, step: Step, *, chunk: int = CHUNK) -> Laws:
         laws.penalise[(programs,)](scores, step.trees, step.penalties, entries, P=places, BLOCK=ENTRIES)
     laws.summarise[total, chunks](scores, step.trees, found.sums, found.best, chunks, **sizes, PLAIN=False)
     laws.law[(total,)](
-        scores, step.trees, found, **sizes, CHUNKS=triton.next_power_of_2(chunks), PROCESSED=step.processed,
+        scores,
+        step.trees,
+        found,
+        **sizes,
+        CHUNKS=triton.next_power_of_2(chunks),
+        PROCESSED=step.processed,
         num_warps=WARPS,
     )
     return found
@@ -97,7 +102,7 @@ class Bucket(tuple[Any, ...]):
         rows = [sum(map(len, logits)), len(step.bitmask), len(step.drafts.probs)]
         penalties = None if step.penalties is None else power_of_2(len(step.penalties.places))
         return cls((
-            tuple(step.trees.numbers.shape), step.trees.draws, tuple(map(_up, rows)), logits[0].shape[1], logits[0].dtype,
+            tuple(step.trees.numbers.shape), step.trees.draws, tuple(map(power_of_2, rows)), logits[0].shape[1], logits[0].dtype,
             size, step.bitmask.shape[1], step.drafts.width, penalties, step.processed, rule,
         ))  # fmt: skip
 
@@ -106,43 +111,21 @@ def power_of_2(count: int) -> int:
     return int(triton.next_power_of_2(max(1, count)))
 
 
-class Captured:
-    """A CUDA graph of `verdicts` for one bucket. A replay copies into its buffers and launches once.
+class Buffers:
+    """What the kernels of one bucket read, always at the same addresses. Memory: the logits of the bucket once more."""
 
-    Memory: the logits of the bucket once more (that of a ragged batch is made by the copy, in place of a `torch.cat`).
-    """
-
-    def __init__(self, logits: torch.Tensor, step: Step, rule: Rule, size: int) -> None:
-        """Raises RuntimeError: there is no CUDA here, or something cannot be captured."""
-        if not torch.cuda.is_available():
-            raise RuntimeError("a CUDA graph needs a GPU")
-        self.logits = _buffer(logits)
-        drafts = Drafts(_buffer(step.drafts.probs), step.drafts.stride, step.drafts.width, _buffer(step.drafts.sums))
-        penalties = step.penalties and Penalties(_buffer(step.penalties.places), _buffer(step.penalties.terms))
-        trees = Trees(step.trees.numbers.clone(), step.trees.reals.clone(), step.trees.draws)
+    def __init__(self, logits: list[torch.Tensor], step: Step, size: int) -> None:
+        """Room for steps like this one, see `Bucket`."""
+        rows = sum(map(len, logits))
+        self.logits = _buffer(logits[0], rows)
+        drafts = step.drafts._replace(probs=_buffer(step.drafts.probs), sums=_buffer(step.drafts.sums))
+        penalties = step.penalties and Penalties(*map(_buffer, step.penalties))
+        trees = step.trees._replace(numbers=step.trees.numbers.clone(), reals=step.trees.reals.clone())
         self.step = Step(trees, drafts, _buffer(step.bitmask), penalties, step.processed)
-        self._fill([logits], step)
-        scores = scores_of(self.logits, self.step.bitmask, size)
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):  # kernels are compiled before the capture
-            verdicts(scores, self.step, rule)
-        torch.cuda.current_stream().wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self.out = verdicts(scores, self.step, rule)
+        self.scores = scores_of(self.logits, self.step.bitmask, size)
 
-    def __call__(self, logits: list[torch.Tensor], step: Step) -> Out:
-        """Verdicts on a step of the same bucket; valid until the next call."""
-        self._fill(logits, step)
-        self.graph.replay()
-        return self.out
-
-    def _fill(self, logits: list[torch.Tensor], step: Step) -> None:
-        start = 0
-        for rows in logits:
-            self.logits[start : start + len(rows)].copy_(rows, non_blocking=True)
-            start += len(rows)
+    def fill(self, logits: list[torch.Tensor], step: Step) -> None:
+        """Copy a step of the bucket in; nothing waits."""
         own = self.step
         pairs = [
             (own.trees.numbers, step.trees.numbers),
@@ -153,13 +136,40 @@ class Captured:
         ]
         if own.penalties is not None and step.penalties is not None:
             own.penalties.places.fill_(-1)
-            pairs += list(zip(own.penalties, step.penalties, strict=True))
+            pairs += zip(own.penalties, step.penalties, strict=True)
+        start = 0
+        for rows in logits:
+            pairs.append((self.logits[start : start + len(rows)], rows))
+            start += len(rows)
         for buffer, given in pairs:
             buffer[: len(given)].copy_(given, non_blocking=True)
 
 
-def _buffer(like: torch.Tensor) -> torch.Tensor:
-    """Zeros with room for a power of two of rows."""
-    return torch.zeros((power_of_2(len(like)), *like.shape[1:]), dtype=like.dtype, device=like.device)
+class Captured:
+    """A CUDA graph of `verdicts` for one bucket: a step is copied into its buffers, and one launch runs all kernels."""
+
+    def __init__(self, logits: list[torch.Tensor], step: Step, rule: Rule, size: int) -> None:
+        """Raises RuntimeError: there is no CUDA here, or something cannot be captured."""
+        if not torch.cuda.is_available():
+            raise RuntimeError("a CUDA graph needs a GPU")
+        self.buffers = Buffers(logits, step, size)
+        self.buffers.fill(logits, step)
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):  # kernels are compiled before the capture
+            verdicts(self.buffers.scores, self.buffers.step, rule)
+        torch.cuda.current_stream().wait_stream(side)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.out = verdicts(self.buffers.scores, self.buffers.step, rule)
+
+    def __call__(self, logits: list[torch.Tensor], step: Step) -> Out:
+        """Verdicts on a step of the same bucket; valid until the next call."""
+        self.buffers.fill(logits, step)
+        self.graph.replay()
+        return self.out
 
 
+def _buffer(like: torch.Tensor, rows: int = 0) -> torch.Tensor:
+    """Zeros with room for a power of two of rows; as many as there are, or `rows`."""
+    return torch.zeros((power_of_2(rows or len(like)), *like.shape[1:]), dtype=like.dtype, device=like.device)

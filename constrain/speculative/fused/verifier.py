@@ -95,7 +95,7 @@ class Fused(Verifier):
             bucket = run.Bucket.of(logits, step, self.rule, size)
             self._seen[bucket] = self._seen.get(bucket, 0) + 1
             if bucket not in self.captured and self._seen[bucket] > REPLAYS:
-                self.captured[bucket] = run.Captured(torch.cat(logits), step, self.rule, size)
+                self.captured[bucket] = run.Captured(logits, step, self.rule, size)
             if bucket in self.captured:
                 return unpacked(self.captured[bucket](logits, step).entries)[: len(ragged)]
         scores = run.scores_of(torch.cat(logits), step.bitmask, size)
@@ -119,6 +119,4 @@ class FusedMatch(Fused):
 
 def options_of(settings: Settings) -> Options:
     """How a job's settings shape a target."""
-    return Options(
-        settings.temperature, settings.top_k or 0, 1.0 if settings.top_p is None else settings.top_p
-    )
+    return Options(settings.temperature, settings.top_k or 0, 1.0 if settings.top_p is None else settings.top_p)

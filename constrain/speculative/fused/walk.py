@@ -368,7 +368,9 @@ def walk(scores, trees, drafts, laws, out, P: tl.constexpr, CHUNK: tl.constexpr,
                 elif begin != end:
                     some = zero + 2
             total = tl.sum(weights, 0)
-            number = _uniform(trees, tree, drawn) if not DRAWN else tl.where(some > 1, _uniform(trees, tree, drawn), 0.0)
+            number = (
+                _uniform(trees, tree, drawn) if not DRAWN else tl.where(some > 1, _uniform(trees, tree, drawn), 0.0)
+            )
             target = number * total
             piece, before = _first_beyond(weights, target, CHUNKS)
             ids = piece * CHUNK + tl.arange(0, CHUNK)
