@@ -12,13 +12,14 @@ tokens on the host:
     filtered     fused, with temperature 0.8, top-k 50 and top-p 0.9
     traversal    `Fused("traversal")` on chains of draws that are nearly always accepted
     eager        `Match`: masks, softmax and sampling by torch, place by place down each tree
-    xgrammar     its kernel masks all rows in place, torch takes softmax and samples all rows, then one copy back; without
-                 the walk down the trees and without log-probabilities, so it does less
+    xgrammar     its kernel masks all rows in place, torch takes softmax and samples all rows, then one copy back;
+                 without the walk down the trees and without log-probabilities, so it does less
     flashinfer   masks by `apply_bitmask_`, its sampler with top-k 50 and top-p 0.9 on all rows; likewise
     mask, mask_xgrammar   the masks alone, on rows that are on the device, masks that are not
 Trees are a chain of up to 8 nodes that the logits make all but certain, with siblings beside it: the longest walk.
-Answers are checked: tokens of every fused row are those of its eager rule, and the masks of `xgrammar` are those of this
-library. What is not installed is left out, and said. After --minutes no further size is begun, and what is left is said.
+Answers are checked: tokens of every fused row are those of its eager rule, and the masks of `xgrammar` are those of
+this library. What is not installed is null in the records. After --minutes no further size is begun; what is left is
+printed.
 
 `model`: a Llama-shaped model with random weights, on the device: tokens/s of plain decoding without a constraint, and
 steps/s of decoding under a schema with drafts. Random weights accept nothing, so a step counts for --tokens-per-forward

@@ -4,7 +4,7 @@ takes: the logits of a forward, where they are; bitmasks, trees and uniform numb
 their log-probabilities, in one small copy
 used by: hf, generation, where the model is on a GPU
 start reading at: batch.py (what travels, rules as data), laws.py (the target's law at every place), walk.py (the
-verdict), run.py (the launches; CUDA graphs), verifier.py (`Fused`). The meaning: ../verifiers/, which tests compare with
+verdict), run.py (the launches; CUDA graphs), verifier.py (`Fused`). The meaning is in ../verifiers/
 """
 
 from constrain.speculative.fused.verifier import Fused, FusedMatch

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -118,7 +118,7 @@ def places_for(trees: Sequence[BuiltTree]) -> int:
 
 
 def most_draws(tree: BuiltTree, rule: Rule) -> int:
-    """Uniform numbers that a verdict can use: one for each token of a path; or one for each proposal, and two a place."""
+    """Uniform numbers that a verdict can use: one for each token of a path; or one a proposal, and two a place."""
     if not rule.drawn:
         return int(tree.depths.max(initial=0)) + 1
     return int((tree.draft_rows != NONE).sum()) + 2 * (len(tree) + 1)
@@ -188,8 +188,8 @@ def _copies(device: torch.device) -> torch.cuda.Stream:
 
 
 def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A copy on the device that nothing waits for but what uses it: from pinned memory, on a stream of its own, so that it
-    goes beside the forward. Not run on a GPU yet."""
+    """A copy on the device that only its users wait for: from pinned memory, on a stream of its own, so that it goes
+    beside the forward. Not run on a GPU yet."""
     if device.type != "cuda":
         return tensor.to(device)
     with torch.cuda.stream(_copies(device)):
@@ -201,7 +201,7 @@ def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 class Found(NamedTuple):
-    """The verdict on one tree. nodes: of the tree. tokens: one more than nodes; -1 is a dead end. used: how many uniform
+    """The verdict on one tree. nodes: of the tree. tokens: one more than nodes; -1 is a dead end. used: so many uniform
     numbers. faulty: a row that was looked at is no logits (NaN, +inf, nothing but -inf), and nothing else counts.
 
     log_prob_raw, log_prob_sampled, log_z: of each token, as in `constrain.sampling.core.step`
@@ -217,13 +217,13 @@ class Found(NamedTuple):
 
 
 def unpacked(entries: torch.Tensor) -> list[Found]:
-    """Verdicts from int32[B, 1 + P, ENTRY]: first (entries, draws used, faulty), then the entries. The one copy back."""
+    """Verdicts from int32[B, 1 + P, ENTRY]: (entries, draws used, faulty), then the entries. The one copy back."""
     numbers = entries.cpu()
     found = []
     for tree in numbers:
         count, used, faulty = tree[0, :3].tolist()
         steps = tree[1 : 1 + count]
-        logs: Any = steps[:, 2:].contiguous().view(torch.float32).T.tolist() if count else [[], [], []]
+        raw, sampled, log_z = steps[:, 2:].contiguous().view(torch.float32).T.tolist() if count else ([], [], [])
         nodes, tokens = steps[: max(count - 1, 0), 0].tolist(), steps[:, 1].tolist()
-        found.append(Found(nodes, tokens, *logs, used=used, faulty=bool(faulty)))
+        found.append(Found(nodes, tokens, raw, sampled, log_z, used, bool(faulty)))
     return found

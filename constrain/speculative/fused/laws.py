@@ -1,7 +1,7 @@
 """From logits to the target's law at every place: penalties, mask, min-p, temperature, top-k, top-p.
 
-1. `summarise` (places × chunks of the vocabulary): largest score and Σ exp of each chunk, of what is refused and of what
-   is allowed, and the likeliest allowed id. One pass over the logits, the masks as bits.
+1. `summarise` (places × chunks of the vocabulary): largest score and Σ exp of each chunk, of what is refused and of
+   what is allowed, and the likeliest allowed id. One pass over the logits, the masks as bits.
 2. `penalise` (penalties), if there are any: changes single scores in place, between two runs of `summarise`.
 3. `law` (places): joins the chunks; finds the thresholds of the filters; states the law in four numbers and a token.
 
@@ -9,13 +9,13 @@ With x the scores after penalties, T the temperature and A the allowed ids, the 
 
     p(v) = exp(x_v / T − kept)  where v ∈ A and x_v ≥ least,  0 elsewhere;  one-hot where a token is forced, or T = 0
 
-and log p_raw = x_v / T + raw, log p_sampled = x_v / T − kept, log Z as in `constrain.sampling.core.step`. Every filter is
-a threshold on x, since exp(x / T) grows with x; their order is that of the library: penalties and min-p are processors,
-which see the scores before the temperature and keep the mass of what is allowed; then temperature, top-k, top-p.
+and log p_raw = x_v / T + raw, log p_sampled = x_v / T − kept, log Z as in `constrain.sampling.core.step`. Every filter
+is a threshold on x, since exp(x / T) grows with x. Their order is the library's: penalties and min-p are processors, which
+see the scores before the temperature and keep the mass of what is allowed; then temperature, top-k, top-p.
 
 Top-k and top-p without a sort: the least number θ such that what lies above θ weighs less than k (counted) or p (of the
-mass) is found by bisection over the bits of float32, in at most 32 passes, the same on every device. Ties stay whole, as
-in `constrain.sampling.core.filters`. One difference: equal means equal scores here and equal probabilities in float32
+mass) is found by bisection over the bits of float32, in at most 32 passes, the same on every device. Ties stay whole,
+as in `constrain.sampling.core.filters`. One difference: equal means equal scores here, equal probabilities in float32
 there, so tokens that differ by less than that rounds are ties there only.
 """
 
@@ -43,7 +43,7 @@ LARGEST = tl.constexpr(3.4028234663852886e38)
 class Laws(NamedTuple):
     """What is known of B · P places, over C chunks.
 
-    sums: float32[B · P, C, 4], for what is refused and for what the target keeps of the chunk: a scale, Σ exp(· − scale)
+    sums: float32[B · P, C, 4], for what is refused and for what the target keeps of the chunk: scale, Σ exp(· − scale)
     plain: the same at temperature 1, before penalties; used where processors act
     best: int32[B · P, C], the likeliest allowed id of each chunk
     law: float64[B · P, 4]: raw, kept, log Z, least (see the module)
@@ -244,11 +244,11 @@ def law(scores, trees, laws, P: tl.constexpr, CHUNK: tl.constexpr, CHUNKS: tl.co
             tops = tl.load(sums + 4 * pieces + 2, mask=pieces < laws.chunks, other=float("-inf"))
             piece = tl.min(tl.where(tops == top, pieces, CHUNKS), 0)
             likeliest = tl.load(laws.best + place.to(tl.int64) * laws.chunks + piece)
-            most, inside = scores_at(scores, row, mask, likeliest)
+            most, _ = scores_at(scores, row, mask, likeliest)
             if PROCESSED:
                 plain = laws.plain + 4 * place.to(tl.int64) * laws.chunks
-                plain_top, plain_refused = joined(plain, pieces, laws.chunks)
-                plain_top, plain_allowed = joined(plain + 2, pieces, laws.chunks)
+                _top, plain_refused = joined(plain, pieces, laws.chunks)
+                _top, plain_allowed = joined(plain + 2, pieces, laws.chunks)
                 base = option(trees, tree, MIN_P)
                 if base > 0:
                     least = most + tl.log(base).to(tl.float32)

@@ -102,7 +102,8 @@ class Bucket(tuple[Any, ...]):
         rows = [sum(map(len, logits)), len(step.bitmask), len(step.drafts.probs)]
         penalties = None if step.penalties is None else power_of_2(len(step.penalties.places))
         return cls((
-            tuple(step.trees.numbers.shape), step.trees.draws, tuple(map(power_of_2, rows)), logits[0].shape[1], logits[0].dtype,
+            tuple(step.trees.numbers.shape), step.trees.draws, tuple(map(power_of_2, rows)), logits[0].shape[1],
+            logits[0].dtype,
             size, step.bitmask.shape[1], step.drafts.width, penalties, step.processed, rule,
         ))  # fmt: skip
 

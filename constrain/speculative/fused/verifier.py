@@ -1,4 +1,4 @@
-"""`fused-…`: the rules of `constrain.speculative.verifiers` on the device of the logits, for all trees of a step at once.
+"""`fused-…`: the rules of `constrain.speculative.verifiers` where the logits are, for all trees of a step at once.
 
 Law: that of the rule. The same uniform numbers are used from the same streams in the same order, so for the same seed a
 fused rule gives the tokens of its eager twin, which is its definition, up to rounding of sums (and of ties of top-k and

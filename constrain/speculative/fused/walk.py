@@ -5,12 +5,12 @@ token x, drawn from s_j (normalised without earlier siblings, if it was drawn so
 
     accepted with            min(1, share · r(x) / s_j(x))               share is 1 unless paths are taken as a whole
     else                     r ← (share · r − s_j)₊ / its sum
-    k-seq                    the same with min(s_j, r / ρ) · cover in place of s_j, once for siblings of a row, and r / ρ
+    k-seq                    the same with min(s_j, r / ρ) · cover for s_j, once for siblings of a row, and r / ρ for r
     none is left             a token is drawn from r, and followed where a child that was read has it
 
-`whole` (block, traversal): a kid is gone down to first, with its chance as the share; the way back up rejects it; a place
-whose kids are all rejected is accepted with share ← sum / (sum + 1 − share). What is rejected never comes again, so r at
-any id follows from p at this id and four numbers for each kid: nothing as wide as the vocabulary is stored.
+`whole` (block, traversal): a kid is gone down to first, with its chance as the share; the way back up rejects it; a
+place whose kids are all rejected is accepted with share ← sum / (sum + 1 − share). What is rejected never comes again,
+so r at any id follows from p at this id and four numbers for each kid: nothing as wide as the vocabulary is stored.
 
 The uniform numbers are used in the order of `constrain.speculative.verifiers`, whose rules are the definition: the same
 numbers give the same verdict, up to rounding. Cost: the vocabulary is read once for a rejected kid, twice for a draw
@@ -26,8 +26,19 @@ import triton
 import triton.language as tl
 
 from constrain.speculative.fused import batch
-from constrain.speculative.fused.laws import AT, DEAD, FAULTY, FORCED, MASKS, NO, OPTIONS, TEMPERATURE
-from constrain.speculative.fused.laws import numbers_of, option, scores_at, temperature_of
+from constrain.speculative.fused.laws import (
+    AT,
+    DEAD,
+    FAULTY,
+    FORCED,
+    MASKS,
+    OPTIONS,
+    TEMPERATURE,
+    numbers_of,
+    option,
+    scores_at,
+    temperature_of,
+)
 from constrain.speculative.verifiers.kseq import HALVINGS as _HALVINGS
 
 TOKENS, PARENTS, SAME, SOURCES, KIDS, BEGINS, ENDS = (
@@ -154,7 +165,7 @@ def _share(scores, drafts, here, place, j, end, kids, sources, factor, chunks, P
 
 @triton.jit
 def _first_beyond(weights, target, N: tl.constexpr):
-    """(the first index whose cumulative weight exceeds a target, at most the last of positive weight; the sum before)."""
+    """(the first index whose cumulative weight exceeds a target, at most the last with any; the sum before)."""
     index = tl.arange(0, N)
     last = tl.max(tl.where(weights > 0, index, 0), 0)
     beyond = tl.sum((tl.cumsum(weights, 0) <= tl.maximum(target, 0.0)).to(tl.int32), 0)
@@ -204,7 +215,7 @@ def _report(scores, trees, laws, out, tree, place, token, drawn, faulty, P: tl.c
     while k >= 0:
         row = tl.load(numbers_of(trees, tree, AT, P) + here)
         at = laws.law + 4 * (tree * P + here).to(tl.int64)
-        x, allowed = scores_at(scores, row, row * 0 - 1, tl.maximum(token, 0))
+        x, _ = scores_at(scores, row, row * 0 - 1, tl.maximum(token, 0))
         y = tl.math.div_rn(x, temperature).to(tl.float64)
         raw, sampled, log_z = y + tl.load(at), y - tl.load(at + 1), tl.load(at + 2)
         forced = tl.load(numbers_of(trees, tree, FORCED, P) + here) == token
