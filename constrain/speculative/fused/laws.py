@@ -10,8 +10,8 @@ With x the scores after penalties, T the temperature and A the allowed ids, the 
     p(v) = exp(x_v / T − kept)  where v ∈ A and x_v ≥ least,  0 elsewhere;  one-hot where a token is forced, or T = 0
 
 and log p_raw = x_v / T + raw, log p_sampled = x_v / T − kept, log Z as in `constrain.sampling.core.step`. Every filter
-is a threshold on x, since exp(x / T) grows with x. Their order is the library's: penalties and min-p are processors, which
-see the scores before the temperature and keep the mass of what is allowed; then temperature, top-k, top-p.
+is a threshold on x, since exp(x / T) grows with x. Their order is the library's: penalties and min-p are processors,
+which see the scores before the temperature and keep the mass of what is allowed; then temperature, top-k, top-p.
 
 Top-k and top-p without a sort: the least number θ such that what lies above θ weighs less than k (counted) or p (of the
 mass) is found by bisection over the bits of float32, in at most 32 passes, the same on every device. Ties stay whole,
