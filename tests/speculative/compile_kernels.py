@@ -10,8 +10,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from constrain.speculative.fused import laws, run, walk
-from constrain.speculative.fused.batch import Drafts, Rule, Scores, Trees
-from constrain.speculative.fused.penalties import Penalties
+from constrain.speculative.fused.batch import Drafts, Penalties, Rule, Scores, Trees
 
 TREES, LAWS = Trees("*i32", "*fp64", "i32"), laws.Laws("*fp32", "*fp32", "*i32", "*fp64", "*i32", "i32")  # type: ignore
 DRAFTS, OUT = Drafts("*fp32", "i32", "i32", "*fp64"), walk.Out("*i32", "*i32", "*fp64")  # type: ignore[arg-type]

@@ -29,8 +29,7 @@ from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.fused import Fused, FusedMatch
-from constrain.speculative.fused.batch import RULES, Options, Ragged, Step, most_draws, packed, unpacked
-from constrain.speculative.fused.penalties import Penalties, changed
+from constrain.speculative.fused.batch import RULES, Options, Penalties, Ragged, Step, most_draws, packed, unpacked
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE
@@ -295,12 +294,6 @@ def test_penalties_and_min_p_are_the_processors(temperature: float) -> None:
         if NONE not in found.tokens:
             ours = list(zip(found.log_prob_raw, found.log_prob_sampled, found.log_z, strict=True))
             assert list(itertools.chain(*ours)) == pytest.approx(numbers(case, right), abs=5e-5)
-
-
-def test_one_form_for_penalties() -> None:
-    scores = torch.tensor([2.0, -1.0, 0.5])
-    terms = torch.tensor([[0.0, 2.0, 0.0], [0.0, 2.0, -0.5], [-1.0, 1.0, 0.25]])
-    assert changed(scores, terms).tolist() == [1.0, -2.5, -0.25]
 
 
 # --- the law of a verdict ---------------------------------------------------------------------------------------------

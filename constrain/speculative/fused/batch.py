@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from constrain.speculative.fused.penalties import Penalties
 from constrain.speculative.tree import NONE, BuiltTree
 
 # Columns of a place. at: row of logits, NONE if not read; masks: row of the bitmask, NONE: all is allowed; sources: row
@@ -79,6 +78,21 @@ class Drafts(NamedTuple):
     stride: int
     width: int
     sums: torch.Tensor
+
+
+class Penalties(NamedTuple):
+    """What processors do to single tokens, as a sparse list of E changes, applied to the scores before any filter:
+
+        f(x) = r(x + before) + after,  r(y) = y / factor if y > 0 else y · factor
+
+    A repetition penalty has a factor; presence, frequency and bias are sums. Tokens that the mask forbids stay.
+
+    places: int32[E, 2], the place (tree · P + place) or -1, and the token, each pair at most once.
+    terms: float32[E, 3], before, factor, after.
+    """
+
+    places: torch.Tensor
+    terms: torch.Tensor
 
 
 class Step(NamedTuple):

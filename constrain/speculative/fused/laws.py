@@ -119,7 +119,7 @@ def summarise(scores, trees, sums, best, chunks, P: tl.constexpr, CHUNK: tl.cons
 
 @triton.jit
 def penalise(scores, trees, penalties, count, P: tl.constexpr, BLOCK: tl.constexpr):
-    """Stage 2, see penalties.py. scores: float32, changed in place."""
+    """Stage 2, see `batch.Penalties`. scores: float32, changed in place."""
     entry = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     place = tl.load(penalties.places + 2 * entry, mask=entry < count, other=-1)
     token = tl.load(penalties.places + 2 * entry + 1, mask=place >= 0, other=0)

@@ -16,9 +16,8 @@ import torch
 import triton
 
 from constrain.speculative.fused import laws, walk
-from constrain.speculative.fused.batch import ENTRY, Rule, Scores, Step
+from constrain.speculative.fused.batch import ENTRY, Penalties, Rule, Scores, Step
 from constrain.speculative.fused.laws import Laws
-from constrain.speculative.fused.penalties import Penalties
 from constrain.speculative.fused.walk import Out
 
 CHUNK = 4096  # ids that a program takes at a time, a multiple of 32

@@ -28,6 +28,7 @@ from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers import verifier_named
 
 REPLAYS = 2  # steps of a bucket before its graph is captured
+GRAPHS = 8  # that are kept
 
 
 class Fused(Verifier):
@@ -95,6 +96,8 @@ class Fused(Verifier):
             bucket = run.Bucket.of(logits, step, self.rule, size)
             self._seen[bucket] = self._seen.get(bucket, 0) + 1
             if bucket not in self.captured and self._seen[bucket] > REPLAYS:
+                for oldest in list(self.captured)[: max(0, len(self.captured) + 1 - GRAPHS)]:
+                    del self.captured[oldest]  # each holds the logits of a step
                 self.captured[bucket] = run.Captured(logits, step, self.rule, size)
             if bucket in self.captured:
                 return unpacked(self.captured[bucket](logits, step).entries)[: len(ragged)]
