@@ -7,6 +7,7 @@
 #   make lint       style, types, and the rules of the house
 #   make versions   the oldest and the newest versions of what we depend on, each Python at hand (long: see tests/README.md)
 #   make bench      the benchmark of masks
+#   make gpu        the fused verifier on a GPU: its tests there, its times, two models; at most 25 minutes (see docs/speculative.md)
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
 #   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
@@ -22,6 +23,7 @@
 #   WORKERS  how many processes run the tests                  make test WORKERS=1
 #   PYTEST   more arguments for the tests                      make test PYTEST="-k schema -x"
 #   BENCH    more arguments for the benchmark                  make bench BENCH="--limit 200"
+#   GPU      where `make gpu` writes its results
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -33,6 +35,7 @@ SGLANG ?= sglang==0.5.23
 WORKERS ?= auto
 PYTEST ?=
 BENCH ?=
+GPU ?= build/gpu
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -43,7 +46,7 @@ DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
 NIGHTLY := tests/engine/test_exact.py tests/engine/test_masks.py tests/kernels/test_arena.py tests/engine/test_interrupts.py
 
-.PHONY: demo test test-all nightly serve-test local-test lint versions bench docs wheel clean
+.PHONY: demo test test-all nightly serve-test local-test lint versions bench gpu docs wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -81,6 +84,16 @@ versions: | $(BIN)/python
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/maskbench.py $(BENCH)
+
+# XGrammar and FlashInfer are measured beside ours where they install; without a GPU only the programs are tested.
+gpu: $(VENV)/.test
+	mkdir -p $(GPU)
+	-$(PIP) xgrammar flashinfer-python
+	timeout 480 $(BIN)/python -m pytest -rs tests/speculative/test_fused.py \
+	  tests/sampling/test_apply_bitmask.py > $(GPU)/tests.txt || { cat $(GPU)/tests.txt; false; }
+	timeout 780 $(BIN)/python benchmarks/speculation_gpu.py kernels --minutes 10 --out $(GPU)
+	timeout 120 $(BIN)/python benchmarks/speculation_gpu.py model --shape 1b --tokens-per-forward 2.3 --out $(GPU)/1b
+	timeout 120 $(BIN)/python benchmarks/speculation_gpu.py model --shape 8b --tokens-per-forward 2.3 --out $(GPU)/8b
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build --quiet --strict

@@ -1,17 +1,25 @@
-"""Verification on a GPU: what do the fused kernels take, beside doing the same with torch and with XGrammar's kernel?
+"""Verification on a GPU: what do the fused kernels take, beside doing the same with torch, XGrammar and FlashInfer?
 
+    make gpu
     python benchmarks/speculation_gpu.py kernels --out benchmarks/record/DATE-speculation-gpu
     python benchmarks/speculation_gpu.py model --shape 1b --tokens-per-forward 2.3
     TRITON_INTERPRET=1 python benchmarks/speculation_gpu.py kernels --sizes 300 --nodes 1 4 --batch 1 2 --repeat 1
 
 `kernels`: for vocabularies × nodes a tree × trees a step, milliseconds of a whole verdict, from logits and bitmasks to
 tokens on the host:
-    fused      `FusedMatch`: packing, two Triton kernels, one copy back
-    eager      `Match`: masks, softmax and sampling by torch, place by place down each tree
-    xgrammar   its kernel masks all rows in place, torch takes softmax and samples all rows, then one copy back; without
-               the walk down the trees and without log-probabilities, so it does less
+    fused        `Fused("match")`: packing, kernels (a CUDA graph from the third step on), one copy back
+    launched     the same without graphs
+    filtered     fused, with temperature 0.8, top-k 50 and top-p 0.9
+    traversal    `Fused("traversal")` on chains of draws that are nearly always accepted
+    eager        `Match`: masks, softmax and sampling by torch, place by place down each tree
+    xgrammar     its kernel masks all rows in place, torch takes softmax and samples all rows, then one copy back;
+                 without the walk down the trees and without log-probabilities, so it does less
+    flashinfer   masks by `apply_bitmask_`, its sampler with top-k 50 and top-p 0.9 on all rows; likewise
+    mask, mask_xgrammar   the masks alone, on rows that are on the device, masks that are not
 Trees are a chain of up to 8 nodes that the logits make all but certain, with siblings beside it: the longest walk.
-Answers are checked: the tokens of `fused` and `eager` are equal, and the masks of `xgrammar` are those of this library.
+Answers are checked: tokens of every fused row are those of its eager rule, and the masks of `xgrammar` are those of
+this library. What is not installed is null in the records. After --minutes no further size is begun; what is left is
+printed.
 
 `model`: a Llama-shaped model with random weights, on the device: tokens/s of plain decoding without a constraint, and
 steps/s of decoding under a schema with drafts. Random weights accept nothing, so a step counts for --tokens-per-forward
@@ -30,7 +38,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +49,8 @@ import constrain
 from constrain.hf import HFModel
 from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import NONE, ROOT, BuiltTree, Case, Fixed, Match, Speculation, Verifier
-from constrain.speculative.fused import FusedMatch
+from constrain.speculative import NONE, ROOT, BuiltTree, Case, Fixed, Match, Speculation, Verifier, verifier_named
+from constrain.speculative.fused import Fused, FusedMatch
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 
@@ -61,6 +69,9 @@ SCHEMA = {
 }
 
 
+PLAIN, FILTERED = Settings(), Settings(temperature=0.8, top_k=50, top_p=0.9)
+
+
 @dataclass
 class Problem:
     """B trees of one step. logits: float[R, V], rows of all trees. bitmask: uint32[R, words]"""
@@ -70,17 +81,17 @@ class Problem:
     bitmask: np.ndarray
     size: int
 
-    def cases(self, seed: int) -> tuple[list[Case], TorchDraw]:
+    def cases(self, seed: int, settings: Settings = PLAIN) -> tuple[list[Case], TorchDraw]:
         """For a verifier, with its draws."""
         draw = TorchDraw(seed)
-        job = Job(_NoModel(), [], None, self.size, (), Settings(), draw, [])
+        job = Job(_NoModel(), [], None, self.size, (), settings, draw, [])
         cases, start = [], 0
         for stream, tree in enumerate(self.trees):
             rows = len(tree) + 1
             masks = TreeMasks(job, tree, Sample(), self.bitmask[0])
             masks.bitmask, masks.rows, masks.complete = self.bitmask, list(range(start, start + rows)), True
             given = TargetRows(
-                masks, self.logits[start : start + rows], settings=Settings(), draw=draw, stream=stream, size=self.size
+                masks, self.logits[start : start + rows], settings=settings, draw=draw, stream=stream, size=self.size
             )
             cases.append(Case(tree, given, stream))
             start += rows
@@ -101,7 +112,7 @@ def problem(size: int, nodes: int, batch: int, device: torch.device) -> Problem:
     rng = np.random.default_rng([size, nodes, batch])
     chain = min(CHAIN, nodes)
     rows = batch * (nodes + 1)
-    logits = torch.randn((rows, size), generator=torch.Generator().manual_seed(size + nodes)) * 3
+    logits = torch.randn((rows, size), generator=torch.Generator(device).manual_seed(size + nodes), device=device) * 3
     bitmask = rng.integers(0, 2**32, (rows, -(-size // 32)), dtype=np.uint32)
     trees = []
     for number in range(batch):
@@ -120,7 +131,22 @@ def problem(size: int, nodes: int, batch: int, device: torch.device) -> Problem:
                 forced=np.full(nodes + 1, NONE, np.int32),
             )
         )  # fmt: skip
-    return Problem(trees, logits.to(device), bitmask, size)
+    return Problem(trees, logits, bitmask, size)
+
+
+def with_draws(given: Problem) -> Problem:
+    """The chains of a problem as draws, from what the target itself gives at a higher temperature."""
+    rows = len(given.trees[0]) + 1
+    trees = []
+    for number, tree in enumerate(given.trees):
+        chain = min(CHAIN, len(tree))
+        logits = given.logits[number * rows : number * rows + chain]
+        masked = constrain.sampling.apply_bitmask_(
+            logits.clone(), given.bitmask[number * rows : number * rows + chain], given.size
+        )
+        drawn = np.where(np.arange(len(tree)) < chain, np.arange(len(tree)), NONE).astype(np.int32)
+        trees.append(replace(tree, draft_rows=drawn, draft_probs=(masked / 1.5).softmax(-1)))
+    return replace(given, trees=trees)
 
 
 def by_xgrammar(given: Problem) -> Callable[[], torch.Tensor] | None:
@@ -145,48 +171,113 @@ def by_xgrammar(given: Problem) -> Callable[[], torch.Tensor] | None:
     return run
 
 
-def verdicts(rule: Verifier, given: Problem) -> Callable[[], object]:
+def by_flashinfer(given: Problem) -> Callable[[], torch.Tensor] | None:
+    """Its sampler with top-k and top-p for all rows; None where it is not installed or there is no GPU."""
+    try:
+        from flashinfer.sampling import top_k_top_p_sampling_from_probs
+    except ImportError:
+        return None
+    if given.logits.device.type != "cuda":
+        return None
+    scratch = torch.empty_like(given.logits)
+
+    def run() -> torch.Tensor:
+        scratch.copy_(given.logits)
+        probs = (constrain.sampling.apply_bitmask_(scratch, given.bitmask, given.size) / 0.8).softmax(-1)
+        return top_k_top_p_sampling_from_probs(probs, 50, 0.9).cpu()
+
+    run()
+    return run
+
+
+def masks(given: Problem) -> dict[str, Callable[[], object] | None]:
+    """Masks alone: of this library, and of XGrammar where it is installed."""
+    device = given.logits.device
+    host = torch.from_numpy(given.bitmask.view(np.int32))
+    host = host.pin_memory() if device.type == "cuda" else host
+    scratch = given.logits.clone()
+    runs: dict[str, Callable[[], object] | None] = {
+        "mask": lambda: constrain.sampling.apply_bitmask_(scratch, host.to(device, non_blocking=True), given.size),
+        "mask_xgrammar": None,
+    }
+    try:
+        import xgrammar
+    except ImportError:
+        return runs
+    runs["mask_xgrammar"] = lambda: xgrammar.apply_token_bitmask_inplace(scratch, host.to(device, non_blocking=True))
+    return runs
+
+
+def verdicts(rule: Verifier, given: Problem, settings: Settings = PLAIN) -> Callable[[], list[Any]]:
     """A rule on all trees."""
-    return lambda: rule.verify(*given.cases(0))
+    return lambda: [(each.path, each.token) for each in rule.verify(*given.cases(0, settings))]
 
 
 def milliseconds(run: Callable[[], object], repeat: int, device: torch.device) -> float:
-    """Median time of a run that ends with its result on the host."""
-    times = []
-    for number in range(repeat + 1):
-        if device.type == "cuda":
-            torch.cuda.synchronize()
+    """Median time of a run that ends with its result on the host; after a second, three runs are enough."""
+    times: list[float] = []
+    began = time.perf_counter()
+    for number in range(repeat + 3):  # compiled at the first, captured at the third
         start = time.perf_counter()
         run()
         if device.type == "cuda":
             torch.cuda.synchronize()
-        if number or not repeat:
+        if number > 2 or not repeat:
             times.append((time.perf_counter() - start) * 1e3)
+        if len(times) > 2 and time.perf_counter() - began > 1:
+            break
     return statistics.median(times)
 
 
 def kernels(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
     """One record for each size."""
-    records = []
+    records: list[dict[str, Any]] = []
+    began = time.perf_counter()
     for size, nodes, batch in itertools.product(options.sizes, options.nodes, options.batch):
         if batch * (nodes + 1) * size * 4 > options.gigabytes * 2**30:
             print(f"left out: V {size}, {nodes} nodes, {batch} trees: the logits take more than --gigabytes")
             continue
-        given = problem(size, nodes, batch, device)
-        fused, eager = FusedMatch("triton"), Match()
-        ours, theirs = (rule.verify(*given.cases(0)) for rule in (fused, eager))
-        assert [(v.path, v.token) for v in ours] == [(v.path, v.token) for v in theirs], (size, nodes, batch)
-        assert all(len(v.path) == min(CHAIN, nodes) for v in ours)
-        runs: dict[str, Callable[[], object] | None] = {
-            "fused": verdicts(fused, given),
-            "eager": verdicts(eager, given),
-            "xgrammar": by_xgrammar(given),
-        }
-        times = {name: milliseconds(run, options.repeat, device) for name, run in runs.items() if run is not None}
-        records.append({"vocabulary": size, "nodes": nodes, "batch": batch, **times})
+        if time.perf_counter() - began > 60 * options.minutes:
+            print(f"left out: V {size}, {nodes} nodes, {batch} trees: --minutes are over")
+            continue
+        records.append(
+            {"vocabulary": size, "nodes": nodes, "batch": batch, **measured(size, nodes, batch, options, device)}
+        )
         print("  ".join(f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
                         for name, value in records[-1].items()), flush=True)  # fmt: skip
+        write(options, records)
     return records
+
+
+def write(options: argparse.Namespace, records: list[dict[str, Any]]) -> None:
+    """What there is so far, if a folder was named."""
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        about = {"device": options.about, "options": {k: str(v) for k, v in vars(options).items()}}
+        (options.out / f"{options.what}.jsonl").write_text("\n".join(map(json.dumps, [about, *records])) + "\n")
+
+
+def measured(
+    size: int, nodes: int, batch: int, options: argparse.Namespace, device: torch.device
+) -> dict[str, float | None]:
+    """Milliseconds by row of the table; None: not installed. Raises AssertionError: an answer is wrong."""
+    given = problem(size, nodes, batch, device)
+    drawn = with_draws(given)
+    own = {"fused": (Fused, "match", given, PLAIN, True), "launched": (Fused, "match", given, PLAIN, False),
+           "filtered": (Fused, "match", given, FILTERED, True),
+           "traversal": (Fused, "traversal", drawn, PLAIN, True)}  # fmt: skip
+    runs: dict[str, Callable[[], object] | None] = {}
+    for name, (made, rule, which, settings, graphs) in own.items():
+        fused = made(rule, kernels=True, graphs=graphs)
+        expected = verdicts(verifier_named(rule), which, settings)()
+        for _ in range(1 if device.type == "cpu" else 4):  # launched, captured and replayed
+            assert verdicts(fused, which, settings)() == expected, (name, size, nodes, batch)
+        runs[name] = verdicts(fused, which, settings)
+        if rule == "match":
+            assert all(len(path) == min(CHAIN, nodes) for path, _ in expected)
+    runs["eager"] = verdicts(Match(), given)
+    runs |= {"xgrammar": by_xgrammar(given), "flashinfer": by_flashinfer(given), **masks(given)}
+    return {name: None if run is None else milliseconds(run, options.repeat, device) for name, run in runs.items()}
 
 
 def llama(shape: str, device: torch.device) -> HFModel:
@@ -240,6 +331,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, nargs="+", default=[1, 4, 16, 64, 256], help="nodes of a tree")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16, 64], help="trees")
     parser.add_argument("--gigabytes", type=float, default=16.0, help="of logits at most (default: 16)")
+    parser.add_argument("--minutes", type=float, default=12.0, help="after which `kernels` begins no further size")
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--shape", choices=sorted(SHAPES), default="1b")
     parser.add_argument("--prompt", type=int, default=512, help="tokens of the prompt")
@@ -248,13 +340,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for the raw records")
     options = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    about = torch.cuda.get_device_name() if device.type == "cuda" else "CPU: a test of the script, no figures"
-    print(f"{about}; torch {torch.__version__}")
-    records = (kernels if options.what == "kernels" else model)(options, device)
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        lines = [json.dumps({"device": about, "options": {k: str(v) for k, v in vars(options).items()}})]
-        (options.out / f"{options.what}.jsonl").write_text("\n".join([*lines, *map(json.dumps, records)]) + "\n")
+    options.about = torch.cuda.get_device_name() if device.type == "cuda" else "CPU: a test of the script, no figures"
+    print(f"{options.about}; torch {torch.__version__}")
+    write(options, (kernels if options.what == "kernels" else model)(options, device))
     return 0
 
 

@@ -123,13 +123,13 @@ class TargetRows:
 
     def numbers(self, place: int, token: int) -> Numbers:
         """What `lcd` would record, had it chosen this token here. Forced tokens: log p_raw, 0, log p_raw."""
+        known = self._chosen.get(place)
+        if known is not None and known.token == token:
+            return known.log_prob_raw, known.log_prob_sampled, known.log_z
         if self._forced[place] == token:
             logits, _ = self._given(place)
             (raw,) = score(logits, [token], self.settings.temperature, [self._where(place)])
             return raw, 0.0, raw
-        known = self._chosen.get(place)
-        if known is not None and known.token == token:
-            return known.log_prob_raw, known.log_prob_sampled, known.log_z
         found = self._place(place)
         assert found.probabilities is not None, "a token was taken at a dead end"
         logit, log_total = float(found.logits.values[0, token]), float(found.logits.log_total[0])

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 Result = TypeVar("Result")
 NO_TOKEN = -1  # where the model gives all allowed tokens no mass, so that there is nothing to draw
 BLOCK = 512  # outcomes searched at once
+NOTHING = torch.zeros(0, dtype=torch.float64)
 FIRST_BLOCK = 64  # of an order; blocks grow, since most orders are read a little way
 STREAM_BITS = 32  # streams of rows, and numbers of substreams, are below 2 ** STREAM_BITS
 
@@ -95,7 +96,7 @@ class TorchDraw:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._generators: dict[int, torch.Generator] = {}
-        self._ready: dict[int, list[torch.Tensor]] = {}  # drawn before they were asked for, by stream
+        self._ready: dict[int, torch.Tensor] = {}  # drawn before they were asked for, by stream
 
     def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
         """See `Draw`."""
@@ -117,19 +118,22 @@ class TorchDraw:
 
     def peek(self, stream: int, count: int) -> np.ndarray:
         """float64[count] in [0, 1): what the next draws of a stream will be decided by. `skip` what was used."""
-        ready = self._ready.get(stream, [])
-        while len(ready) < count:
-            ready.append(torch.rand(1, generator=self._generator(stream), dtype=torch.float64))
-        self._ready[stream] = ready
-        return np.array([float(number) for number in ready[:count]])
+        ready = self._ready.get(stream, NOTHING)
+        if len(ready) < count:  # a generator gives the same numbers whether it is asked for one or for many
+            more = torch.rand(count - len(ready), generator=self._generator(stream), dtype=torch.float64)
+            ready = self._ready[stream] = torch.cat([ready, more])
+        return np.asarray(ready[:count])
 
     def skip(self, stream: int, count: int) -> None:
         """So many of the numbers that were peeked at have been used."""
-        self._ready[stream] = self._ready.get(stream, [])[count:]
+        self._ready[stream] = self._ready.get(stream, NOTHING)[count:]
 
     def _uniform(self, stream: int) -> torch.Tensor:
-        ready = self._ready.get(stream)
-        return ready.pop(0) if ready else torch.rand(1, generator=self._generator(stream), dtype=torch.float64)
+        one = self._ready.get(stream, NOTHING)[:1]
+        if len(one):
+            self.skip(stream, 1)
+            return one
+        return torch.rand(1, generator=self._generator(stream), dtype=torch.float64)
 
     def race(self, log_weights: torch.Tensor, stream: int) -> torch.Tensor:
         """log of the times at which clocks of these rates ring: float64[N]. In their order, outcomes are drawn without

@@ -31,7 +31,7 @@ class Block(RejectionVerifier):
             (proposal,) = walk.proposals[place]
             drafted = walk.drafted(proposal.row, target)
             left, mass = rest(share * target, drafted)
-            ends.append((mass / (mass + 1 - share) if mass > 0 else 0.0, Stop(list(path), left)))
+            ends.append((mass / (mass + (1 - share)) if mass > 0 else 0.0, Stop(list(path), left)))
             share = min(1.0, share * float(target[proposal.token]) / float(drafted[proposal.token]))
             taken = walk.takes(proposal)
             if not taken.path:

@@ -47,7 +47,7 @@ class Traversal(RejectionVerifier):
                 return taken
             left, mass = rest(share * target, drafted)
             if mass > 0:
-                share, target = mass / (mass + 1 - share), left / mass
+                share, target = mass / (mass + (1 - share)), left / mass
             elif share < 1:
                 share = 0.0
             drafts.passed(proposal)

@@ -1,0 +1,175 @@
+"""One step on the device: the kernels in their order, and the same as a CUDA graph.
+
+    laws_of     penalties, masks and filters: the target's law at every place
+    verdicts    laws, then the walks; `unpacked` of its entries is the one copy back to the host
+    Captured    `verdicts` of one bucket, captured once and replayed; what travels is copied into `Buffers`
+
+Run here: by Triton's interpreter on a CPU, in tests, and compiled to machine code for sm_90, which nothing executed. A
+graph was captured nowhere so far: `Captured` needs a GPU (`make gpu`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+
+from constrain.speculative.fused import laws, walk
+from constrain.speculative.fused.batch import ENTRY, Penalties, Rule, Scores, Step
+from constrain.speculative.fused.laws import Laws
+from constrain.speculative.fused.walk import Out
+
+CHUNK = 4096  # ids that a program takes at a time, a multiple of 32
+ENTRIES = 64  # penalties of a program
+WARPS = 16  # of a program that reads rows: PERF: an estimate; one program a tree has a multiprocessor for itself
+
+
+def scores_of(logits: torch.Tensor, bitmask: torch.Tensor, size: int) -> Scores:
+    """Rows of logits and of masks, as kernels see them."""
+    return Scores(logits, logits.stride(0), logits.shape[1], size, bitmask, bitmask.shape[1])
+
+
+def laws_of(scores: Scores, step: Step, *, chunk: int = CHUNK) -> Laws:
+    """The target's law at every place that was read. Penalties change the logits, float32 then, in place."""
+    count, _, places = step.trees.numbers.shape
+    total, device = count * places, scores.logits.device
+    chunk = chunk_for(scores.width, chunk)
+    chunks = triton.cdiv(scores.width, chunk)
+
+    def room(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        return torch.empty(shape, dtype=dtype, device=device)
+
+    found = Laws(
+        room(total, chunks, 4),
+        room(total if step.processed else 0, chunks, 4),
+        room(total, chunks, dtype=torch.int32),
+        room(total, 4, dtype=torch.float64),
+        room(total, dtype=torch.int32),
+        chunks,
+    )
+    sizes = {"P": places, "CHUNK": chunk}
+    if step.processed:
+        laws.summarise[total, chunks](scores, step.trees, found.plain, found.best, chunks, **sizes, PLAIN=True)
+    if step.penalties is not None and len(step.penalties.places):
+        entries = len(step.penalties.places)
+        programs = triton.cdiv(entries, ENTRIES)
+        laws.penalise[(programs,)](scores, step.trees, step.penalties, entries, P=places, BLOCK=ENTRIES)
+    laws.summarise[total, chunks](scores, step.trees, found.sums, found.best, chunks, **sizes, PLAIN=False)
+    laws.law[(total,)](
+        scores,
+        step.trees,
+        found,
+        **sizes,
+        CHUNKS=triton.next_power_of_2(chunks),
+        PROCESSED=step.processed,
+        num_warps=WARPS,
+    )
+    return found
+
+
+def verdicts(scores: Scores, step: Step, rule: Rule, *, chunk: int = CHUNK, spans: bool = False) -> Out:
+    """The verdicts on all trees of a step. spans: also what each uniform number could have been."""
+    trees = step.trees
+    found = laws_of(scores, step, chunk=chunk)
+    count, _, places = trees.numbers.shape
+    device = scores.logits.device
+    out = Out(
+        torch.full((count, 1 + places, ENTRY), -1, dtype=torch.int32, device=device),
+        torch.full((count, places), -1, dtype=torch.int32, device=device),
+        torch.zeros((count if spans else 0, trees.draws, 2), dtype=torch.float64, device=device),
+    )
+    walk.walk[(count,)](
+        scores, trees, step.drafts, found, out, P=places, CHUNK=chunk_for(scores.width, chunk),
+        CHUNKS=triton.next_power_of_2(found.chunks), DRAWN=rule.drawn, WHOLE=rule.whole, SHARED=rule.shared,
+        SPANS=spans, num_warps=WARPS,
+    )  # fmt: skip
+    return out
+
+
+def chunk_for(width: int, chunk: int) -> int:
+    """The ids of a chunk: no more than a row has, rounded up to a power of two."""
+    return min(chunk, max(32, int(triton.next_power_of_2(width))))
+
+
+class Bucket(tuple[Any, ...]):
+    """What a graph was captured for: all sizes and types that its kernels know at capture."""
+
+    @classmethod
+    def of(cls, logits: list[torch.Tensor], step: Step, rule: Rule, size: int) -> Bucket:
+        """Of a step. Rows of logits, masks, drafts and penalties are counted in powers of two, as buffers have them."""
+        rows = [sum(map(len, logits)), len(step.bitmask), len(step.drafts.probs)]
+        penalties = None if step.penalties is None else power_of_2(len(step.penalties.places))
+        return cls((
+            tuple(step.trees.numbers.shape), step.trees.draws, tuple(map(power_of_2, rows)), logits[0].shape[1],
+            logits[0].dtype,
+            size, step.bitmask.shape[1], step.drafts.width, penalties, step.processed, rule,
+        ))  # fmt: skip
+
+
+def power_of_2(count: int) -> int:
+    return int(triton.next_power_of_2(max(1, count)))
+
+
+class Buffers:
+    """What the kernels of one bucket read, always at the same addresses. Memory: the logits of the bucket once more."""
+
+    def __init__(self, logits: list[torch.Tensor], step: Step, size: int) -> None:
+        """Room for steps like this one, see `Bucket`."""
+        rows = sum(map(len, logits))
+        self.logits = _buffer(logits[0], rows)
+        drafts = step.drafts._replace(probs=_buffer(step.drafts.probs), sums=_buffer(step.drafts.sums))
+        penalties = step.penalties and Penalties(*map(_buffer, step.penalties))
+        trees = step.trees._replace(numbers=step.trees.numbers.clone(), reals=step.trees.reals.clone())
+        self.step = Step(trees, drafts, _buffer(step.bitmask), penalties, step.processed)
+        self.scores = scores_of(self.logits, self.step.bitmask, size)
+
+    def fill(self, logits: list[torch.Tensor], step: Step) -> None:
+        """Copy a step of the bucket in; nothing waits."""
+        own = self.step
+        pairs = [
+            (own.trees.numbers, step.trees.numbers),
+            (own.trees.reals, step.trees.reals),
+            (own.drafts.probs, step.drafts.probs),
+            (own.drafts.sums, step.drafts.sums),
+            (own.bitmask, step.bitmask),
+        ]
+        if own.penalties is not None and step.penalties is not None:
+            own.penalties.places.fill_(-1)
+            pairs += zip(own.penalties, step.penalties, strict=True)
+        start = 0
+        for rows in logits:
+            pairs.append((self.logits[start : start + len(rows)], rows))
+            start += len(rows)
+        for buffer, given in pairs:
+            buffer[: len(given)].copy_(given, non_blocking=True)
+
+
+class Captured:
+    """A CUDA graph of `verdicts` for one bucket: a step is copied into its buffers, and one launch runs all kernels."""
+
+    def __init__(self, logits: list[torch.Tensor], step: Step, rule: Rule, size: int) -> None:
+        """Raises RuntimeError: there is no CUDA here, or something cannot be captured."""
+        if not torch.cuda.is_available():
+            raise RuntimeError("a CUDA graph needs a GPU")
+        self.buffers = Buffers(logits, step, size)
+        self.buffers.fill(logits, step)
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):  # kernels are compiled before the capture
+            verdicts(self.buffers.scores, self.buffers.step, rule)
+        torch.cuda.current_stream().wait_stream(side)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.out = verdicts(self.buffers.scores, self.buffers.step, rule)
+
+    def __call__(self, logits: list[torch.Tensor], step: Step) -> Out:
+        """Verdicts on a step of the same bucket; valid until the next call."""
+        self.buffers.fill(logits, step)
+        self.graph.replay()
+        return self.out
+
+
+def _buffer(like: torch.Tensor, rows: int = 0) -> torch.Tensor:
+    """Zeros with room for a power of two of rows; as many as there are, or `rows`."""
+    return torch.zeros((power_of_2(rows or len(like)), *like.shape[1:]), dtype=like.dtype, device=like.device)

@@ -1,0 +1,53 @@
+"""Compiles the fused kernels to machine code for a GPU that need not be there: the interpreter lets types pass that a
+compiler does not, and names that its tuples have themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from constrain.speculative.fused import laws, run, walk
+from constrain.speculative.fused.batch import Drafts, Penalties, Rule, Scores, Trees
+
+TREES, LAWS = Trees("*i32", "*fp64", "i32"), laws.Laws("*fp32", "*fp32", "*i32", "*fp64", "*i32", "i32")  # type: ignore
+DRAFTS, OUT = Drafts("*fp32", "i32", "i32", "*fp64"), walk.Out("*i32", "*i32", "*fp64")  # type: ignore[arg-type]
+
+
+def scores(logits: str) -> Any:
+    return Scores(logits, "i32", "i32", "i32", "*i32", "i32")  # type: ignore[arg-type]
+
+
+def machine_code(kernel: Any, arguments: dict[str, Any], constants: dict[str, Any], warps: int = 4) -> bytes:
+    """For sm_90. Raises what the compiler raises."""
+    names = kernel.arg_names
+    source = ASTSource(
+        kernel,
+        signature={name: arguments.get(name, "constexpr") for name in names},
+        constexprs={(names.index(name),): value for name, value in constants.items()},
+    )
+    code = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
+    found: bytes = code.asm["cubin"]
+    return found
+
+
+def law_kernels(logits: str = "*bf16") -> list[bytes]:
+    """All stages of laws.py, for logits of a type."""
+    sizes = {"P": 16, "CHUNK": run.CHUNK}
+    given = {"scores": scores(logits), "trees": TREES}
+    sums = {**given, "sums": "*fp32", "best": "*i32", "chunks": "i32"}
+    listed = {"scores": scores("*fp32"), "trees": TREES, "penalties": Penalties("*i32", "*fp32"), "count": "i32"}  # type: ignore[arg-type]
+    return [
+        machine_code(laws.summarise, sums, {**sizes, "PLAIN": False}),
+        machine_code(laws.penalise, listed, {"P": 16, "BLOCK": run.ENTRIES}),
+        machine_code(laws.law, {**given, "laws": LAWS}, {**sizes, "CHUNKS": 32, "PROCESSED": True}, run.WARPS),
+    ]
+
+
+def walk_kernel(rule: Rule, logits: str = "*bf16") -> bytes:
+    """The walk of a rule."""
+    arguments = {"scores": scores(logits), "trees": TREES, "drafts": DRAFTS, "laws": LAWS, "out": OUT}
+    flags = {"DRAWN": rule.drawn, "WHOLE": rule.whole, "SHARED": rule.shared, "SPANS": False}
+    return machine_code(walk.walk, arguments, {"P": 16, "CHUNK": run.CHUNK, "CHUNKS": 32, **flags}, run.WARPS)
