@@ -221,7 +221,7 @@ class _Loop(Particles):
 
     def _draft(self) -> dict[int, Context]:
         """Grow a tree for every sequence that is open: its context, by place among the lines."""
-        contexts = {i: self._context(line) for i, line in enumerate(self.lines) if not line.particle.ended}
+        contexts = {i: self._context(i, line) for i, line in enumerate(self.lines) if not line.particle.ended}
         asked = list(contexts.values())
         with self.job.clock.stage("draft"):
             alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
@@ -236,7 +236,7 @@ class _Loop(Particles):
                 self.lines[i].tree = self.options.builder.build(context, draft, budget, draws=draws, chain=chain)
         return contexts
 
-    def _context(self, line: _Line) -> Context:
+    def _context(self, place: int, line: _Line) -> Context:
         particle = line.particle
         return Context(
             setting=self.setting,
@@ -248,6 +248,7 @@ class _Loop(Particles):
             left=particle.left,
             stream=substream(particle.stream, DRAFTS),
             memo=line.memo,
+            session=None if self.trees is None else (self.trees, place),
         )
 
     def _beginnings(self) -> tuple[list[tuple[tuple[int, ...], int]], list[int]]:
