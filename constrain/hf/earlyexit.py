@@ -29,11 +29,11 @@ from constrain.errors import ConstrainError
 from constrain.hf.heads.hidden import watched
 from constrain.hf.model import HFModel
 from constrain.hf.selfdraft import WINDOW, SelfDraft, Skip, best_depth
-from constrain.hf.shallow import Behind, FirstLayers, Shallow, can_be_cut, goes_on, new
+from constrain.hf.shallow import Behind, FirstLayers, Shallow, can_be_cut, goes_on, run
 from constrain.hf.skip import layer_count
 from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.drafters.model import Model
-from constrain.speculative.tree import ROOT, DraftTree
+from constrain.speculative.tree import DraftTree
 
 
 class ExitLens(torch.nn.Module):
@@ -112,9 +112,7 @@ def measure_exits(lens: ExitLens, handle: HFModel, tokens: Sequence[int], depth:
     found = []
     for exit, logits in enumerate(lens.unrolled(seen[0][0], text[0]), 1):
         agreement = float((logits.argmax(-1) == named).double().mean())
-        found.append(
-            Skip(tuple(range(exit)), agreement, *best_depth(agreement, exit / (lens.exits + 1), depth))
-        )
+        found.append(Skip(tuple(range(exit)), agreement, *best_depth(agreement, exit / (lens.exits + 1), depth)))
     return found
 
 
@@ -207,9 +205,7 @@ class EarlyExit(SelfDraft):
         shallow = session.shallow = Shallow(session, first)
         lengths = shallow.lengths.tolist()
         chunks = [list(c.tokens[lengths[row] :]) for c, row in zip(contexts, rows, strict=True)]
-        last, places = _spread(
-            shallow, rows, chunks, [[ROOT, *map(new, range(len(chunk) - 1))] for chunk in chunks], wanted=1
-        )
+        last, places = _spread(shallow, rows, chunks, [run(len(chunk)) for chunk in chunks], wanted=1)
         last, places = [own[-1:] for own in last], [own[-1:] for own in places]
         branches = [self._branch(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
         while True:

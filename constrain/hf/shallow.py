@@ -218,6 +218,11 @@ class Shallow:
         return slots, unread, parents
 
 
+def run(count: int) -> list[int]:
+    """The parents of so many tokens that follow the text and each other."""
+    return [ROOT, *map(new, range(count - 1))][:count]
+
+
 def new(place: int) -> int:
     """What stands for the slot of a token that is read in the same call, by its number there; and back."""
     return ROOT - 1 - place
