@@ -283,17 +283,16 @@ def trained(options: argparse.Namespace, reference: Any) -> dict[str, Make]:
     for path in options.heads:
         heads = load_heads(path, reference) if path.is_dir() else DraftHeads.load(path, reference)
         found[path.stem] = lambda source, heads=heads: [Heads(heads)]  # type: ignore[misc]
-        if options.greedy:
+        if options.greedy and heads.reads is not True and "online" not in found:  # one kind, that looks back
             online = OnlineHeads(copy.deepcopy(heads), every=2, rate=1e-2)
-            found[f"{path.stem}, online"] = lambda source, online=online: [online]  # type: ignore[misc]
+            found["online"] = lambda source, online=online: [online]  # type: ignore[misc]
     if options.lens:
         lens = ExitLens.load(options.lens, reference)
-        for layers in range(1, lens.exits + 1):
-            found[f"exit {layers}"] = lambda source, layers=layers: [EarlyExit(reference, exit=layers)]  # type: ignore[misc]
-            found[f"exit {layers}, lens"] = lambda source, layers=layers: [  # type: ignore[misc]
-                EarlyExit(reference, exit=layers, lens=lens)
-            ]
-        found["exit chosen, lens"] = lambda source: [EarlyExit(reference, lens=lens, again=4)]
+        exits = {f"exit {i}": EarlyExit(reference, keep=i) for i in range(1, lens.exits + 1)}
+        exits |= {f"exit {i}, lens": EarlyExit(reference, keep=i, lens=lens) for i in range(1, lens.exits + 1)}
+        exits["exit chosen, lens"] = EarlyExit(reference, lens=lens, again=4)
+        for name, each in exits.items():
+            found[name] = lambda source, each=each: [each]  # type: ignore[misc]
     if options.acceptance:
         head = AcceptanceHead.load(options.acceptance)
         found["model, head ends it"] = lambda source: [StoppedModel(draft, head)]
@@ -306,8 +305,9 @@ def others(reference: Any) -> dict[str, Make]:
     Those that learn are kept from item to item, as they would be in a server.
     """
     kept = {name: drafter_named(name) for name in ("forced", "ngram", "prior", "recycling", "retrieval")}
+    skipping = SelfDraft(reference, trials=8, again=4)
     found: dict[str, Make] = {name: lambda source, each=each: [each] for name, each in kept.items()}  # type: ignore[misc]
-    found["self"] = lambda source: [SelfDraft(reference, trials=8, again=4)]
+    found["self"] = lambda source: [skipping]
     found["auto, stopping"] = lambda source: Speculation(auto(), controller=Stopping())
     found["auto, goodput"] = lambda source: Speculation(auto(), controller=Goodput())
     found["everything"] = lambda source: [*auto(), *kept.values(), Edit(), Jacobi()]

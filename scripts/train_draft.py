@@ -213,7 +213,7 @@ def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Na
 def drafter_of(handle: HFModel, made: Any) -> Drafter:
     """The drafter around what was trained; of exits that in the middle, always."""
     if isinstance(made, ExitLens):
-        return EarlyExit(handle, exit=(made.exits + 1) // 2, lens=made)
+        return EarlyExit(handle, keep=(made.exits + 1) // 2, lens=made)
     return Heads(made) if isinstance(made, HeadsAdapter) else Model(HFModel(made, handle.tokenizer))
 
 
@@ -294,7 +294,7 @@ def minutes(start: float) -> float:
 
 
 def save(handle: HFModel, made: Any, path: Path) -> None:
-    """Heads of our own and lenses as their `load` reads them, others by their public names; a model as transformers does."""
+    """Heads of our own and lenses as their `load` reads them, others by public names; a model as transformers does."""
     if isinstance(made, (DraftHeads, ExitLens)):
         made.save(path)
     elif isinstance(made, HeadsAdapter):

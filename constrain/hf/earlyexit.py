@@ -20,6 +20,7 @@ target's memory cannot be shared the first layers have one of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,9 @@ class ExitLens(torch.nn.Module):
         """The layers whose input are the hidden states at the exits."""
         return tuple(range(1, self.exits + 1))
 
-    def at(self, exit: int, hidden: torch.Tensor) -> torch.Tensor:
-        """float[..., H]: what the head is given, of hidden states after so many layers."""
-        found: torch.Tensor = hidden + self.maps[exit - 1](hidden.to(self.maps[0].weight))
+    def at(self, count: int, hidden: torch.Tensor) -> torch.Tensor:
+        """float[..., H]: what the head is given. hidden: float[..., H], after `count` layers"""
+        found: torch.Tensor = hidden + self.maps[count - 1](hidden.to(self.maps[0].weight))
         return found
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
@@ -110,9 +111,9 @@ def measure_exits(lens: ExitLens, handle: HFModel, tokens: Sequence[int], depth:
     with watched(handle, lens.reads) as seen:
         named = handle.forward(None, input_ids=text, use_cache=False).logits[0].argmax(-1)
     found = []
-    for exit, logits in enumerate(lens.unrolled(seen[0][0], text[0]), 1):
+    for count, logits in enumerate(lens.unrolled(seen[0][0], text[0]), 1):
         agreement = float((logits.argmax(-1) == named).double().mean())
-        found.append(Skip(tuple(range(exit)), agreement, *best_depth(agreement, exit / (lens.exits + 1), depth)))
+        found.append(Skip(tuple(range(count)), agreement, *best_depth(agreement, count / (lens.exits + 1), depth)))
     return found
 
 
@@ -121,7 +122,7 @@ class EarlyExit(SelfDraft):
 
     Args:
         model: The target; anything that `HFModel.of` takes.
-        exit: How many layers draft, with drafts as long as the budget; None: chosen on the text (DEL), length too.
+        keep: How many layers draft, with drafts as long as the budget; None: chosen on the text (DEL), length too.
         lens: Trained for the target's exits; None: the head reads hidden states as they are.
         again: Steps after which the exits are compared again; 0: never.
         depth: Tokens of a draft at most.
@@ -138,7 +139,7 @@ class EarlyExit(SelfDraft):
         >>> import constrain
         >>> from constrain.hf import EarlyExit
         >>> model = constrain.reference.load()
-        >>> draft = EarlyExit(model, exit=2)
+        >>> draft = EarlyExit(model, keep=2)
         >>> given = {"regex": "[a-z]{9}", "temperature": 0}
         >>> constrain.generate(model, "A list: ", draft=draft, **given).text == constrain.generate(
         ...     model, "A list: ", **given
@@ -152,7 +153,7 @@ class EarlyExit(SelfDraft):
         self,
         model: Any,
         *,
-        exit: int | None = None,
+        keep: int | None = None,
         lens: ExitLens | None = None,
         again: int = 16,
         depth: int = 8,
@@ -161,17 +162,17 @@ class EarlyExit(SelfDraft):
         super().__init__(model, again=again, depth=depth, width=width)
         self.lens = ExitLens(self.handle) if lens is None else lens.eval()
         self._mapped = lens is not None
-        if exit is not None and not (isinstance(exit, int) and 1 <= exit < self.layers):
-            raise ConstrainError(f"exit must be from 1 to {self.layers - 1} layers, not {exit!r}")
-        self.exit = exit
+        if keep is not None and not (isinstance(keep, int) and 1 <= keep < self.layers):
+            raise ConstrainError(f"keep must be from 1 to {self.layers - 1} layers, not {keep!r}")
+        self.keep = keep
         self.shared = 0
         self._first: dict[int, tuple[FirstLayers, bool]] = {}  # by exit, and whether the model can be cut there
-        if exit is not None:
-            self._take(Skip(tuple(range(exit)), 1.0, self.depth, 1.0))
+        if keep is not None:
+            self._take(Skip(tuple(range(keep)), 1.0, self.depth, 1.0))
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """See `Drafter`."""
-        if self.exit is not None:
+        if self.keep is not None:
             return Model.propose(self, contexts, [b._replace(depth=min(b.depth, self.depth)) for b in budgets])
         return super().propose(contexts, budgets)
 
@@ -183,12 +184,12 @@ class EarlyExit(SelfDraft):
         return self._search(tokens)
 
     def _use(self, skip: Skip) -> None:
-        exit = len(skip.layers)
-        if exit not in self._first:
-            mapped = (lambda hidden: self.lens.at(exit, hidden)) if self._mapped else None
-            first = FirstLayers(self.handle, exit, mapped)
-            self._first[exit] = first, can_be_cut(first, self.handle)
-        self.model = self._first[exit][0].model
+        count = len(skip.layers)
+        if count not in self._first:
+            mapped = partial(self.lens.at, count) if self._mapped else None
+            first = FirstLayers(self.handle, count, mapped)
+            self._first[count] = first, can_be_cut(first, self.handle)
+        self.model = self._first[count][0].model
 
     def _grow(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
         """Drafts behind the target's memory; as any draft model's where that cannot be shared."""

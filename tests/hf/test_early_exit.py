@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tree_cases import TREES, WIDTH, alone, paths_to, random_tree, tiny
 
 import constrain
 from constrain.errors import ConstrainError
@@ -21,34 +22,9 @@ from constrain.hf.tree import HFTreeSession
 from constrain.sampling import Job, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import ROOT, Fixed, Heads, Speculation
-from test_tree import TREES, alone, paths_to, random_tree
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
-WIDTH = 300
 NONE = np.zeros(0, np.int32)
-
-
-def tiny(name: str, layers: int = 4) -> HFModel:
-    """A random network of a family, in float64."""
-    import transformers as hf
-
-    torch.manual_seed(len(name))
-    shape = {
-        "vocab_size": WIDTH, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": layers,
-        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256, "initializer_range": 0.3,
-        "bos_token_id": None, "eos_token_id": 7, "pad_token_id": None,
-    }  # fmt: skip
-    families = {
-        "llama": lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**shape)),
-        "qwen2": lambda: hf.Qwen2ForCausalLM(hf.Qwen2Config(**shape)),
-        "qwen3": lambda: hf.Qwen3ForCausalLM(hf.Qwen3Config(**shape, head_dim=8)),
-        "mistral": lambda: hf.MistralForCausalLM(hf.MistralConfig(**shape, sliding_window=None)),
-        "gemma": lambda: hf.GemmaForCausalLM(hf.GemmaConfig(**shape, head_dim=8)),
-        "gpt2": lambda: hf.GPT2LMHeadModel(
-            hf.GPT2Config(vocab_size=WIDTH, n_embd=32, n_layer=layers, n_head=2, n_positions=256, initializer_range=0.3)
-        ),
-    }
-    return HFModel(families[name]().double().eval(), None)
 
 
 def llama(layers: int = 4, idle: tuple[int, ...] = ()) -> HFModel:
@@ -69,9 +45,9 @@ def llama(layers: int = 4, idle: tuple[int, ...] = ()) -> HFModel:
 def test_logits_are_those_of_the_path_whoever_read_it(name: str, seed: int) -> None:
     """Batches of random trees, parts of which the first layers have read: theirs are the logits of these layers alone,
     and the forward behind them those of the whole model, step after step, with forks between."""
-    handle, rng = tiny(name), random.Random(seed)
-    exit = rng.randint(1, 3)
-    first, alone_first = FirstLayers(handle, exit), skip_layers(handle, range(exit))
+    handle, rng = HFModel(tiny(name, 4), None), random.Random(seed)
+    count = rng.randint(1, 3)
+    first, alone_first = FirstLayers(handle, count), skip_layers(handle, range(count))
     assert can_be_cut(first, handle)
     texts = [[rng.randrange(WIDTH) for _ in range(rng.randint(1, 5))] for _ in range(3)]
     session = HFTreeSession(handle, 3)
@@ -130,7 +106,7 @@ def read_by_first(
 def test_layers_read_what_they_have_not_read_and_no_more() -> None:
     """Counted in tokens by layer: nothing that was drafted goes through the first layers twice."""
     handle = llama()
-    drafter = EarlyExit(handle, exit=2)
+    drafter = EarlyExit(handle, keep=2)
     counts = {"first": 0, "rest": 0}
     first, cut = (drafter._first[2][0], drafter._first[2][1])
     assert cut
@@ -163,7 +139,7 @@ def test_early_exits_leave_the_law(rule: str) -> None:
     vocabulary = handle.vocabulary
     compiled = constrain.compile(constrain.regex("[ab]{1,2}"), vocabulary)
     prompt = handle.tokenizer("red")["input_ids"]
-    drafter = EarlyExit(handle, exit=1, width=2)
+    drafter = EarlyExit(handle, keep=1, width=2)
 
     def law(method: Any) -> dict[tuple[int, ...], float]:
         found: dict[tuple[int, ...], float] = {}
@@ -186,7 +162,7 @@ def test_early_exits_leave_the_law(rule: str) -> None:
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize("options", [{"exit": 1}, {"exit": 3, "width": 3}, {"again": 1}, {"again": 0}], ids=str)
+@pytest.mark.parametrize("options", [{"keep": 1}, {"keep": 3, "width": 3}, {"again": 1}, {"again": 0}], ids=str)
 def test_outputs_are_those_without_drafts(options: dict[str, Any], temperature: float) -> None:
     """Batches whose rows end one after the other, alone and beside other drafters."""
     handle = llama()
@@ -198,7 +174,7 @@ def test_outputs_are_those_without_drafts(options: dict[str, Any], temperature: 
         found = constrain.generate(handle, "red green", draft=speculation, **given)
         assert [each.tokens for each in found] == [each.tokens for each in plain]
         assert all(count.fault is None for each in found for count in each.stats.drafts.values())
-        assert drafter.shared or "exit" not in options
+        assert drafter.shared or "keep" not in options
 
 
 @pytest.mark.parametrize("method", ["smc", "rejection", "beam"])
@@ -206,7 +182,7 @@ def test_other_methods_read_ahead_by_early_exits(method: str) -> None:
     handle = llama()
     given = {"regex": "[a-f]{2,6}", "method": method, "seed": 2, "max_tokens": 9}
     plain = constrain.generate(handle, "red green", **given)
-    drafter = EarlyExit(handle, exit=2)
+    drafter = EarlyExit(handle, keep=2)
     found = constrain.generate(handle, "red green", draft=[drafter], **given)
     assert found.tokens == plain.tokens
     assert drafter.shared
@@ -232,9 +208,9 @@ def test_what_each_exit_would_have_named() -> None:
     handle = llama(4, idle=(2,))
     text = list(range(3, 40))
     named = handle.model(input_ids=torch.tensor([text])).logits[0].argmax(-1)
-    for exit, skip in enumerate(measure_exits(ExitLens(handle), handle, text, 8), 1):
-        part = skip_layers(handle, range(exit)).model(input_ids=torch.tensor([text])).logits[0].argmax(-1)
-        assert skip.layers == tuple(range(exit))
+    for count, skip in enumerate(measure_exits(ExitLens(handle), handle, text, 8), 1):
+        part = skip_layers(handle, range(count)).model(input_ids=torch.tensor([text])).logits[0].argmax(-1)
+        assert skip.layers == tuple(range(count))
         assert skip.agreement == pytest.approx(float((part == named).double().mean()))
 
 
@@ -242,7 +218,7 @@ def test_windows_are_not_shared() -> None:
     """A target whose layers forget: the first layers draft with a memory of their own."""
     tokenizer = tiny_tokenizer()
     handle = HFModel(tiny_mistral(tokenizer), tokenizer)
-    drafter = EarlyExit(handle, exit=1)
+    drafter = EarlyExit(handle, keep=1)
     given = {"regex": "[a-f]{20}", "temperature": 0}
     found = constrain.generate(handle, "red green", draft=[drafter], **given)
     assert found.tokens == constrain.generate(handle, "red green", **given).tokens
@@ -253,7 +229,7 @@ def test_windows_are_not_shared() -> None:
 def test_another_target_is_not_shared() -> None:
     """The first layers of one model draft for another: guesses like any other."""
     handle, other = llama(4), llama(3)
-    drafter = EarlyExit(other, exit=1)
+    drafter = EarlyExit(other, keep=1)
     given = {"regex": "[a-f]{12}", "temperature": 0}
     found = constrain.generate(handle, "red green", draft=[drafter], **given)
     assert found.tokens == constrain.generate(handle, "red green", **given).tokens
@@ -261,10 +237,10 @@ def test_another_target_is_not_shared() -> None:
     assert not goes_on(object())
 
 
-@pytest.mark.parametrize("exit", [0, 4, 1.5])
-def test_no_exit(exit: Any) -> None:
-    with pytest.raises(ConstrainError, match="exit must be from 1 to 3 layers"):
-        EarlyExit(llama(), exit=exit)
+@pytest.mark.parametrize("keep", [0, 4, 1.5])
+def test_no_exit(keep: Any) -> None:
+    with pytest.raises(ConstrainError, match="keep must be from 1 to 3 layers"):
+        EarlyExit(llama(), keep=keep)
     with pytest.raises(ConstrainError, match="has no exit"):
         EarlyExit(llama(1))
 
@@ -286,8 +262,8 @@ def test_a_lens_learns_what_the_model_says_and_a_file_keeps_it(tmp_path: Path) -
     said = told(handle, text, lens.reads)
     greedy = torch.nn.functional.one_hot(said.probs.argmax(-1), said.probs.shape[1]).to(said.probs)
     said = said._replace(probs=greedy)
-    before = constrain.generate(handle, "red", draft=EarlyExit(handle, exit=1, lens=lens), **given)
-    untrained = constrain.generate(handle, "red", draft=EarlyExit(handle, exit=1), **given)
+    before = constrain.generate(handle, "red", draft=EarlyExit(handle, keep=1, lens=lens), **given)
+    untrained = constrain.generate(handle, "red", draft=EarlyExit(handle, keep=1), **given)
     assert before.stats.forwards == untrained.stats.forwards  # a lens that changes nothing
     adam = torch.optim.Adam(lens.parameters(), lr=1e-2)
     for _ in range(60):
@@ -300,7 +276,7 @@ def test_a_lens_learns_what_the_model_says_and_a_file_keeps_it(tmp_path: Path) -
     found = constrain.generate(
         handle,
         "red",
-        draft=EarlyExit(handle, exit=1, lens=ExitLens.load(tmp_path / "lens.safetensors", handle)),
+        draft=EarlyExit(handle, keep=1, lens=ExitLens.load(tmp_path / "lens.safetensors", handle)),
         **given,
     )
     assert found.tokens == before.tokens == plain.tokens
