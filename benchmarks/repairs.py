@@ -50,9 +50,12 @@ from constrain.speculative import (
     Heads,
     Jacobi,
     Model,
+    PrunedRetrieval,
     Recycling,
+    Retrieval,
     Speculation,
     Stopping,
+    TextStore,
     drafter_named,
 )
 from evaluation import speculation_report
@@ -280,6 +283,12 @@ def trained(options: argparse.Namespace, reference: Any) -> dict[str, Make]:
         "model": lambda source: [Model(draft)],
         "model, threshold": lambda source: [Model(draft, width=4, paths=16, least=0.05)],
     }
+    stores = [TextStore(), TextStore()]
+    retrieval, pruned = Retrieval(stores[0]), PrunedRetrieval(draft, stores[1])
+    found["retrieval"] = lambda source: [retrieval]
+    found["pruned"] = lambda source: [pruned]
+    found["model+retrieval"] = lambda source: [Model(draft), Retrieval(stores[0], learn=False)]
+    found["model+pruned"] = lambda source: [Model(draft), PrunedRetrieval(draft, stores[1], learn=False)]
     for path in options.heads:
         heads = load_heads(path, reference) if path.is_dir() else DraftHeads.load(path, reference)
         found[path.stem] = lambda source, heads=heads: [Heads(heads)]  # type: ignore[misc]
@@ -304,7 +313,7 @@ def others(reference: Any) -> dict[str, Make]:
 
     Those that learn are kept from item to item, as they would be in a server.
     """
-    kept = {name: drafter_named(name) for name in ("forced", "ngram", "prior", "recycling", "retrieval")}
+    kept = {name: drafter_named(name) for name in ("forced", "ngram", "prior", "recycling")}
     skipping = SelfDraft(reference, trials=8, again=4)
     found: dict[str, Make] = {name: lambda source, each=each: [each] for name, each in kept.items()}  # type: ignore[misc]
     found["self"] = lambda source: [skipping]
@@ -347,7 +356,12 @@ def main() -> int:
         drafts |= others(reference) if options.greedy else {}
         drafts = {name: make for name, make in drafts.items() if name == "none" or re.search(options.rows, name)}
         for item in items(kind, handle, options.seed):
+            before = len(bench.records)
             done += bench.item(kind, handle, item, drafts)
+            if options.out:  # for a run that is stopped
+                options.out.mkdir(parents=True, exist_ok=True)
+                with (options.out / "records.tmp").open("a", encoding="utf-8") as file:
+                    file.writelines(json.dumps(each) + "\n" for each in bench.records[before:])
             if done == options.items:
                 break
         print(table([record for record in bench.records if record["set"] == kind]), flush=True)
@@ -357,6 +371,7 @@ def main() -> int:
         command = f"python benchmarks/repairs.py {' '.join(sys.argv[1:])}"
         summary = table(bench.records) + "\n" + "".join(f"\nWRONG: {fault}" for fault in wrong)
         write_run(options.out, {"command": command, **machine()}, bench.records, summary)
+        (options.out / "records.tmp").unlink(missing_ok=True)
     return 1 if wrong else 0
 
 
