@@ -41,7 +41,7 @@ from reference_model.repairs import KINDS, prompt, repairs
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import DraftHeads, EarlyExit, ExitLens, HFModel, SelfDraft, load_heads
+from constrain.hf import DraftHeads, EarlyExit, ExitLens, HFModel, SelfDraft, load_heads, skip_layers
 from constrain.hf.heads import AcceptanceHead, OnlineHeads, StoppedModel
 from constrain.speculative import (
     Drafter,
@@ -297,8 +297,12 @@ def trained(options: argparse.Namespace, reference: Any) -> dict[str, Make]:
             found["online"] = lambda source, online=online: [online]  # type: ignore[misc]
     if options.lens:
         lens = ExitLens.load(options.lens, reference)
-        exits = {f"exit {i}": EarlyExit(reference, keep=i) for i in range(1, lens.exits + 1)}
-        exits |= {f"exit {i}, lens": EarlyExit(reference, keep=i, lens=lens) for i in range(1, lens.exits + 1)}
+        exits = {f"exit {i}": EarlyExit(reference, keep=i, depth=10) for i in range(1, lens.exits + 1)}
+        exits |= {
+            f"exit {i}, lens": EarlyExit(reference, keep=i, lens=lens, depth=10) for i in range(1, lens.exits + 1)
+        }
+        own = HFModel.of(skip_layers(reference, range(2)))
+        found["2 layers, memory of their own"] = lambda source: [Model(own)]
         exits["exit chosen, lens"] = EarlyExit(reference, lens=lens, again=4)
         for name, each in exits.items():
             found[name] = lambda source, each=each: [each]  # type: ignore[misc]
