@@ -55,7 +55,6 @@ from constrain.speculative import (
     Retrieval,
     Speculation,
     Stopping,
-    TextStore,
     drafter_named,
 )
 from evaluation import speculation_report
@@ -283,12 +282,13 @@ def trained(options: argparse.Namespace, reference: Any) -> dict[str, Make]:
         "model": lambda source: [Model(draft)],
         "model, threshold": lambda source: [Model(draft, width=4, paths=16, least=0.05)],
     }
-    stores = [TextStore(), TextStore()]
-    retrieval, pruned = Retrieval(stores[0]), PrunedRetrieval(draft, stores[1])
-    found["retrieval"] = lambda source: [retrieval]
-    found["pruned"] = lambda source: [pruned]
-    found["model+retrieval"] = lambda source: [Model(draft), Retrieval(stores[0], learn=False)]
-    found["model+pruned"] = lambda source: [Model(draft), PrunedRetrieval(draft, stores[1], learn=False)]
+    # Each learns from its own outputs alone: at temperature 1 the store has that of temperature 0.
+    stored = {"retrieval": Retrieval(), "pruned": PrunedRetrieval(draft)}
+    beside = {"model+retrieval": Retrieval(), "model+pruned": PrunedRetrieval(draft)}
+    for name, each in stored.items():
+        found[name] = lambda source, each=each: [each]  # type: ignore[misc]
+    for name, each in beside.items():
+        found[name] = lambda source, each=each: [Model(draft), each]  # type: ignore[misc]
     for path in options.heads:
         heads = load_heads(path, reference) if path.is_dir() else DraftHeads.load(path, reference)
         found[path.stem] = lambda source, heads=heads: [Heads(heads)]  # type: ignore[misc]

@@ -43,6 +43,12 @@ class ExitLens(torch.nn.Module):
     Args:
         model: Anything that `HFModel.of` takes. An untrained lens changes nothing.
 
+    Attributes:
+        exits: How many there are: one after each layer but the last.
+
+    Raises:
+        ConstrainError: The model has one layer only, or no list of layers.
+
     Example:
         >>> import constrain
         >>> lens = ExitLens(constrain.reference.load())

@@ -57,9 +57,9 @@ def skip_layers(model: Any, keep: int | Sequence[int] | None = None) -> HFModel:
 def with_layers(
     handle: HFModel, choose: Callable[[torch.nn.ModuleList], Sequence[tuple[torch.nn.Module, int]]]
 ) -> HFModel:
-    """The model with other layers, which shares all weights; the model itself stays as it is.
+    """The model with other layers; both share all weights, and the model stays as it is.
 
-    choose: from a copy of its layers, those that it is to have, each with the layer whose kind of attention it has
+    choose: picks layers from a copy of the list, each with the number of a layer whose kind of attention it has
     """
     tensors = [*handle.model.parameters(), *handle.model.buffers()]
     twin = copy.deepcopy(handle.model, {id(tensor): tensor for tensor in tensors})
