@@ -60,7 +60,7 @@ class Case:
     Example:
         >>> from constrain.speculative import Case
         >>> [field for field in Case.__annotations__]
-        ['tree', 'rows', 'stream']
+        ['tree', 'rows', 'stream', 'hidden']
     """
 
     tree: BuiltTree
