@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import copy
 import itertools
 import json
 import random
@@ -40,16 +41,29 @@ from reference_model.repairs import KINDS, prompt, repairs
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import HFModel, load_heads
-from constrain.hf.heads import AcceptanceHead, StoppedModel
-from constrain.speculative import Drafter, Edit, Heads, Jacobi, Model, Recycling, drafter_named
+from constrain.hf import DraftHeads, EarlyExit, ExitLens, HFModel, SelfDraft, load_heads, skip_layers
+from constrain.hf.heads import AcceptanceHead, OnlineHeads, StoppedModel
+from constrain.speculative import (
+    Drafter,
+    Edit,
+    Goodput,
+    Heads,
+    Jacobi,
+    Model,
+    PrunedRetrieval,
+    Recycling,
+    Retrieval,
+    Speculation,
+    Stopping,
+    drafter_named,
+)
 from evaluation import speculation_report
 from evaluation.tasks import read_task
 from generate_schemas import data_folder, is_valid
-from masks.records import machine, open_folder
+from masks.records import machine, write_run
 
 SETS = (*KINDS, "maskbench")
-Make = Callable[[str], list[Drafter]]
+Make = Callable[[str], "list[Drafter] | Speculation"]
 
 
 def auto() -> list[Drafter]:
@@ -152,7 +166,10 @@ class Bench:
         given = {"constraint": item.constraint, "max_tokens": self.options.tokens, "seed": self.options.seed}
         shuffled = random.Random(zlib.crc32(item.name.encode()))
         temperatures = (0.0,) if self.options.greedy else (0.0, 1.0)
-        plains = [constrain.generate(handle, item.prompt, temperature=each, **given) for each in temperatures]
+        try:
+            plains = [constrain.generate(handle, item.prompt, temperature=each, **given) for each in temperatures]
+        except ConstrainError:  # a prompt longer than the model's context, a limit: there is nothing to draft
+            return False
         if min(plain.stats.tokens for plain in plains) < 10:
             return False
         for temperature, plain in zip(temperatures, plains, strict=True):
@@ -166,6 +183,8 @@ class Bench:
                     draft = drafts[name](item.source) or None
                     g = constrain.generate(handle, item.prompt, temperature=temperature, draft=draft, **given)
                     found = outcome(item, g, g.tokens == plain.tokens)
+                    if temperature == 0 and not found["same"]:
+                        found["gap"] = gap(handle, item, plain.tokens, g.tokens)
                 spent = {"seconds": time.thread_time() - begin, "wall": time.perf_counter() - wall}
                 self.records.append({"set": kind, "item": item.name, "row": name, "T": temperature, **found, **spent})
         return True
@@ -181,6 +200,17 @@ def outcome(item: Item, g: Any, same: bool) -> dict[str, Any]:
         "drafts": {name: [c.drafted, c.accepted, c.refused] for name, c in g.stats.drafts.items()},
         "faults": [count.fault for count in g.stats.drafts.values() if count.fault],
     }  # fmt: skip
+
+
+@torch.inference_mode()
+def gap(handle: HFModel, item: Item, plain: list[int], other: list[int]) -> dict[str, Any]:
+    """The first place where two outputs differ, and by how much their tokens' logits do: rounding, or a fault."""
+    place = next(i for i, (one, two) in enumerate(itertools.zip_longest(plain, other)) if one != two)
+    text = handle.tokenizer(item.prompt)["input_ids"] + plain[:place]
+    logits = handle.model(input_ids=torch.tensor([text])).logits[0, -1].double()
+    tokens = [each[place] if place < len(each) else None for each in (plain, other)]
+    apart = None if None in tokens else float(logits[tokens[0]] - logits[tokens[1]])
+    return {"place": place, "tokens": tokens, "logits_apart": apart}
 
 
 def transformers(handle: HFModel, text: str, tokens: int, temperature: float) -> None:
@@ -252,26 +282,67 @@ def trained(options: argparse.Namespace, reference: Any) -> dict[str, Make]:
         "model": lambda source: [Model(draft)],
         "model, threshold": lambda source: [Model(draft, width=4, paths=16, least=0.05)],
     }
-    if options.heads:
-        heads = load_heads(options.heads, reference)
-        found[options.heads.name] = lambda source: [Heads(heads)]
+    # Each learns from its own outputs alone: at temperature 1 the store has that of temperature 0.
+    stored = {"retrieval": Retrieval(), "pruned": PrunedRetrieval(draft)}
+    beside = {"model+retrieval": Retrieval(), "model+pruned": PrunedRetrieval(draft)}
+    for name, each in stored.items():
+        found[name] = lambda source, each=each: [each]  # type: ignore[misc]
+    for name, each in beside.items():
+        found[name] = lambda source, each=each: [Model(draft), each]  # type: ignore[misc]
+    for path in options.heads:
+        heads = load_heads(path, reference) if path.is_dir() else DraftHeads.load(path, reference)
+        found[path.stem] = lambda source, heads=heads: [Heads(heads)]  # type: ignore[misc]
+        if options.greedy and heads.reads is not True and "online" not in found:  # one kind, that looks back
+            online = OnlineHeads(copy.deepcopy(heads), every=2, rate=1e-2)
+            found["online"] = lambda source, online=online: [online]  # type: ignore[misc]
+    if options.lens:
+        lens = ExitLens.load(options.lens, reference)
+        exits = {f"exit {i}": EarlyExit(reference, keep=i, depth=10) for i in range(1, lens.exits + 1)}
+        exits |= {
+            f"exit {i}, lens": EarlyExit(reference, keep=i, lens=lens, depth=10) for i in range(1, lens.exits + 1)
+        }
+        own = HFModel.of(skip_layers(reference, range(2)))
+        found["2 layers, memory of their own"] = lambda source: [Model(own)]
+        exits["exit chosen, lens"] = EarlyExit(reference, lens=lens, again=4)
+        for name, each in exits.items():
+            found[name] = lambda source, each=each: [each]  # type: ignore[misc]
     if options.acceptance:
         head = AcceptanceHead.load(options.acceptance)
         found["model, head ends it"] = lambda source: [StoppedModel(draft, head)]
     return found
 
 
+def others(reference: Any) -> dict[str, Make]:
+    """The drafters and controllers that have no row of their own above: --greedy asks whether they change anything.
+
+    Those that learn are kept from item to item, as they would be in a server.
+    """
+    kept = {name: drafter_named(name) for name in ("forced", "ngram", "prior", "recycling")}
+    skipping = SelfDraft(reference, trials=8, again=4)
+    found: dict[str, Make] = {name: lambda source, each=each: [each] for name, each in kept.items()}  # type: ignore[misc]
+    found["self"] = lambda source: [skipping]
+    found["auto, stopping"] = lambda source: Speculation(auto(), controller=Stopping())
+    found["auto, goodput"] = lambda source: Speculation(auto(), controller=Goodput())
+    found["everything"] = lambda source: [*auto(), *kept.values(), Edit(), Jacobi()]
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, help="folder of a model that repairs; needed but for the set maskbench")
-    parser.add_argument("--heads", type=Path, help="folder of heads of scripts/train_draft.py, for the set maskbench")
+    parser.add_argument(
+        "--heads", type=Path, nargs="*", default=[], help="folders or files of scripts/train_draft.py, for maskbench"
+    )
+    parser.add_argument("--lens", type=Path, help="file of scripts/train_draft.py --kind exit, likewise")
     parser.add_argument("--acceptance", type=Path, help="file of scripts/train_acceptance.py, likewise")
     parser.add_argument("--rows", default="", help="a regular expression: rows whose name it finds, none always")
     parser.add_argument("--items", type=int, default=12, help="of each set")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--tokens", type=int, default=200, help="of an output at most")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--greedy", action="store_true", help="temperature 0 alone, and no `model.generate`")
+    parser.add_argument(
+        "--greedy", action="store_true", help="temperature 0 alone, every drafter, and no `model.generate`"
+    )
     parser.add_argument("--out", type=Path, help="folder for raw records and summary.md")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -286,9 +357,15 @@ def main() -> int:
     for kind in options.sets:
         handle, done = embedded if kind == "maskbench" else repairing, 0
         drafts = {**DRAFTS, **(trained(options, reference) if kind == "maskbench" else {})}
+        drafts |= others(reference) if options.greedy else {}
         drafts = {name: make for name, make in drafts.items() if name == "none" or re.search(options.rows, name)}
         for item in items(kind, handle, options.seed):
+            before = len(bench.records)
             done += bench.item(kind, handle, item, drafts)
+            if options.out:  # for a run that is stopped
+                options.out.mkdir(parents=True, exist_ok=True)
+                with (options.out / "records.tmp").open("a", encoding="utf-8") as file:
+                    file.writelines(json.dumps(each) + "\n" for each in bench.records[before:])
             if done == options.items:
                 break
         print(table([record for record in bench.records if record["set"] == kind]), flush=True)
@@ -296,9 +373,9 @@ def main() -> int:
     print("\n".join(f"WRONG: {fault}" for fault in wrong))
     if options.out:
         command = f"python benchmarks/repairs.py {' '.join(sys.argv[1:])}"
-        open_folder(options.out, {"command": command, **machine()}, resume=False)
-        (options.out / "records.jsonl").write_text("".join(json.dumps(each) + "\n" for each in bench.records))
-        (options.out / "summary.md").write_text(table(bench.records) + "\n" + "".join(f"\nWRONG: {f}" for f in wrong))
+        summary = table(bench.records) + "\n" + "".join(f"\nWRONG: {fault}" for fault in wrong)
+        write_run(options.out, {"command": command, **machine()}, bench.records, summary)
+        (options.out / "records.tmp").unlink(missing_ok=True)
     return 1 if wrong else 0
 
 

@@ -1,7 +1,8 @@
-"""Train what drafts for a model: heads of six architectures, or a draft model, on the masked target; measure the gain.
+"""Train what drafts for a model: heads, a draft model, lenses of early exits, on the masked target; measure the gain.
 
     python scripts/train_draft.py --kind eagle --out build/eagle.safetensors
     python scripts/train_draft.py --kind model --loss tvd --texts draft --out build/draft
+    python scripts/train_draft.py --kind exit --out build/lens.safetensors
 
 1. Texts: outputs under schemas of MaskBench (`CONSTRAIN_DATA`), by masked decoding at temperature 1. `--texts draft`
    (of --kind model): the draft model itself writes them, so that it learns on what it will propose (on-policy: Agarwal
@@ -39,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import DraftHeads, HFModel
+from constrain.hf import DraftHeads, EarlyExit, ExitLens, HFModel
 from constrain.hf.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
 from constrain.hf.heads.hidden import watched
 from constrain.speculative import Drafter, Heads, Model
@@ -55,6 +56,7 @@ KINDS = {
     "hydra": lambda model: Hydra(model, depth=4),
     "eagle": lambda model: Eagle(model, depth=4),
     "eagle3": lambda model: Eagle3(model, depth=4, layers=(1, 2, 3)),
+    "exit": lambda model: ExitLens(model),
 }
 
 
@@ -152,12 +154,15 @@ def divergence(kind: str, guess: torch.Tensor, probs: torch.Tensor, allowed: tor
 def distances(
     drafter: Any, loss: str, text: Text, said: Told, *, regress: bool = False
 ) -> tuple[list[torch.Tensor], float]:
-    """The loss at each number of tokens ahead, and the mean overlap Σ min(p, q) there: the chance of acceptance."""
+    """The loss at each number of tokens ahead (or each exit), and the mean overlap Σ min(p, q) there: the chance of
+    acceptance."""
     count, losses, overlap = len(text.tokens), [], []
     if isinstance(drafter, HeadsAdapter):
         guesses = [
             (step, logits) for step, logits in enumerate(drafter.unrolled(said.hidden, text.tokens), 1)
         ]  # row t is for the token t + step + 1
+    elif isinstance(drafter, ExitLens):
+        guesses = [(0, logits) for logits in drafter.unrolled(said.hidden, text.tokens)]  # of every exit
     else:
         guesses = [(0, drafter(input_ids=text.tokens[None]).logits[0])]
     for step, logits in guesses:
@@ -181,7 +186,7 @@ def distances(
 
 def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Namespace) -> None:
     """Adam with a rate that falls to nothing, one text a step."""
-    reads = drafter.reads if isinstance(drafter, HeadsAdapter) else True
+    reads = drafter.reads if isinstance(drafter, (HeadsAdapter, ExitLens)) else True
     trained = torch.optim.Adam(drafter.parameters(), lr=options.rate)
     steps = options.epochs * len(texts)
     falling = torch.optim.lr_scheduler.LambdaLR(trained, lambda step: 1 - step / steps)
@@ -206,7 +211,9 @@ def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Na
 
 
 def drafter_of(handle: HFModel, made: Any) -> Drafter:
-    """The drafter around what was trained."""
+    """The drafter around what was trained; of exits that in the middle, always."""
+    if isinstance(made, ExitLens):
+        return EarlyExit(handle, keep=(made.exits + 1) // 2, lens=made)
     return Heads(made) if isinstance(made, HeadsAdapter) else Model(HFModel(made, handle.tokenizer))
 
 
@@ -227,7 +234,7 @@ def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: a
                 counts = found.stats.drafts
                 assert not any(count.fault for count in counts.values()), counts
                 assert temperature or found.tokens == plain.tokens, f"{name}: another output than with other drafts"
-                own = [c for label, c in counts.items() if label in ("heads", "model")]
+                own = [c for label, c in counts.items() if label in ("heads", "model", "exit")]
                 figures = (
                     found.stats.tokens, found.stats.forwards, sum(c.drafted for c in own), sum(c.accepted for c in own),
                     found.tokens == plain.tokens,
@@ -278,7 +285,7 @@ def main() -> None:
     report(kind=options.kind, loss=options.loss, texts=options.texts, minutes_of_training=minutes(start),
            parameters=sum(each.numel() for each in made.parameters()))  # fmt: skip
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    save(made, options.out)
+    save(handle, made, options.out)
     measure(handle, made, files[:half], "after", options)
 
 
@@ -286,9 +293,9 @@ def minutes(start: float) -> float:
     return round((time.thread_time() - start) / 60, 2)
 
 
-def save(made: Any, path: Path) -> None:
-    """Heads of our own as `DraftHeads.load` reads them, others by their public names; a model as transformers does."""
-    if isinstance(made, DraftHeads):
+def save(handle: HFModel, made: Any, path: Path) -> None:
+    """Heads of our own and lenses as their `load` reads them, others by public names; a model as transformers does."""
+    if isinstance(made, (DraftHeads, ExitLens)):
         made.save(path)
     elif isinstance(made, HeadsAdapter):
         from safetensors.torch import save_file
@@ -296,6 +303,9 @@ def save(made: Any, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         name = f"{'medusa_lm_head' if isinstance(made, Medusa) else 'model'}.safetensors"
         save_file({each: tensor.contiguous().clone() for each, tensor in made.state_dict().items()}, path / name)
+        if isinstance(made, Eagle3):
+            about = {**handle.text_config.to_dict(), "eagle_aux_hidden_state_layer_ids": made.reads}
+            (path / "config.json").write_text(json.dumps(about, indent=1, default=str) + "\n", encoding="utf-8")
     else:
         made.save_pretrained(path)
 

@@ -305,7 +305,8 @@ class Run:
                 self._checked(terms, each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population
             ],
         )
-        if self.settings.temperature == 0:  # nothing was drawn: there is no law that a weight could correct
+        if self.settings.temperature == 0 and not math.isnan(output.log_weight):  # of a lossy rule there is no weight
+            # Nothing was drawn: there is no law that a weight could correct.
             output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
         if sample.finish_reason == "dead_end":
             output.fault = _fault(terms.compiled, whole)

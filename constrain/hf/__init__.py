@@ -2,7 +2,7 @@
 
 takes: a causal language model and its tokenizer, or their name
 gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`), `skip_layers`,
-`SelfDraft`, `DraftHeads` and `load_heads` (drafts)
+`SelfDraft`, `EarlyExit`, `DraftHeads` and `load_heads` (drafts)
 used by: generation
 start reading at: model.py
 """
@@ -11,10 +11,21 @@ from constrain.extras import require
 
 require("hf", "constrain.hf")  # before torch is imported: the message names the line for pip
 
+from constrain.hf.earlyexit import EarlyExit, ExitLens
 from constrain.hf.heads import DraftHeads, load_heads
 from constrain.hf.model import HFModel
 from constrain.hf.processor import ConstraintProcessor
 from constrain.hf.selfdraft import SelfDraft, search_layers
 from constrain.hf.skip import skip_layers
 
-__all__ = ["ConstraintProcessor", "DraftHeads", "HFModel", "SelfDraft", "load_heads", "search_layers", "skip_layers"]
+__all__ = [
+    "ConstraintProcessor",
+    "DraftHeads",
+    "EarlyExit",
+    "ExitLens",
+    "HFModel",
+    "SelfDraft",
+    "load_heads",
+    "search_layers",
+    "skip_layers",
+]

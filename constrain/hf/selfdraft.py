@@ -176,9 +176,9 @@ class SelfDraft(Model):
             longest = max(contexts, key=lambda context: len(context.tokens))
             if len(longest.tokens) < 2:
                 return [EMPTY] * len(contexts)
-            self._take(search_layers(self.handle, longest.tokens, trials=self.trials, depth=self.depth))
+            self._take(self._search(longest.tokens))
         elif self.again and self._steps % self.again == 0:
-            self._try_another(max(contexts, key=lambda context: len(context.tokens)).tokens)
+            self._take(self._another(max(contexts, key=lambda context: len(context.tokens)).tokens))
         self._steps += 1
         assert self.found is not None
         for context in contexts:
@@ -191,21 +191,30 @@ class SelfDraft(Model):
             context.memo[self, "drafted"] = tree
         return trees
 
+    def _search(self, tokens: Sequence[int]) -> Skip:
+        """The layers to begin with."""
+        return search_layers(self.handle, tokens, trials=self.trials, depth=self.depth)
+
     @torch.inference_mode()
-    def _try_another(self, tokens: Sequence[int]) -> None:
-        """One step of the search, on the text as it is now."""
+    def _another(self, tokens: Sequence[int]) -> Skip:
+        """One step of the search, on the text as it is now: the layers in use, or better ones."""
         assert self.found is not None
         other = _changed(self.found.layers, self.layers, self._rng)
-        if other and other != self.found.layers:
-            judge = _Judge(self.handle, tokens, self.depth)
-            self._take(max(judge.of(other), judge.of(self.found.layers), key=_rank))
+        if not other or other == self.found.layers:
+            return self.found
+        judge = _Judge(self.handle, tokens, self.depth)
+        return max(judge.of(other), judge.of(self.found.layers), key=_rank)
 
     def _take(self, skip: Skip) -> None:
         """Draft with these layers. What was counted of others does not count for them."""
         if self.found is None or skip.layers != self.found.layers:
-            self.model = skip_layers(self.handle, skip.layers)
+            self._use(skip)
             self._tries = self._taken = 0.0
         self.found = skip
+
+    def _use(self, skip: Skip) -> None:
+        """Make the model of some layers."""
+        self.model = skip_layers(self.handle, skip.layers)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Count how far each draft went along."""

@@ -12,7 +12,7 @@ one process. A small or shallow model has no layers to spare.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -42,22 +42,35 @@ def skip_layers(model: Any, keep: int | Sequence[int] | None = None) -> HFModel:
         'stop'
     """
     handle = HFModel.of(model)
-    _, name, count = _layers(handle.model)
-    kept = _kept(keep, count)
+    kept = _kept(keep, layer_count(handle))
+
+    def numbered(layers: torch.nn.ModuleList) -> list[tuple[torch.nn.Module, int]]:
+        for place, i in enumerate(kept):
+            for module in layers[i].modules():
+                if hasattr(module, "layer_idx"):
+                    module.layer_idx = place  # where its keys and values are in the cache
+        return [(layers[i], i) for i in kept]
+
+    return with_layers(handle, numbered)
+
+
+def with_layers(
+    handle: HFModel, choose: Callable[[torch.nn.ModuleList], Sequence[tuple[torch.nn.Module, int]]]
+) -> HFModel:
+    """The model with other layers; both share all weights, and the model stays as it is.
+
+    choose: picks layers from a copy of the list, each with the number of a layer whose kind of attention it has
+    """
     tensors = [*handle.model.parameters(), *handle.model.buffers()]
     twin = copy.deepcopy(handle.model, {id(tensor): tensor for tensor in tensors})
-    parent, _, _ = _layers(twin)
-    chosen = torch.nn.ModuleList([getattr(parent, name)[i] for i in kept])
-    for place, layer in enumerate(chosen):
-        for module in layer.modules():
-            if hasattr(module, "layer_idx"):
-                module.layer_idx = place  # where its keys and values are in the cache
-    setattr(parent, name, chosen)
+    parent, name, _ = _layers(twin)
+    chosen = choose(getattr(parent, name))
+    setattr(parent, name, torch.nn.ModuleList([layer for layer, _ in chosen]))
     config = twin.config.get_text_config()
     types = getattr(config, "layer_types", None)
-    config.num_hidden_layers = len(kept)
+    config.num_hidden_layers = len(chosen)
     if types is not None:
-        config.layer_types = [types[i] for i in kept]
+        config.layer_types = [types[i] for _, i in chosen]
     return HFModel(twin, handle.tokenizer)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,6 +28,9 @@ from constrain.hf.model import HFModel
 from constrain.hf.session import FILL, HFSession
 from constrain.speculative.target import ForkSession, TreeSession
 from constrain.speculative.tree import ROOT, Ints
+
+if TYPE_CHECKING:
+    from constrain.hf.shallow import Shallow
 
 SLACK = 64  # holes that are not worth squeezing out
 _tried: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()  # by model: it reads trees right
@@ -78,6 +81,7 @@ class HFTreeSession(HFSession):
         self._nodes: list[int] = []
         self.keep_hidden: bool | tuple[int, ...] = False  # see `TreeSession`
         self.hidden: list[torch.Tensor] | None = None
+        self.shallow: Shallow | None = None  # what the first layers have read already of what comes next
 
     @property
     def forwards(self) -> Sequence[int]:
@@ -104,6 +108,9 @@ class HFTreeSession(HFSession):
         rows = [[*chunk, *nodes.tolist()] for chunk, nodes in zip(chunks, tokens, strict=True)]
         wanted = [kept + nodes for kept, nodes in zip(keep, self._nodes, strict=True)]
         chains = all((each == np.arange(-1, len(each) - 1)).all() for each in parents)
+        shallow, self.shallow = self.shallow, None
+        if shallow is not None and self.keep_hidden is False:
+            return self._read(rows, wanted, parents, shallow)
         with watched(self.handle, self.keep_hidden) as seen:
             logits = self.feed(rows, wanted) if chains else self._read(rows, wanted, parents)
         if self.keep_hidden is True and seen:
@@ -113,8 +120,10 @@ class HFTreeSession(HFSession):
             self.hidden = [hidden[hidden.shape[0] - len(row) :] for hidden, row in zip(read, rows, strict=True)]
         return logits
 
-    def _read(self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints]) -> list[torch.Tensor]:
-        """The forward of trees that branch."""
+    def _read(
+        self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints], shallow: Shallow | None = None
+    ) -> list[torch.Tensor]:
+        """The forward of trees that branch. shallow: what the first layers made of them, where that is known."""
         slots = max(map(len, rows))
         seen = np.zeros((len(rows), slots, slots), bool)  # query, key: both among the new slots
         depths = np.zeros((len(rows), slots), np.int64)
@@ -123,21 +132,22 @@ class HFTreeSession(HFSession):
         visible = torch.cat(
             [self.attention.bool().unsqueeze(1).expand(-1, slots, -1), torch.from_numpy(seen).to(self.device)], dim=2
         )
-        dtype = self.handle.model.dtype
-        mask = torch.zeros(visible.shape, dtype=dtype, device=self.device)
-        mask.masked_fill_(~visible, torch.finfo(dtype).min)
         padded = [[FILL] * (slots - len(row)) + row for row in rows]
-        output = self.call(
-            input_ids=torch.tensor(padded, dtype=torch.int64, device=self.device),
-            wanted=max(wanted),
-            attention_mask=mask.unsqueeze(1),  # [B, 1, slots, all slots]
-            position_ids=self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device),
-        )
+        arguments = {
+            "input_ids": torch.tensor(padded, dtype=torch.int64, device=self.device),
+            "attention_mask": additive(visible, self.handle.model.dtype),
+            "position_ids": self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device),
+        }
+        if shallow is None:
+            output = self.call(wanted=max(wanted), **arguments)
+        else:
+            output = shallow.resume(self.cache, rows, parents, max(wanted), arguments)
         return [logits[logits.shape[0] - k :] for logits, k in zip(output.logits, wanted, strict=True)]
 
     @torch.inference_mode()
     def commit(self, paths: Sequence[Sequence[int]]) -> None:
         """See `TreeSession`."""
+        self.shallow = None
         attention, lengths = self._before
         rows = list(zip(self._chunks, self._nodes, paths, strict=True))
         slots = max(chunk + nodes for chunk, nodes, _ in rows)
@@ -184,8 +194,15 @@ class HFTreeSession(HFSession):
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:
         """See `HFSession.select`."""
+        self.shallow = None
         if list(rows) != list(range(len(self.attention))):
             super().select(rows)
+
+
+def additive(visible: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """float[B, 1, queries, keys] to add to scores, of bool[B, queries, keys]."""
+    mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
+    return mask.masked_fill_(~visible, torch.finfo(dtype).min).unsqueeze(1)
 
 
 def _ancestors(slots: int, start: int, parents: Ints) -> tuple[np.ndarray, np.ndarray]:

@@ -27,6 +27,7 @@ from constrain.speculative.drafters import (
     Model,
     NGramDrafter,
     Prior,
+    PrunedRetrieval,
     Recycling,
     Retrieval,
     Translated,
@@ -39,7 +40,7 @@ from constrain.speculative.stopping import Stopping
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
-from constrain.speculative.verifiers import VERIFIERS, Match, optimal_acceptance, verifier_named
+from constrain.speculative.verifiers import VERIFIERS, Judge, Match, optimal_acceptance, verifier_named
 
 __all__ = [
     "AUTO",
@@ -58,6 +59,7 @@ __all__ = [
     "Goodput",
     "Heads",
     "Jacobi",
+    "Judge",
     "Lookup",
     "Match",
     "Model",
@@ -66,6 +68,7 @@ __all__ = [
     "NONE",
     "Outcome",
     "Prior",
+    "PrunedRetrieval",
     "ROOT",
     "Recycling",
     "Retrieval",

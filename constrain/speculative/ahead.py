@@ -182,7 +182,7 @@ class DraftedSession:
         asked = [i for i, kept in enumerate(keep) if kept]
         self._tell([self.rows[i] for i in asked])
         drafted = {i: writer for i in asked if (writer := writers[i]) is not None and not writer.ended}
-        contexts = {i: self._context(self.rows[i], writer) for i, writer in drafted.items()}
+        contexts = {i: self._context(i, writer, begins) for i, writer in drafted.items()}
         trees = self._draft(contexts, chain=begins or not self.model.target.branching)
         read = [
             (trees[i].read_tokens, trees[i].read_parents) if i in trees else (NOTHING, NOTHING)
@@ -237,7 +237,8 @@ class DraftedSession:
         for row in self.rows:
             row.held = False
 
-    def _context(self, row: _Row, writer: Particle) -> Context:
+    def _context(self, place: int, writer: Particle, begins: bool) -> Context:
+        row = self.rows[place]
         return Context(
             setting=self.model.setting,
             row=writer.row,
@@ -248,6 +249,7 @@ class DraftedSession:
             left=writer.left,
             stream=substream(writer.stream, DRAFTS),
             memo=row.memo,
+            session=None if begins else (self.trees, place),
         )
 
     def _draft(self, contexts: dict[int, Context], chain: bool) -> dict[int, BuiltTree]:

@@ -176,7 +176,7 @@ class _Loop(Particles):
         self.options, self.members = options, members
         self.target = target_of(job.model)
         self.trees: TreeSession | None = None
-        self.drafting = Drafting(options.drafters)
+        self.drafting = Drafting(options.drafters, options.verifier.wants_hidden)
         self.setting = Setting(
             size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, draws=options.verifier.draws,
             token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
@@ -221,7 +221,7 @@ class _Loop(Particles):
 
     def _draft(self) -> dict[int, Context]:
         """Grow a tree for every sequence that is open: its context, by place among the lines."""
-        contexts = {i: self._context(line) for i, line in enumerate(self.lines) if not line.particle.ended}
+        contexts = {i: self._context(i, line) for i, line in enumerate(self.lines) if not line.particle.ended}
         asked = list(contexts.values())
         with self.job.clock.stage("draft"):
             alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
@@ -236,7 +236,7 @@ class _Loop(Particles):
                 self.lines[i].tree = self.options.builder.build(context, draft, budget, draws=draws, chain=chain)
         return contexts
 
-    def _context(self, line: _Line) -> Context:
+    def _context(self, place: int, line: _Line) -> Context:
         particle = line.particle
         return Context(
             setting=self.setting,
@@ -248,6 +248,7 @@ class _Loop(Particles):
             left=particle.left,
             stream=substream(particle.stream, DRAFTS),
             memo=line.memo,
+            session=None if self.trees is None else (self.trees, place),
         )
 
     def _beginnings(self) -> tuple[list[tuple[tuple[int, ...], int]], list[int]]:
@@ -272,6 +273,11 @@ class _Loop(Particles):
             self.trees = self.target.open(len(begun))
             if self.wants_hidden is not False and hasattr(self.trees, "keep_hidden"):
                 self.trees.keep_hidden = self.wants_hidden
+            elif self.options.verifier.wants_hidden:
+                raise ConstrainError(
+                    f"this model tells no hidden states, which the verifier {self.options.verifier.name!r} reads",
+                    place="draft",
+                )
             if len(begun) < len(self.lines):
                 self.copies = places
                 chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]
@@ -308,6 +314,7 @@ class _Loop(Particles):
     ) -> dict[int, Outcome]:
         """Verdicts, and the tokens that they give to each line that is still open, by its place."""
         cases: dict[int, tuple[Case, TargetRows]] = {}
+        states = {i: split(self.hidden and self.hidden[i], len(logits[i])) for i in masks}
         for i, own in masks.items():
             line = self.lines[i]
             if line.particle.ended:  # a forced token without any mass was a dead end
@@ -316,14 +323,13 @@ class _Loop(Particles):
                 own, logits[i], settings=self.job.settings, draw=self.job.draw, stream=line.particle.stream,
                 size=self.job.size, row=line.particle.row, position=line.position,
             )  # fmt: skip
-            cases[i] = Case(line.tree, rows, line.particle.stream), rows
+            cases[i] = Case(line.tree, rows, line.particle.stream, states[i][1]), rows
         outcomes = {}
         with self.job.clock.stage("sample"):
             verdicts = self.options.verifier.verify([case for case, _ in cases.values()], self.job.draw)
             for (i, (_, rows)), verdict in zip(cases.items(), verdicts, strict=True):
                 tokens = self._emit(self.lines[i], rows, verdict)
-                before, hidden = split(self.hidden and self.hidden[i], len(logits[i]))
-                tree = self.lines[i].tree
+                tree, (before, hidden) = self.lines[i].tree, states[i]
                 outcomes[i] = Outcome(contexts[i], tree, verdict.path, tokens, logits[i], hidden=hidden, before=before)
         late = sum(each.asked for each in masks.values())  # masks that the verifier asked for
         self.job.clock.seconds["mask"] = self.job.clock.seconds.get("mask", 0.0) + late

@@ -88,6 +88,8 @@ class Context:
         left: tokens that the output may still have, EOS counted.
         stream: for `setting.draw`; distinct from the stream that the verifier draws from.
         memo: what drafters keep for this sequence from call to call, each under its own key.
+        session: what the target remembers, a `TreeSession`, and the row of this sequence there, for drafters that go on
+            from it and leave it as it is; None before the first forward.
 
     Example:
         >>> from constrain.sampling import Settings, TorchDraw
@@ -107,6 +109,7 @@ class Context:
     left: int
     stream: int
     memo: dict[Any, Any] = field(default_factory=dict)
+    session: tuple[Any, int] | None = None
 
 
 @dataclass

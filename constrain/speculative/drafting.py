@@ -23,7 +23,7 @@ TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
 class Drafting:
     """The drafters of one run. names: distinct, in the order of the drafters. faults: by index, what went wrong."""
 
-    def __init__(self, drafters: Sequence[Drafter]) -> None:
+    def __init__(self, drafters: Sequence[Drafter], verifier_wants: bool = False) -> None:
         self.drafters = list(drafters)
         self.names: list[str] = []
         for drafter in self.drafters:
@@ -31,10 +31,10 @@ class Drafting:
             again = sum(known.split("#")[0] == name for known in self.names)
             self.names.append(f"{name}#{again + 1}" if again else name)
         self.faults: dict[int, str] = {}
-        wishes = {drafter.wants_hidden for drafter in self.drafters} - {False}
+        wishes = {*(drafter.wants_hidden for drafter in self.drafters), verifier_wants} - {False}
         if len(wishes) > 1:
             raise ConstrainError(
-                f"drafters want different hidden states of the target: {sorted(map(str, wishes))}",
+                f"drafters (or the verifier) want different hidden states of the target: {sorted(map(str, wishes))}",
                 place="draft",
                 fix="take heads of one kind",
             )

@@ -117,6 +117,13 @@ class TargetRows:
         """See `Rows`. At a place with a forced token: one-hot."""
         return self._place(place).probabilities
 
+    def possible(self, place: int, token: int) -> bool:
+        """See `Rows`."""
+        if self.settings.temperature == 0:
+            return float(self._place(place).logits.values[0, token]) > -math.inf
+        found = self.probabilities(place)
+        return found is not None and float(found[token]) > 0
+
     def know(self, place: int, found: Chosen) -> None:
         """Keep what a device computed for a place, so that it need not be computed again."""
         self._chosen[place] = found

@@ -39,6 +39,10 @@ class Rows(Protocol):
         temperature 0, and where a token is forced. None: a dead end, no allowed token has any mass. Not to be changed.
         W may exceed the width of `draft_probs`: the model is padded, and the rest has no mass."""
 
+    def possible(self, place: int, token: int) -> bool:
+        """A token that the mask allows has mass at a place after truncation; at temperature 0, before the likeliest is
+        taken."""
+
     def sample(self, place: int) -> int:
         """One token drawn from the target, as `constrain.sampling.core.step` draws it; NONE at a dead end."""
 
@@ -51,16 +55,18 @@ class Case:
         tree: the draft.
         rows: the target at its places.
         stream: what the decisions are drawn from.
+        hidden: float[1 + r, H], what the target's head read for each row of the logits, if the verifier asks for it.
 
     Example:
         >>> from constrain.speculative import Case
         >>> [field for field in Case.__annotations__]
-        ['tree', 'rows', 'stream']
+        ['tree', 'rows', 'stream', 'hidden']
     """
 
     tree: BuiltTree
     rows: Rows
     stream: int
+    hidden: torch.Tensor | None = None
 
 
 @dataclass
@@ -90,6 +96,7 @@ class Verifier:
         lossless: its law is that of masked decoding.
         draws: how it uses that nodes were drawn: "any" ignores it; "chain", "with" and "without" want siblings drawn so
             (see `DraftTree.replacement`). Nodes in another form are taken as given, which is lossless too.
+        wants_hidden: it reads `Case.hidden`.
 
     Example:
         >>> from constrain.speculative import Verifier, verifier_named
@@ -100,6 +107,7 @@ class Verifier:
     name: str = ""
     lossless: bool = True
     draws: str = "any"
+    wants_hidden: bool = False
 
     def verify(self, cases: Sequence[Case], draw: Draw) -> list[Verdict]:
         """A verdict for each tree; a batch may be verified in one go on a device."""

@@ -228,6 +228,14 @@ def test_public_layouts_are_read(handle: HFModel, name: str, tmp_path: Path) -> 
     assert drafted.stats.drafts["heads"].fault is None
 
 
+def test_a_file_says_which_layers_it_reads(handle: HFModel, tmp_path: Path) -> None:
+    written(handle, "eagle3", tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "eagle_aux_hidden_state_layer_ids": [2, 0, 1]}))
+    assert load_heads(tmp_path, handle).reads == (2, 0, 1)
+    assert load_heads(tmp_path, handle, layers=(0, 1, 2)).reads == (0, 1, 2)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_files_that_do_not_fit(handle: HFModel, name: str, tmp_path: Path) -> None:
     written(handle, name, tmp_path)

@@ -95,6 +95,9 @@ class TableRows:
     def sample(self, place: int) -> int:
         return int(self.draw(self.probabilities(place).unsqueeze(0), [0]))
 
+    def possible(self, place: int, token: int) -> bool:
+        return float(self.probabilities(place)[token]) > 0
+
 
 def emitted(rule: str, world: World, context: Context, drafts: Any, budget: DraftBudget, chain: bool) -> Any:
     """(probability, tokens) of every way in which draft and rule can decide."""

@@ -2,7 +2,7 @@
 
 takes: hidden states and tokens of a text. gives: logits of the tokens that follow, for `constrain.speculative.Heads`
 start reading at: adapter.py (what all have in common), own.py (ours), then medusa.py, hydra.py, eagle.py, eagle3.py;
-load.py reads public checkpoints; acceptance.py and online.py are drafters around them
+load.py reads public checkpoints; acceptance.py and online.py are drafters around them, judge.py is for a verifier
 """
 
 from constrain.hf.heads.acceptance import AcceptanceHead, StoppedModel
@@ -10,6 +10,7 @@ from constrain.hf.heads.adapter import HeadsAdapter
 from constrain.hf.heads.eagle import Eagle
 from constrain.hf.heads.eagle3 import Eagle3
 from constrain.hf.heads.hydra import Hydra
+from constrain.hf.heads.judge import JudgeHead
 from constrain.hf.heads.load import load_heads
 from constrain.hf.heads.medusa import Medusa
 from constrain.hf.heads.online import OnlineHeads
@@ -22,6 +23,7 @@ __all__ = [
     "Eagle3",
     "HeadsAdapter",
     "Hydra",
+    "JudgeHead",
     "Medusa",
     "OnlineHeads",
     "StoppedModel",

@@ -104,6 +104,9 @@ def _hydra(tensors: dict[str, torch.Tensor], config: dict[str, Any], model: Any,
 def _eagle3(tensors: dict[str, torch.Tensor], config: dict[str, Any], model: Any, options: dict[str, Any]) -> Eagle3:
     offsets = tensors.get("d2t")
     ids = None if offsets is None else offsets + torch.arange(len(offsets))
+    layers = config.get("eagle_aux_hidden_state_layer_ids")  # as vLLM reads it; files without have the paper's
+    if layers:
+        options = {"layers": tuple(layers), **options}
     return Eagle3(model, config=config or None, vocabulary=ids, **options)
 
 

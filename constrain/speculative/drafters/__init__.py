@@ -18,6 +18,7 @@ from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.drafters.ngram import NGramDrafter
 from constrain.speculative.drafters.prior import Prior
+from constrain.speculative.drafters.pruned import PrunedRetrieval
 from constrain.speculative.drafters.recycling import Recycling
 from constrain.speculative.drafters.retrieval import Retrieval
 from constrain.speculative.drafters.translated import Translated
@@ -60,6 +61,7 @@ __all__ = [
     "NAMED",
     "NGramDrafter",
     "Prior",
+    "PrunedRetrieval",
     "Recycling",
     "Retrieval",
     "Translated",

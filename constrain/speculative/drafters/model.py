@@ -34,7 +34,7 @@ from constrain.sampling.core.model import LanguageModel, Session
 from constrain.sampling.core.sampler import check_count, check_share
 from constrain.sampling.core.step import truncated
 from constrain.speculative.build import advanced
-from constrain.speculative.drafter import Context, DraftBudget, Drafter
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Setting
 from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
 
 
@@ -242,7 +242,7 @@ class _Branch:
         """New nodes at a place, from the draft model's logits float[W]."""
         first = len(self.tokens)
         wanted = first < self.budget.nodes and not place.closed
-        probs = self._shaped(place.matcher, logits) if wanted else None
+        probs = shaped_probs(self.context.setting, place.matcher, logits) if wanted else None
         if probs is None:
             return range(first, first)
         row, left = len(self.rows), probs.clone()
@@ -267,25 +267,6 @@ class _Branch:
         context = self.context
         return int(context.setting.draw((left / left.sum()).unsqueeze(0), [context.stream]))
 
-    def _shaped(self, matcher: Any, logits: torch.Tensor) -> torch.Tensor | None:
-        """float[size]: masked, at the temperature, truncated; None where the draft model has nothing to offer."""
-        setting = self.context.setting
-        rows = scaled(logits[: setting.size].unsqueeze(0), setting.settings.temperature)
-        if rows.shape[1] < setting.size:  # models of a family are padded differently
-            rows = torch.nn.functional.pad(rows, (0, setting.size - rows.shape[1]), value=-torch.inf)
-        if matcher is not None:
-            mask = np.zeros((1, bitmask_words(setting.size)), np.uint32)
-            matcher.fill_mask(mask[0])
-            rows, columns = masked_logits(rows, mask, setting.size)
-        else:
-            columns = None
-        if not bool(torch.isfinite(rows.logsumexp(-1)).all()):
-            return None
-        probs = truncated(rows.softmax(-1), setting.settings)[0]
-        if columns is None:
-            return probs
-        return torch.zeros(setting.size, dtype=probs.dtype, device=probs.device).index_copy_(0, columns, probs)
-
     def tree(self) -> DraftTree:
         """The arrays."""
         if not self.tokens:
@@ -298,3 +279,23 @@ class _Branch:
             draft_probs=torch.stack(self.rows) if self.rows else None,
             replacement=self.replacement,
         )
+
+
+def shaped_probs(setting: Setting, matcher: Any, logits: torch.Tensor) -> torch.Tensor | None:
+    """float[size]: a draft model's logits masked, at the target's temperature, truncated; None where it has nothing to
+    offer. matcher: at the place, or None"""
+    rows = scaled(logits[: setting.size].unsqueeze(0), setting.settings.temperature)
+    if rows.shape[1] < setting.size:  # models of a family are padded differently
+        rows = torch.nn.functional.pad(rows, (0, setting.size - rows.shape[1]), value=-torch.inf)
+    if matcher is not None:
+        mask = np.zeros((1, bitmask_words(setting.size)), np.uint32)
+        matcher.fill_mask(mask[0])
+        rows, columns = masked_logits(rows, mask, setting.size)
+    else:
+        columns = None
+    if not bool(torch.isfinite(rows.logsumexp(-1)).all()):
+        return None
+    probs = truncated(rows.softmax(-1), setting.settings)[0]
+    if columns is None:
+        return probs
+    return torch.zeros(setting.size, dtype=probs.dtype, device=probs.device).index_copy_(0, columns, probs)

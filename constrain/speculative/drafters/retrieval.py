@@ -3,7 +3,8 @@
 The idea (REST: He et al. 2024, arXiv 2311.08252; SuffixDecoding: Oliaro et al. 2024, arXiv 2411.04975): the longest
 ending of the text that occurs in a store is looked up; what followed it there, with how often it did, is a tree of
 drafts. Likelier paths are read first, and what other drafters propose too is read once (RASD: Quan et al. 2025, arXiv
-2503.03434, which also prunes by the probabilities of a draft model; here the constraint prunes, and counts rank).
+2503.03434, which also prunes by the probabilities of a draft model, as pruned.py does; here the constraint prunes, and
+counts rank).
 
 Cost: some binary searches for each token of the ending, about 10 µs each; as many for each node.
 Limit: tokens, not bytes: another tokenisation of a text is not found.

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.verifier import Verifier
 from constrain.speculative.verifiers.block import Block
+from constrain.speculative.verifiers.judge import Judge
 from constrain.speculative.verifiers.kseq import KSeq
 from constrain.speculative.verifiers.match import Match
 from constrain.speculative.verifiers.optimum import optimal_acceptance
@@ -44,6 +45,7 @@ def verifier_named(name: str) -> Verifier:
 
 __all__ = [
     "Block",
+    "Judge",
     "KSeq",
     "LOSSY",
     "Match",
