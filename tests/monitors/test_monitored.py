@@ -14,7 +14,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
-from constrain.monitors import Names, accepted_beginning, monitored, names_at, python, reading, sql
+from constrain.monitors import Names, accepted_beginning, c, monitored, names_at, python, reading, sql
 from constrain.monitors.sql.lexicon import SqlLexicon
 
 RULES = """
@@ -137,6 +137,8 @@ BEGUN = {
     "sql": (sql({"ab": ["abc", "true"], "abc": ["ab"]}), [b"select abc from ab where ", b"abc", b" in (select "]),
     "python": (python(), [b"import os\nab = [1]\n", b"if ab.", b"copy():\n  "]),
     "python, known": (python(ahead="known"), [b"abc = [1]\n", b"print(f'{abc", b"!r} {", b"abc."]),
+    "c": (c(), [b"struct s { int ab; }", b" *a, b;\nint c(int ab", b", int abc) { return ", b"a->"]),
+    "c, types": (c(), [b"#include <stdio.h>\ntypedef int ab;", b"\nab abc(ab a) { ", b"ab b = "]),
 }
 
 
