@@ -14,7 +14,7 @@ import pytest
 from sampling_cases import weighted
 
 import constrain
-from constrain.monitors import c, monitored, python, sql
+from constrain.monitors import c, jinja, monitored, python, sql
 from constrain.sampling import Draw, Job, Sample, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.methods.smc import SMC
@@ -24,7 +24,12 @@ CATALOGUE = {"ab": ["abc", "true"], "t": ["ab"]}
 COLUMNS = {"ab": ["a"], "t": ["ab"]}
 
 
-MONITORS: dict[str, Any] = {"sql": sql(CATALOGUE, ahead="known"), "python": python(ahead="known"), "c": c()}
+MONITORS: dict[str, Any] = {
+    "sql": sql(CATALOGUE, ahead="known"),
+    "python": python(ahead="known"),
+    "c": c(),
+    "jinja": jinja({"ab": {"a": 1}, "b": 2}, ahead="known"),
+}
 
 
 @pytest.fixture(scope="module", params=MONITORS)
@@ -95,6 +100,16 @@ def gcc_compiles(text: str) -> bool:
     return subprocess.run(command, input=text.encode(), capture_output=True, check=False).returncode == 0
 
 
+def jinja_renders(text: str) -> bool:
+    jinja2 = pytest.importorskip("jinja2", reason="the verdicts are those of the package jinja2")
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    try:
+        environment.from_string(text).render(ab={"a": 1}, b=2)
+    except jinja2.UndefinedError:
+        return False
+    return True
+
+
 BEFORE = "struct{int a;}b;void f(int ab){"
 TEXTS = {
     "python": Texts(
@@ -111,6 +126,14 @@ TEXTS = {
         [b"select ", b"a", b"b", b"ab.", b" from ab", b" from t"],
         [f"select {x}{y} from {z}" for x in ("", "ab.") for y in ("a", "b", "ab") for z in ("ab", "t")],
         sqlite_prepares,
+        3,
+    ),
+    "jinja": Texts(
+        MONITORS["jinja"],
+        r"\{\{(a|b|ab)(\.(a|b|ab))?\}\}",
+        [b"{{", b"a", b"b", b"ab", b".", b"}}"],
+        [f"{{{{{x}{y}}}}}" for x in ("a", "b", "ab") for y in ("", ".a", ".b", ".ab")],
+        jinja_renders,
         3,
     ),
     "c": Texts(

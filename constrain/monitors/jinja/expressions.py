@@ -21,8 +21,8 @@ class Expressions(Scopes):
     def _at_operand(self, here: J, kind: int, sign: str, word: str) -> J | None:
         if word == "not":
             return here.go("operand", plain=False)
-        if word and self._is_argument(here) and self.used(here, word) is None:
-            return here.go("keyword")
+        if word and self._is_argument(here) and not self.is_known(here, word):
+            return here._replace(at="keyword", held=word)
         if sign in ("*", "**"):  # of a call
             return here.go("operand", value=None)
         return self._at_term(here, kind, sign, word)
@@ -46,8 +46,9 @@ class Expressions(Scopes):
         return here.at == "operand" and here.bracket in CALLS and here.held == "argument"
 
     def _at_keyword(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        """After a name that is no variable: it is that of an argument."""
-        return here.go("operand") if sign == "=" else None
+        """After a name that is not bound so far: it is that of an argument, or one that is put off."""
+        after = here.go("operand") if sign == "=" else self.used(here, here.held)
+        return after if sign == "=" or after is None else self._at_operator(after, kind, sign, word)
 
     def _at_operator(self, here: J, kind: int, sign: str, word: str) -> J | None:
         if kind == NAME:

@@ -1,8 +1,8 @@
 """How the bytes of a template make lexemes (jinja2/lexer.py).
 
-What stands outside of tags is one lexeme up to the next tag, with what opens it: comments and raw blocks belong to it.
-It is a STRING whose kept text is T, or R in a raw block, and the bytes that may become something else: `T{`. The monitor
-says where it begins (`resumed`). Of other strings and of numbers only what `scan` needs is kept.
+What stands outside of tags is one lexeme up to the next tag, with what opens it: comments and raw blocks belong to
+it. It is a STRING whose kept text is T, or R in a raw block, and the bytes that may become something else: `T{`. The
+monitor says where it begins (`resumed`). Of other strings and of numbers only what `scan` needs is kept.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class JinjaLexicon:
         if kind == SPACE:
             return SPACE if byte in _SPACES else -1
         if kind == NUMBER:
-            return NUMBER if _in_number(text, byte) else -1
+            return NUMBER if _short_number(text + bytes((byte,))) else -1
         if kind == STRING:
             if text[:1] in (TEXT, RAW):
                 goes_on = byte in b"-+" if text in OPENED else len(text) < 4 or text[:2] != b"T{" or text[2:3] == b"#"
@@ -109,19 +109,22 @@ class JinjaLexicon:
         return kind != SIGN or text not in UNDECIDED
 
 
-def _in_number(text: bytes, byte: int) -> bool:
-    """Whether a byte goes on with a number."""
-    if byte in b"+-":
-        return text[-1:] in b"eE" and text[:2] != b"0x"
-    return byte in _IN_NAMES if b"." in text or text[:2] == b"0x" else byte in _IN_NAMES or byte == ord(".")
-
-
 def _short_number(text: bytes) -> bytes:
-    """Of a number: whether it may have a sign next, or another point, and whether it ends with one."""
-    if text[:2].lower() == b"0x":
+    """What is kept of a number: `0`, `0.`, `0.0`, `0e`, `0e0`, or `0x`; b"": the last byte is none of it."""
+    before, byte = text[:-1], text[-1:]
+    if before in (b"", b"0") and byte in b".eE":
+        return b"0" + byte.lower()
+    if before == b"0" and byte in b"xXbBoO":
         return b"0x"
-    last = text[-1:] if text[-1:] in b"eE." else b""
-    return b"0" + (b"." if b"." in text and last != b"." else b"") + last
+    if before == b"0x":
+        return before if byte[0] in _IN_NAMES else b""
+    if before == b"0.0" and byte in b"eE":
+        return b"0e"
+    if before == b"0e" and byte in b"+-":
+        return b"0e0"
+    if byte[0] not in _DIGITS and byte != b"_":
+        return b""
+    return {b"0.": b"0.0", b"0e": b"0e0"}.get(before, before or b"0")
 
 
 def _is_whole(text: bytes) -> bool:

@@ -1,8 +1,8 @@
 """The monitor of Jinja's templates.
 
-The idea: what stands outside of tags is one lexeme (lexicon.py), after which an expression or a statement begins. Scopes
-are those of Jinja: loops, `with`, macros, blocks and the like have one, `if` has none. What a macro or block uses may be
-bound after it: it is put off until the template ends.
+The idea: what stands outside of tags is one lexeme (lexicon.py), after which an expression or a statement begins.
+Scopes are those of Jinja: loops, `with`, macros, blocks and the like have one, `if` has none. What a macro or block
+uses may be bound after it: it is put off until the template ends.
 
     at                          what comes next
     text, raw                   text; text of a raw block; raw tag, closing: what ends their tags
@@ -17,6 +17,7 @@ bound after it: it is put off until the template ends.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,7 +29,7 @@ from constrain.monitors.jinja.lexicon import RAW, TEXT, JinjaLexicon
 from constrain.monitors.jinja.state import J, start
 from constrain.monitors.jinja.statements import Statements
 from constrain.monitors.jinja.values import Value, attributes, example, typed
-from constrain.monitors.monitor import END, NAME, SIGN, STRING, Names
+from constrain.monitors.monitor import END, NAME, NUMBER, SIGN, STRING, Names
 from constrain.monitors.stacks import Bound
 
 STRIPPED = frozenset({"target", "targeted", "end", "end block", "raw tag", "block named", "named"})  # before `-%}`
@@ -62,10 +63,10 @@ class JinjaMonitor(Statements):
             return here
         if kind == SIGN:
             return here if self._read(here, kind, first.decode("latin-1"), "") is not None else None
-        is_begun = (here.at == "filtered" and here.held not in self.filters) or (
-            here.at == "tested" and here.held not in self.tests
-        )
-        return None if is_begun or here.at == "keyword" else here
+        if here.at == "keyword":
+            return here if self.used(here, here.held) is not None else None
+        known = {"filtered": self.filters, "tested": self.tests}.get(here.at)
+        return here if known is None or here.held in known else None
 
     def language(self, state: Any) -> Names | None:
         """See `Monitor`."""
@@ -92,8 +93,8 @@ class JinjaMonitor(Statements):
             return here.go("tag") if text.startswith(b"T{%") else here.go("text")
         sign = text.decode("latin-1") if kind == SIGN else ""
         after = self._read(here, kind, sign, text.decode(errors="replace") if kind == NAME else "")
-        if kind != NAME and text == b"0." and after is not None:  # of a number: `1.real`
-            return after.go("member")
+        if kind == NUMBER and after is not None and text.startswith(b"0."):  # `rows.0.name` and `rows.0.1`
+            return after.go("member") if text == b"0." else after._replace(value=None)
         return after
 
     def _read(self, here: J, kind: int, sign: str, word: str) -> J | None:
@@ -145,7 +146,7 @@ def jinja(
         ConstrainError: An argument has the wrong type.
 
     Source:
-        Template Designer Documentation of Jinja 3.1, sections "Assignments", "Scoping Behavior", "List of Builtin Tests".
+        Template Designer Documentation of Jinja 3.1, sections "Assignments", "Scoping Behavior", "Tests".
 
     Example:
         >>> import constrain
@@ -186,9 +187,4 @@ def _listed(option: str, names: Any) -> list[str]:
 
 def _is_type(value: Any) -> bool:
     """Whether a value stands for those that have this type."""
-    return (
-        isinstance(value, type)
-        or hasattr(value, "__origin__")
-        or type(value).__module__ in ("typing", "types")
-        and (type(value).__name__ in ("UnionType", "_UnionGenericAlias"))
-    )
+    return isinstance(value, type) or typing.get_origin(value) is not None

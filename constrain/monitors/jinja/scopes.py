@@ -25,9 +25,14 @@ class Scopes:
         words = frozenset({"and", "or", "else"} if here.conditional else {"and", "or"})
         return _visible(here.names, words, NO_ARGUMENT)
 
+    @staticmethod
+    def is_known(here: J, name: str) -> bool:
+        """Whether there is a variable of this name so far."""
+        return name in here.names.table or name in CONSTANTS
+
     def used(self, here: J, name: str) -> J | None:
         """The state after a variable is used; None: there is none of this name."""
-        if name in here.names.table or name in CONSTANTS:
+        if self.is_known(here, name):
             return here.go("operator", value=here.names.table.get(name))
         if here.runs_later and self.ahead == "any":
             return here.go("operator", value=None, uses=here.uses | {name})

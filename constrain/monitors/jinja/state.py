@@ -112,9 +112,10 @@ class J(NamedTuple):
         bracket = Bracket(kind, value, self.plain, self.conditional)
         return self.fresh(at, brackets=(bracket, self.brackets))
 
-    def pop(self) -> J:
-        """The state after a closing bracket."""
-        assert self.brackets is not None
+    def pop(self) -> J | None:
+        """The state after a closing bracket; None: no bracket is open."""
+        if self.brackets is None:
+            return None
         top, brackets = self.brackets
         value = (self.value if self.plain else None) if top.kind == "(" else top.value
         return self.go("operator", brackets=brackets, value=value, plain=top.plain, conditional=top.conditional)

@@ -63,7 +63,8 @@ class Statements(Expressions):
         if sign == ",":
             return here.go("target")
         if sign == ")":
-            return here.pop().go("targeted")
+            after = here.pop()
+            return None if after is None else after.go("targeted")
         if sign == "=" or word == "in":
             return here.fresh(is_given=True)
         return here.go("filter") if sign == "|" else self._tag_ends(here)
@@ -113,7 +114,8 @@ class Statements(Expressions):
         if word:
             return self.bound(here, (word,))
         if sign == ")":
-            return here.pop().fresh("operand" if here.tag == "call" else "operator")
+            after = here.pop()
+            return None if after is None else after.fresh("operand" if here.tag == "call" else "operator")
         return here.fresh() if sign == "=" else here
 
     # -- parts of statements -------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from constrain.monitors.jinja.words import LOOP
 from constrain.monitors.python import values as of_python
@@ -87,7 +87,7 @@ def attributes(value: Value) -> frozenset[str] | None:
     obj = value.what.obj
     cls = (typing.get_origin(obj) or obj) if value.role == "type" else type(obj)
     if value.role == "type" and typing.is_typeddict(cls):
-        found: Iterable[str] = {*_hints(cls), *dir(dict)}
+        found: Iterable[str] = {*_hints(cast(Hashable, cls)), *dir(dict)}
     elif value.role == "example" and isinstance(obj, Mapping) and not hasattr(cls, "__missing__"):
         found = {*(key for key in obj if isinstance(key, str)), *dir(cls)}
     elif hasattr(cls, "__getitem__") and not issubclass(cls, WITHOUT_NAMES):
@@ -110,17 +110,24 @@ def attribute(value: Value, name: str) -> Value | None:
         return example(obj[name]) if name in obj and not hasattr(type(obj), name) else None
     if value.role == "type" and name in (hints := _hints(obj)):
         return typed(hints[name])
+    if value.role == "type" and _is_mapping(obj) and not hasattr(dict, name):
+        return item(value)
     found = of_python.attribute(_as_python(value), name)
     if found is None or found.role == "method":
         return None if found is None else Value(found.key, found.what, "example")
     return typed(found.what.obj) if found.role == "instance" else example(found.what.obj)
 
 
+def _is_mapping(hint: Any) -> bool:
+    cls = typing.get_origin(hint) or hint
+    return isinstance(cls, type) and issubclass(cls, Mapping) and not typing.is_typeddict(cls)
+
+
 @lru_cache(maxsize=4096)
-def _hints(cls: Any) -> dict[str, Any]:
+def _hints(cls: Hashable) -> dict[str, Any]:
     """The annotations of a class; none if they cannot be read."""
     try:
-        return typing.get_type_hints(cls)
+        return typing.get_type_hints(cast(Any, cls))
     except Exception:  # an annotation may be anything
         return {}
 
