@@ -26,12 +26,16 @@ of the schema's `properties`.
 | tokens/s | of the pass, by wall-clock time: the model and vLLM are most of it |
 
 The backend `none` has no constraint: the processor alone makes the same texts. It shows what a step takes without one.
+`open` is vLLM's own share of a constraint: a grammar that allows every token, and does nothing else. `xgrammar-1` is
+xgrammar that compiles in the calling thread, so that all of its time is counted.
 
 A pass sends its requests in batches, and waits for each. The first pass is *cold*, the second, with the same requests,
 *warm*. Front end and engine share a process here, but not what they have read: in a server they are two. A read of the
-clock takes 2 µs, which is in every figure. Bias: a request begins with its batch and waits for it; guidance compiles lazily, so its compile time is partly
-in fill; xgrammar compiles with up to eight threads of its own, whose time is not the calling thread's: see the
-process's CPU time beside it.
+clock takes 2 µs, which is in every figure.
+
+Bias: a request begins with its batch and waits for it; guidance compiles lazily, so its compile time is partly in
+fill; `xgrammar` compiles with up to eight threads, as vLLM sets it up, whose time is not the calling thread's: see the
+process's CPU time beside it, and `xgrammar-1`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -54,6 +58,8 @@ from typing import Any
 
 BACKENDS = ("constrain", "guidance", "xgrammar")
 NONE = "none"  # no constraint
+OPEN = "open"  # one that allows every token
+ONE_THREAD = "xgrammar-1"
 STAGES = ("check", "compile", "fill", "accept")
 VERDICTS = ("refused", "failed", "cut", "invalid", "reproduced", "other")
 LEAST, MOST = 5, 200  # tokens of an instance
@@ -259,6 +265,10 @@ def clock_of(backend: str) -> Clock:
 
         # A server has its front end and its engine in two processes, and the engine reads a constraint anew.
         engine_side.constraint_of = engine_side.constraint_of.__wrapped__  # type: ignore[assignment]
+    elif backend == OPEN:
+        from constrain.serve.vllm.backend import ConstrainBackend as Backend
+
+        Grammar = allow_everything(Backend)
     elif backend == "guidance":
         from vllm.v1.structured_output.backend_guidance import GuidanceBackend as Backend
         from vllm.v1.structured_output.backend_guidance import GuidanceGrammar as Grammar
@@ -269,6 +279,40 @@ def clock_of(backend: str) -> Clock:
     clock.wrap(Grammar, "fill_bitmask", "fill")
     clock.wrap(Grammar, "accept_tokens", "accept")
     return clock
+
+
+def allow_everything(backend: Any) -> Any:
+    """Let a backend of vLLM take every request, and allow every token. Returns the class of its grammars."""
+
+    class Everything:
+        """vLLM's `StructuredOutputGrammar` without a grammar."""
+
+        def __init__(self, end: int) -> None:
+            self.end, self.ended = end, False
+
+        def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+            self.ended = self.ended or self.end in tokens
+            return True
+
+        def fill_bitmask(self, bitmask: Any, index: int) -> None:
+            pass  # a new tensor of masks allows everything
+
+        def is_terminated(self) -> bool:
+            return self.ended
+
+    backend.compile_grammar = lambda self, *arguments, **named: Everything(next(iter(self.vocabulary.eos_ids)))
+    return Everything
+
+
+def compile_in_one_thread() -> None:
+    """Let xgrammar compile in the thread that asks for it."""
+    import xgrammar
+
+    class OneThread(xgrammar.GrammarCompiler):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **{**named, "max_threads": 1})
+
+    xgrammar.GrammarCompiler = OneThread
 
 
 def pushing() -> Any:
@@ -296,8 +340,10 @@ def worker(options: argparse.Namespace) -> int:
     """Serve all passes with one backend; write what happened."""
     from vllm import LLM
 
-    chosen: dict[str, Any] = {"structured_outputs_config": {"backend": options.worker}}
-    if options.worker in ("constrain", NONE):
+    if options.worker == ONE_THREAD:
+        compile_in_one_thread()
+    chosen: dict[str, Any] = {"structured_outputs_config": {"backend": options.worker.removesuffix("-1")}}
+    if options.worker in ("constrain", OPEN, NONE):
         chosen = {"additional_config": {"constrain": {}}}
     sizes = [int(size) for size in options.batches.split(",")]
     llm = LLM(

@@ -303,7 +303,11 @@ class Matcher:
         if epoch == self._epoch and not self._narrows(flags):
             return cached
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
-        if not self.ended:
+        if self.ended:
+            pass
+        elif self._remembering is not None:
+            fill_remembered(self, self._remembering, row)
+        else:
             flags = self._ask(automaton.fill_mask, row)
             if self._narrows(flags):
                 self.narrow(row, flags)

@@ -15,8 +15,9 @@ Of a place and a configuration that were seen before: a copy of the mask, of at 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
-from typing import NamedTuple, cast
+from collections.abc import Callable, Hashable
+from operator import itemgetter
+from typing import NamedTuple, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -34,6 +35,7 @@ MAX_KEPT = 4096  # masks that are remembered
 MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
 GROUP = 64  # words after the same bytes that are judged at once
 Row = NDArray[np.uint32]
+T = TypeVar("T")
 _DIGITS = frozenset(b"0123456789")
 
 
@@ -83,7 +85,7 @@ class Monitoring:
             here.decided, here.refused = np.zeros((2, self.words.size), np.uint32)
             self._remembered.append(here)
             if len(self._remembered) > MAX_ROWS:
-                old = self._remembered.popleft()
+                old = _second_chance(self._remembered, lambda state: state)
                 old.decided = old.refused = None
         new = row & ~here.decided
         if new.any():
@@ -93,7 +95,8 @@ class Monitoring:
 
     def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
         """See `RememberingGuard`."""
-        return state.rows.get(key)  # type: ignore[attr-defined]  # PERF: a cast would be a call
+        state.met = True  # type: ignore[attr-defined]  # PERF: a cast would be a call
+        return state.rows.get(key)  # type: ignore[attr-defined]
 
     def keep_row(self, state: Hashable, key: tuple[int, int], row: Row) -> None:
         """See `RememberingGuard`."""
@@ -106,7 +109,7 @@ class Monitoring:
             here.rows[key] = same
             self._kept.append((here, key))
             if len(self._kept) > MAX_KEPT:
-                old, old_key = self._kept.popleft()
+                old, old_key = _second_chance(self._kept, itemgetter(0))
                 del old.rows[old_key]
 
     def _refused(self, here: State, asked: Row) -> Row:
@@ -170,6 +173,15 @@ class Monitoring:
         if names is False:
             return group.mask
         return self.words.none if names is None else group.but(self._judging.lexicon, names, b"")
+
+
+def _second_chance(queue: deque[T], state_of: Callable[[T], State]) -> T:
+    """Take the entry out of a queue whose place was not met for longest, about: the one that was met goes to the end
+    once (the clock algorithm)."""
+    while state_of(queue[0]).met:
+        state_of(queue[0]).met = False
+        queue.rotate(-1)
+    return queue.popleft()
 
 
 class Group(NamedTuple):

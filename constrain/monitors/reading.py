@@ -49,9 +49,10 @@ class State:
         decided: The tokens of which is known whether they are refused here (guard.py).
         refused: The refused ones of these tokens.
         rows: Masks by (epoch, configuration).
+        met: Whether one was asked for since somebody looked for what to forget.
     """
 
-    __slots__ = ("decided", "free", "inner", "kind", "names", "refused", "rows", "steps", "text")
+    __slots__ = ("decided", "free", "inner", "kind", "met", "names", "refused", "rows", "steps", "text")
 
     def __init__(self, kind: int, text: bytes, inner: Inner, names: Names | None, free: int) -> None:
         self.kind, self.text, self.inner, self.names, self.free = kind, text, inner, names, free
@@ -59,6 +60,7 @@ class State:
         self.decided: Any = None
         self.refused: Any = None
         self.rows: dict[tuple[int, int], Any] = {}
+        self.met = False
 
     def apart(self) -> State:
         """An equal place that remembers nothing yet."""

@@ -14,7 +14,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
-from constrain.monitors import Names, accepted_beginning, c, jinja, monitored, names_at, python, reading, sql
+from constrain.monitors import Names, accepted_beginning, c, guard, jinja, monitored, names_at, python, reading, sql
 from constrain.monitors.sql.lexicon import SqlLexicon
 
 RULES = """
@@ -276,3 +276,24 @@ def test_places_that_are_met_again_are_kept(monkeypatch: pytest.MonkeyPatch) -> 
         assert known.step(known.start(), often) is place
         assert len(known._known) <= 100 and len(known._older) <= 100
     assert len(made) > 300
+
+
+def test_masks_that_are_asked_for_again_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for eight masks, the one of the beginning stays, which every text asks for; others go, and come back
+    equal."""
+    monkeypatch.setattr(guard, "MAX_KEPT", 8)
+    monkeypatch.setattr(guard, "MAX_ROWS", 8)
+    compiled = constrain.compile(monitored(constrain.collection.load("sql"), sql({"ab": ["abc"]})), vocabularies.tiny())
+    monitoring, judged = compiled.guard, []
+    refused = monitoring._refused
+    monkeypatch.setattr(monitoring, "_refused", lambda here, asked: judged.append(here) or refused(here, asked))
+    oracle = {text: compiled.matcher(prefix=text).mask() for text in _BEGINNINGS}
+    judged.clear()
+    for text in [*_BEGINNINGS, *reversed(_BEGINNINGS)]:
+        assert np.array_equal(compiled.matcher(prefix=text).mask(), oracle[text])
+        compiled.matcher().mask()
+    assert judged.count(monitoring.start()) == 1 < len(judged)
+    assert len(monitoring._kept) == 8 == len(monitoring._remembered)
+
+
+_BEGINNINGS = [b"select %c%c" % (letter, letter) for letter in b"abcdefghijklmnopq"]
