@@ -226,7 +226,7 @@ def test_what_jinja_compiles_is_accepted(text: str) -> None:
         assert refused(monitor, text.encode()) is None
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", ["chat", pytest.param("page", marks=pytest.mark.slow)])
 def test_pages_are_read_token_by_token(name: str) -> None:
     text = page(name)
     monitor = jinja(OF_PAGES[name])

@@ -1,4 +1,4 @@
-"""How the bytes of a template make lexemes (jinja2/lexer.py).
+"""How the bytes of a template make lexemes, as in the module `lexer` of jinja2.
 
 What stands outside of tags is one lexeme up to the next tag, with what opens it: comments and raw blocks belong to
 it. It is a STRING whose kept text is T, or R in a raw block, and the bytes that may become something else: `T{`. The

@@ -136,7 +136,7 @@ def jinja(
         filters: Names of filters beside those of Jinja.
         tests: Names of tests beside those of Jinja.
         environment: A `jinja2.Environment`, whose filters, tests and globals count beside these.
-        ahead: Which names may be used before they are bound. "any": in macros and blocks those that the template binds
+        ahead: Which names may be used before they are bound. "any": in macros and blocks names that the template binds
             before it ends, and what one branch of an `if` has bound; "known": only what is bound in each case.
 
     Returns:
@@ -186,5 +186,5 @@ def _listed(option: str, names: Any) -> list[str]:
 
 
 def _is_type(value: Any) -> bool:
-    """Whether a value stands for those that have this type."""
+    """Whether a value stands for all that have this type."""
     return isinstance(value, type) or typing.get_origin(value) is not None
