@@ -45,6 +45,7 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "gofmt": "languages.gofmt:gofmt",
     "graphql-core": "languages.oracles:graphql",
     "javac": "languages.javac:javac",
+    "jinja2": "languages.oracles:jinja",
     "json": "languages.oracles:json",
     "json5": "languages.oracles:json5",
     "lark": "languages.grammar_oracles:lark",
@@ -195,5 +196,21 @@ def graphql(text: bytes) -> bool:
     try:
         parse(shown, no_location=True, allow_empty_selection_sets=False)
     except GraphQLSyntaxError:
+        return False
+    return True
+
+
+def jinja(text: bytes) -> bool | None:
+    """Templates of Jinja, by the package jinja2. None: nested too deeply for it."""
+    from jinja2 import Environment, TemplateSyntaxError
+
+    shown = decoded(text)
+    if shown is None:
+        return False
+    try:
+        Environment().parse(shown)
+    except RecursionError:
+        return None
+    except TemplateSyntaxError:
         return False
     return True

@@ -12,6 +12,7 @@ start reading at: monitor.py, reading.py, guard.py
 from __future__ import annotations
 
 from constrain.monitors.c.monitor import CMonitor, c
+from constrain.monitors.jinja.monitor import JinjaMonitor, jinja
 from constrain.monitors.monitor import Lexicon, Monitor, Names
 from constrain.monitors.monitored import Monitored, accepted_beginning, monitored, names_at
 from constrain.monitors.python.monitor import PythonMonitor, objects, python
@@ -19,6 +20,7 @@ from constrain.monitors.sql.monitor import SqlMonitor, sql
 
 __all__ = [
     "CMonitor",
+    "JinjaMonitor",
     "Lexicon",
     "Monitor",
     "Monitored",
@@ -27,6 +29,7 @@ __all__ = [
     "SqlMonitor",
     "accepted_beginning",
     "c",
+    "jinja",
     "monitored",
     "names_at",
     "objects",

@@ -74,7 +74,7 @@ def test_diffusion(repository: Path) -> None:
 
 
 def test_monitors(repository: Path) -> None:
-    run(repository, "monitors", 7)
+    run(repository, "monitors", 8)
 
 
 def test_spelling(repository: Path) -> None:

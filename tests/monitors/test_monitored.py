@@ -14,7 +14,7 @@ import pytest
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
-from constrain.monitors import Names, accepted_beginning, guard, monitored, names_at, python, reading, sql
+from constrain.monitors import Names, accepted_beginning, c, guard, jinja, monitored, names_at, python, reading, sql
 from constrain.monitors.sql.lexicon import SqlLexicon
 
 RULES = """
@@ -137,6 +137,13 @@ BEGUN = {
     "sql": (sql({"ab": ["abc", "true"], "abc": ["ab"]}), [b"select abc from ab where ", b"abc", b" in (select "]),
     "python": (python(), [b"import os\nab = [1]\n", b"if ab.", b"copy():\n  "]),
     "python, known": (python(ahead="known"), [b"abc = [1]\n", b"print(f'{abc", b"!r} {", b"abc."]),
+    "c": (c(), [b"struct s { int ab; }", b" *a, b;\nint c(int ab", b", int abc) { return ", b"a->"]),
+    "jinja": (
+        jinja({"ab": {"abc": [1]}, "abc": int}),
+        [b"{% for a in ab.abc %}", b"{{ a ~ ab", b".abc|", b"abs ~ ab."],
+    ),
+    "jinja, known": (jinja({"ab": str}, ahead="known"), [b"{% macro a(abc, b=1) %}", b"{{ ab is defined and ", b"a"]),
+    "c, types": (c(), [b"#include <stdio.h>\ntypedef int ab;", b"\nab abc(ab a) { ", b"ab b = "]),
 }
 
 

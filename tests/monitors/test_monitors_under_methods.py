@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
 
 import pytest
 from sampling_cases import weighted
 
 import constrain
-from constrain.monitors import monitored, python, sql
+from constrain.monitors import c, jinja, monitored, python, sql
 from constrain.sampling import Draw, Job, Sample, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.methods.smc import SMC
 from toy_model import TableModel
 
 CATALOGUE = {"ab": ["abc", "true"], "t": ["ab"]}
+COLUMNS = {"ab": ["a"], "t": ["ab"]}
 
 
-@pytest.fixture(scope="module", params=["sql", "python"])
+MONITORS: dict[str, Any] = {
+    "sql": sql(CATALOGUE, ahead="known"),
+    "python": python(ahead="known"),
+    "c": c(),
+    "jinja": jinja({"ab": {"a": 1}, "b": 2}, ahead="known"),
+}
+
+
+@pytest.fixture(scope="module", params=MONITORS)
 def query(request: pytest.FixtureRequest) -> constrain.Constraint:
-    monitor: Any = sql(CATALOGUE, ahead="known") if request.param == "sql" else python(ahead="known")
-    return monitored(constrain.collection.load(request.param), monitor)
+    return monitored(constrain.collection.load(request.param), MONITORS[request.param])
 
 
 @pytest.mark.parametrize("method", ["lcd", "smc", "beam", "awrs"])
@@ -49,12 +62,19 @@ def test_drafts_change_no_greedy_text(model: Any, tokenizer: Any, query: constra
 
 # -- exact weights -----------------------------------------------------------------------------------------------------
 
-TOKENS = constrain.Vocabulary([b"a", b"b", b"ab", b"=1\n", b".real", b".nil", None], eos_ids=[6])
-SCRIPTS = r"(a|ab)=1\n(a|b|ab)(\.(real|nil))?"
+
+class Texts(NamedTuple):
+    """All texts of a regex, written with six tokens, and what runs them."""
+
+    monitor: Any
+    regex: str
+    tokens: list[bytes]
+    texts: list[str]
+    runs: Callable[[str], bool]
+    kept: int
 
 
-def runs(text: str) -> bool:
-    """Whether Python runs a script."""
+def python_runs(text: str) -> bool:
     try:
         exec(text, {})
     except (NameError, AttributeError):
@@ -62,7 +82,72 @@ def runs(text: str) -> bool:
     return True
 
 
-def members(model: TableModel, texts: list[bytes], most: int) -> dict[tuple[int, ...], float]:
+def sqlite_prepares(text: str) -> bool:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for table, columns in COLUMNS.items():
+            connection.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+        try:
+            connection.execute(text)
+        except sqlite3.OperationalError:
+            return False
+    return True
+
+
+def gcc_compiles(text: str) -> bool:
+    if shutil.which("gcc") is None:
+        pytest.skip("the verdicts are GCC's, which is not installed")
+    command = ["gcc", "-std=gnu17", "-fsyntax-only", "-x", "c", "-"]
+    return subprocess.run(command, input=text.encode(), capture_output=True, check=False).returncode == 0
+
+
+def jinja_renders(text: str) -> bool:
+    jinja2 = pytest.importorskip("jinja2", reason="the verdicts are those of the package jinja2")
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    try:
+        environment.from_string(text).render(ab={"a": 1}, b=2)
+    except jinja2.UndefinedError:
+        return False
+    return True
+
+
+BEFORE = "struct{int a;}b;void f(int ab){"
+TEXTS = {
+    "python": Texts(
+        MONITORS["python"],
+        r"(a|ab)=1\n(a|b|ab)(\.(real|nil))?",
+        [b"a", b"b", b"ab", b"=1\n", b".real", b".nil"],
+        [f"{x}=1\n{y}{z}" for x in ("a", "ab") for y in ("a", "b", "ab") for z in ("", ".real", ".nil")],
+        python_runs,
+        4,
+    ),
+    "sql": Texts(
+        sql(COLUMNS, ahead="known"),
+        r"select (ab\.)?(a|b|ab) from (ab|t)",
+        [b"select ", b"a", b"b", b"ab.", b" from ab", b" from t"],
+        [f"select {x}{y} from {z}" for x in ("", "ab.") for y in ("a", "b", "ab") for z in ("ab", "t")],
+        sqlite_prepares,
+        3,
+    ),
+    "jinja": Texts(
+        MONITORS["jinja"],
+        r"\{\{(a|b|ab)(\.(a|b|ab))?\}\}",
+        [b"{{", b"a", b"b", b"ab", b".", b"}}"],
+        [f"{{{{{x}{y}}}}}" for x in ("a", "b", "ab") for y in ("", ".a", ".b", ".ab")],
+        jinja_renders,
+        3,
+    ),
+    "c": Texts(
+        MONITORS["c"],
+        r"struct\{int a;\}b;void f\(int ab\)\{(a|b|ab)(\.(a|b|ab))?;\}",
+        [BEFORE.encode(), b"a", b"b", b"ab", b".", b";}"],
+        [f"{BEFORE}{x}{y};}}" for x in ("a", "b", "ab") for y in ("", ".a", ".b", ".ab")],
+        gcc_compiles,
+        3,
+    ),
+}
+
+
+def members(model: TableModel, tokens: list[bytes], texts: list[bytes], most: int) -> dict[tuple[int, ...], float]:
     """The probability of every way to write one of some texts, EOS included."""
     found: dict[tuple[int, ...], float] = {}
     stack: list[tuple[tuple[int, ...], bytes, float]] = [((), b"", 0.0)]
@@ -73,8 +158,8 @@ def members(model: TableModel, texts: list[bytes], most: int) -> dict[tuple[int,
         log_probs = model.log_probs([0, 1, *ids])
         if text in texts:
             found[(*ids, 6)] = math.exp(log_p + float(log_probs[6]))
-        for token, more in enumerate(TOKENS.tokens):
-            if more and any(each.startswith(text + more) for each in texts):
+        for token, more in enumerate(tokens):
+            if any(each.startswith(text + more) for each in texts):
                 stack.append(((*ids, token), text + more, log_p + float(log_probs[token])))
     return found
 
@@ -82,6 +167,7 @@ def members(model: TableModel, texts: list[bytes], most: int) -> dict[tuple[int,
 TWO = SMC(particles=2, ess_threshold=1)
 
 
+@pytest.mark.parametrize("language", TEXTS)
 @pytest.mark.parametrize(
     ("method", "seed"),
     [
@@ -89,22 +175,23 @@ TWO = SMC(particles=2, ess_threshold=1)
         *(pytest.param(TWO, seed, marks=pytest.mark.slow) for seed in range(3)),
     ],
 )
-def test_weights_under_a_monitor_are_those_of_the_scripts_that_run(method: Any, seed: int) -> None:
-    """All decisions are walked: the weights add up to the model's probability of each text that CPython runs."""
-    texts = [f"{x}=1\n{y}{z}" for x in ("a", "ab") for y in ("a", "b", "ab") for z in ("", ".real", ".nil")]
-    kept = [text.encode() for text in texts if runs(text)]
-    assert len(kept) == 4
-    compiled = constrain.compile(monitored(constrain.regex(SCRIPTS), python(ahead="known")), TOKENS)
+def test_weights_under_a_monitor_are_those_of_the_texts_that_run(language: str, method: Any, seed: int) -> None:
+    """All decisions are walked: the weights add up to the model's probability of each text that the language runs."""
+    given = TEXTS[language]
+    kept = [text.encode() for text in given.texts if given.runs(text)]
+    assert len(kept) == given.kept
+    vocabulary = constrain.Vocabulary([*given.tokens, None], eos_ids=[6])
+    compiled = constrain.compile(monitored(constrain.regex(given.regex), given.monitor), vocabulary)
     model, settings = TableModel(7, seed, (1.0, 3.0)[seed % 2]), Settings(max_tokens=6)
 
     def run(draw: Draw) -> Sample:
         job = Job(
             model=model, prompts=[[0, 1]], matchers=[compiled.matcher()], size=7, eos_ids=[6], settings=settings,
-            draw=draw, streams=range(1), constraint_key="scripts", token_bytes=TOKENS.tokens,
+            draw=draw, streams=range(1), constraint_key="scripts", token_bytes=given.tokens,
         )  # fmt: skip
         return drive(method, job)[0]
 
     found = list(enumerate_draws(run))
-    target = members(model, kept, 6)
+    target = members(model, given.tokens, kept, 6)
     assert math.fsum(q for q, _ in found) == pytest.approx(1)
     assert weighted(found) == pytest.approx(target, rel=1e-9)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import constrain
 import vocabularies
-from constrain.monitors import c, monitored, objects, python, sql
+from constrain.monitors import c, jinja, monitored, objects, python, sql
 from constrain.monitors.reading import Reading, State
 
 PYTHON = [
@@ -109,24 +109,46 @@ word sum(word many) {
 """,
 ]
 CATALOGUE = {"users": ["id", "name", "city", "full name"], "orders": ["id", "user_id", "total"]}
+JINJA = [
+    """{%- set title = page.title|default('none', true)|upper -%}
+{% macro price(amount, sign='EUR') %}{{ '%.2f'|format(amount) }} {{ sign }}{% endmacro %}
+<h1>{{ title if title is string else page.title }}</h1>
+{% for row in page.rows if row.total is divisibleby 3 %}
+  {{- loop.index }}: {{ price(row.total, sign=row.unit) }}{% if not loop.last %}, {% endif %}
+{% else %}{# nothing #}{{ user.name.title() }}{% endfor %}
+{% raw %}{{ x }}{% endraw %}{{ {'a': [user.name, 1.5]}['a'][0] ~ "b" }}
+""",
+]
+VARIABLES = {"page": {"title": "a", "rows": [{"total": 3, "unit": "m"}]}, "user": {"name": "Ada"}}
 HERE = {"here": PurePosixPath("/a")}
 CASES = {
     "python, any": ("python", python(), PYTHON),
     "python, known": ("python", python(ahead="known"), PYTHON),
     "objects": ("python", objects(HERE), OBJECTS),
     "c": ("c", c(), C),
+    "jinja, any": ("jinja", jinja(VARIABLES), JINJA),
+    "jinja, known": ("jinja", jinja(VARIABLES, ahead="known"), JINJA),
     "sql, any": ("sql", sql(CATALOGUE), SQL),
     "sql, known": ("sql", sql(CATALOGUE, ahead="known", aliases=["u", "o"]), SQL),
 }
 
-PLACES = {"python, any": 100, "python, known": 200, "objects": 40, "c": 60, "sql, any": 80, "sql, known": 80}
+PLACES = {
+    "python, any": 100,
+    "python, known": 200,
+    "objects": 40,
+    "c": 60,
+    "jinja, any": 12,
+    "jinja, known": 24,
+    "sql, any": 80,
+    "sql, known": 80,
+}
 
 
 @cache
 def vocabulary() -> tuple[constrain.Vocabulary, list[bytes], list[int]]:
     """Llama 3's tokens and pieces of texts that run over the end of a name: it has none. Texts, sorted; their ids."""
     rng, pieces = random.Random(1), set()
-    for text in [*PYTHON, *OBJECTS, *SQL, *C]:
+    for text in [*PYTHON, *OBJECTS, *SQL, *C, *JINJA]:
         for match in re.finditer(r"\w\b", text):
             begin, end = match.end() - rng.randint(1, 4), match.end() + rng.randint(1, 6)
             pieces.add(text[max(begin, 0) : end].encode())

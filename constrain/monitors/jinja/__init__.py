@@ -1,0 +1,7 @@
+"""The monitor of Jinja's templates: variables, their attributes, filters and tests.
+
+takes: variables by name, as examples or types (`values.py`)
+gives: a `Monitor`
+used by: `constrain.monitors.jinja`
+start reading at: monitor.py, statements.py
+"""

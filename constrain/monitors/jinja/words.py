@@ -1,0 +1,22 @@
+"""What every template of Jinja 3.1 may use (https://jinja.palletsprojects.com/en/stable/templates/)."""
+
+from __future__ import annotations
+
+CONSTANTS = frozenset({"true", "false", "none", "True", "False", "None"})
+GLOBALS = frozenset({"cycler", "dict", "joiner", "lipsum", "namespace", "range", "self"})
+IN_MACROS = frozenset({"caller", "kwargs", "varargs"})
+FILTERS = frozenset(
+    "abs attr batch capitalize center count d default dictsort e escape filesizeformat first float forceescape format"
+    " groupby indent int items join last length list lower map max min pprint random reject rejectattr replace reverse"
+    " round safe select selectattr slice sort string striptags sum title tojson trim truncate unique upper urlencode"
+    " urlize wordcount wordwrap xmlattr".split()
+)
+TESTS = frozenset(
+    "boolean callable defined divisibleby eq equalto escaped even false filter float ge greaterthan gt in integer"
+    " iterable le lessthan lower lt mapping ne none number odd sameas sequence string test true undefined upper".split()
+)
+LOOP = frozenset(
+    "changed cycle depth depth0 first index index0 last length nextitem previtem revindex revindex0".split()
+)
+NO_ARGUMENT = frozenset({"else", "or", "and", "is"})  # after a test without arguments; other words are its argument
+SCOPES = frozenset({"for", "with", "filter", "macro", "call", "block", "autoescape", "set"})  # statements with a scope
