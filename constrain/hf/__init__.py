@@ -11,12 +11,12 @@ from constrain.extras import require
 
 require("hf", "constrain.hf")  # before torch is imported: the message names the line for pip
 
-from constrain.hf.earlyexit import EarlyExit, ExitLens
 from constrain.hf.heads import DraftHeads, load_heads
+from constrain.hf.layers.earlyexit import EarlyExit, ExitLens
+from constrain.hf.layers.selfdraft import SelfDraft, search_layers
+from constrain.hf.layers.skip import skip_layers
 from constrain.hf.model import HFModel
 from constrain.hf.processor import ConstraintProcessor
-from constrain.hf.selfdraft import SelfDraft, search_layers
-from constrain.hf.skip import skip_layers
 
 __all__ = [
     "ConstraintProcessor",

@@ -30,7 +30,7 @@ from constrain.speculative.target import ForkSession, TreeSession
 from constrain.speculative.tree import ROOT, Ints
 
 if TYPE_CHECKING:
-    from constrain.hf.shallow import Shallow
+    from constrain.hf.layers.shallow import Shallow
 
 SLACK = 64  # holes that are not worth squeezing out
 _tried: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()  # by model: it reads trees right

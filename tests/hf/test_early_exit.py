@@ -15,9 +15,9 @@ from tree_cases import TREES, WIDTH, alone, paths_to, random_tree, tiny
 import constrain
 from constrain.errors import ConstrainError
 from constrain.hf import EarlyExit, ExitLens, HFModel, skip_layers
-from constrain.hf.earlyexit import measure_exits
 from constrain.hf.heads import DraftHeads
-from constrain.hf.shallow import FirstLayers, Shallow, can_be_cut, goes_on, run
+from constrain.hf.layers.earlyexit import measure_exits
+from constrain.hf.layers.shallow import FirstLayers, Shallow, can_be_cut, goes_on, run
 from constrain.hf.tree import HFTreeSession
 from constrain.sampling import Job, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive

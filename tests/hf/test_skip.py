@@ -10,7 +10,7 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.hf import HFModel, SelfDraft, search_layers, skip_layers
-from constrain.hf.selfdraft import best_depth
+from constrain.hf.layers.selfdraft import best_depth
 from constrain.speculative import Model
 
 SHAPE = {
@@ -138,7 +138,7 @@ def test_layers_that_do_nothing_are_found(layers: tuple[int, ...]) -> None:
 
 
 def test_the_search_is_within_its_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    from constrain.hf import selfdraft
+    from constrain.hf.layers import selfdraft
 
     tried = []
     skip = selfdraft.skip_layers

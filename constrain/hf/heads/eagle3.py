@@ -16,8 +16,8 @@ from torch import nn
 from constrain.errors import ConstrainError
 from constrain.hf.heads.eagle import Eagle, EagleState
 from constrain.hf.heads.layer import DecoderLayer, RMSNorm, Shape
+from constrain.hf.layers.skip import layer_count
 from constrain.hf.model import HFModel
-from constrain.hf.skip import layer_count
 
 
 class MidLayer(DecoderLayer):

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from constrain.hf.layers.skip import layer_list
 from constrain.hf.model import HFModel
-from constrain.hf.skip import layer_list
 
 
 @contextmanager

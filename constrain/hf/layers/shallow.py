@@ -26,9 +26,9 @@ import numpy as np
 import torch
 
 from constrain.hf.cache import own_layers
+from constrain.hf.layers.skip import layer_list, skip_layers, with_layers
 from constrain.hf.model import HFModel
 from constrain.hf.session import FILL
-from constrain.hf.skip import layer_list, skip_layers, with_layers
 from constrain.hf.tree import HFTreeSession, additive
 from constrain.speculative.tree import ROOT, Ints
 

@@ -28,10 +28,10 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.hf.heads.hidden import watched
+from constrain.hf.layers.selfdraft import WINDOW, SelfDraft, Skip, best_depth
+from constrain.hf.layers.shallow import Behind, FirstLayers, Shallow, can_be_cut, goes_on, run
+from constrain.hf.layers.skip import layer_count
 from constrain.hf.model import HFModel
-from constrain.hf.selfdraft import WINDOW, SelfDraft, Skip, best_depth
-from constrain.hf.shallow import Behind, FirstLayers, Shallow, can_be_cut, goes_on, run
-from constrain.hf.skip import layer_count
 from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import DraftTree
@@ -124,7 +124,7 @@ def measure_exits(lens: ExitLens, handle: HFModel, tokens: Sequence[int], depth:
 
 
 class EarlyExit(SelfDraft):
-    """A drafter that is the first layers of the target itself; see the module `constrain.hf.earlyexit`.
+    """A drafter that is the first layers of the target itself; see the module `constrain.hf.layers.earlyexit`.
 
     Args:
         model: The target; anything that `HFModel.of` takes.

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from constrain.hf.layers.skip import layer_count, skip_layers
 from constrain.hf.model import HFModel
-from constrain.hf.skip import layer_count, skip_layers
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Context, DraftBudget, Outcome
 from constrain.speculative.drafters.model import Model
