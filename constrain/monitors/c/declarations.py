@@ -253,6 +253,8 @@ class Declarations(Expressions):
         if top.parameters is None or made.arity is None:
             return OPEN
         here = self._bound(here, top, made).pop("statement")
+        if here.frames is not None:  # GNU's function in a function: it may jump out
+            here = here._replace(labels=None)
         here = here._replace(scopes=(Scope(top.parameters), here.scopes))
         return here.push(Frame("block"), "statement")
 

@@ -55,7 +55,8 @@ def _defined(here: C, rest: str) -> C:
     if match is None or match[1] in KEYWORDS or match[1].startswith("_"):
         return OPEN  # it changes the language, or what headers have
     name, arguments, body = match[1], match[2], match[3].strip()
-    if not (_LITERAL.fullmatch(body) if arguments is None else False) and not _is_between_parentheses(body):
+    is_operand = _is_between_parentheses(body) and "{" not in body  # else there may be labels in it
+    if not (_LITERAL.fullmatch(body) if arguments is None else False) and not is_operand:
         return here._replace(opens=here.opens | {name})
     place = sum(1 for _ in each(here.scopes)) - 1
     scope = [*each(here.scopes)][-1]

@@ -63,6 +63,8 @@ class C(NamedTuple):
         prefix: What stands before it: "*", "&", "sizeof", or a `Type` that it is cast to; "": another operator.
         plain: Whether the expression is one operand so far.
         opens: Macros after which nothing is known.
+        labels: Of the function so far; None: not all are known.
+        sought: Those that a `goto` names, which are to come.
     """
 
     scopes: Scopes
@@ -75,6 +77,8 @@ class C(NamedTuple):
     prefix: tuple[Any, ...] = ()
     plain: bool = True
     opens: frozenset[str] = NOTHING
+    labels: frozenset[str] | None = NOTHING
+    sought: frozenset[str] = NOTHING
 
     @property
     def top(self) -> Frame | None:

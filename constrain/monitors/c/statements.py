@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from constrain.monitors.c.declarations import Declarations
 from constrain.monitors.c.expressions import BRACKETS
-from constrain.monitors.c.state import OPEN, C, Frame
+from constrain.monitors.c.state import NOTHING, OPEN, C, Frame
 from constrain.monitors.c.types import Scope
 from constrain.monitors.c.words import IGNORED, SPECIFIERS
 
@@ -65,7 +65,8 @@ class Statements(Declarations):
             case "return":
                 return here.fresh("operand")
         if word in IGNORED:
-            return here.go("ignored")
+            known = None if word == "__label__" else here.labels  # such a label is one of its block
+            return here.go("ignored", labels=known)
         if word in SPECIFIERS or self.is_type(here, word):
             return self._declares(here, "block", kind, "", word)
         return here.go("first", held=word)
@@ -73,15 +74,26 @@ class Statements(Declarations):
     def _at_first(self, here: C, kind: int, sign: str, word: str) -> C | None:
         """After the name that a statement begins with: a label, or an operand."""
         if sign == ":":
-            return here.go("statement")
+            return self._labelled(here)
         after = self._operand_word(here.fresh("operand"), here.held)
         return None if after is None else self._read_again(after, kind, sign, word)
+
+    @staticmethod
+    def _labelled(here: C) -> C | None:
+        """The state after a label, which a function may have once (section 6.8.1)."""
+        if here.labels is None:
+            return here.go("statement")
+        if here.held in here.labels:
+            return None
+        return here.go("statement", labels=here.labels | {here.held}, sought=here.sought - {here.held})
 
     def _at_default(self, here: C, kind: int, sign: str, word: str) -> C | None:
         return here.go("statement")
 
     def _at_goto(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        return here.go("ignored") if word else here.fresh("operand")
+        if not word:  # GNU's jump to a value
+            return here.fresh("operand")
+        return here.go("ignored", sought=here.sought | ({word} - (here.labels or set())))
 
     def _at_head(self, here: C, kind: int, sign: str, word: str) -> C | None:
         """After `if`, `while` and `switch`."""
@@ -113,6 +125,10 @@ class Statements(Declarations):
             return OPEN
         assert here.scopes is not None
         here = here._replace(scopes=here.scopes[1]).pop("operator")
+        if here.frames is None:  # the function ends
+            if here.sought and here.labels is not None:
+                return None
+            here = here._replace(labels=NOTHING, sought=NOTHING)
         return here if top.role == "expression" else self._completed(here)
 
     def _semicolon(self, here: C) -> C | None:
