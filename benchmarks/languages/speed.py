@@ -30,7 +30,7 @@ class Constrain(mask_engines.Constrain):
     """This library, as the grammar's settings say."""
 
     def compile(self, schema: Any) -> None:
-        self.compiled = self.constrain.compile(schema.source(), self.vocabulary)
+        self.compiled = self.constrain.compile(schema.constraint(), self.vocabulary)
 
 
 class LLGuidance(mask_engines.LLGuidance):
