@@ -11,7 +11,8 @@ from random import Random
 import pytest
 
 import constrain
-from languages import corpora, mutations, oracles, summary, verdicts
+from languages import corpora, mutations, oracles, speed, summary, verdicts
+from masks import vocabularies
 
 TEXTS = [
     (str(i), json.dumps(value).encode()) for i, value in enumerate([[1, 2], {"a": [True, None]}, "x", -1.5e3, [[]]])
@@ -123,3 +124,13 @@ def test_an_engine_that_finished_no_text_has_no_second_time() -> None:
     text = {"bytes": 1, "accepted": True, "allowed": 1, "mutants": 0, "agree": 0, "beyond": 0}
     row = summary.row("json", "json", [text], 0, [times | {"first_us": [9.0], "second_us": []}])
     assert "| 0 of 0, 9.0, — |" in summary.table([row], ["slow"])
+
+
+def test_a_grammar_is_timed() -> None:
+    """All tokens of texts are read twice, each time with its mask, and every text is accepted."""
+    vocabulary = vocabularies.load("bytes", Path())
+    engines = {"constrain": speed.make("constrain", vocabulary)}
+    [record] = speed.measure(engines, vocabulary, constrain.collection.folder("json"), TEXTS, 20.0)
+    assert (record["error"], record["accepted"], record["refused"]) == (None, len(TEXTS), [])
+    tokens = sum(len(text) for _, text in TEXTS)
+    assert all(len(record[each]) >= tokens for each in speed.PASSES)
