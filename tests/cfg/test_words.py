@@ -203,6 +203,7 @@ BEFORE = {  # texts after which no letter can follow directly, in each language
     "go": ["package a\nvar b = 5", "package a\nfunc f(a int) { retur"],
     "java": ["class A { int b = 5", "public", "class A { void f() { return 1"],
     "javascript": ["x = 5", "if", "a = b instanceof"],
+    "jinja": ["{{ 5", "{% if", "{% for x in", "{{ a i"],
     "python": ["x = 5", "if a: pass\nelse", "x = a i", "for x in"],
     "sql": ["select 1 limit 5", "select a from b where", "select 0x1"],
     "sql-common": ["select 1 limit 5", "select a from t where", "select 0.1"],
