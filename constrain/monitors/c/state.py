@@ -63,8 +63,8 @@ class C(NamedTuple):
         prefix: What stands before it: "*", "&", "sizeof", or a `Type` that it is cast to; "": another operator.
         plain: Whether the expression is one operand so far.
         opens: Macros after which nothing is known.
-        labels: Of the function so far; None: not all are known.
-        sought: Those that a `goto` names, which are to come.
+        labels: The labels of the function so far; None: not all are known.
+        sought: Labels that a `goto` named, still to come.
     """
 
     scopes: Scopes
