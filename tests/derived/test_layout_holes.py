@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -16,6 +17,7 @@ from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.gaps.canvas import Canvas
 from constrain.gaps.projection import gap_language
 from constrain.grammar_text.text import grammar
+from constrain.limits import Limits
 from constrain.vocab.vocabulary import Vocabulary
 
 BLOCKS = """
@@ -93,7 +95,14 @@ def test_columns_of_a_text():
     assert columns_of(["x", "x", "x"], 8) == (Column(4, 4),)
 
 
-def test_python_filled_by_letters():
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """Rules of Python are expanded in half a second; a busy process, with collections of garbage, takes more than 2."""
+    with Limits(seconds=300).of("this test"):
+        yield
+
+
+def test_python_filled_by_letters(patience: None):
     """Whatever masks allow in each hole of a program, the whole is Python, or its own check says that it is not."""
     constraint = collection.load("python")
     whole = "def f(a?):\n    if a ?:\n        return [a,\n  ?]\n?    b = 'x?'\n"
