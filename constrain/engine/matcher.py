@@ -303,11 +303,9 @@ class Matcher:
         if epoch == self._epoch and not self._narrows(flags):
             return cached
         row = np.zeros((automaton.size + 31) // 32, np.uint32)
-        if self.ended:
-            pass
-        elif self._remembering is not None:
+        if not self.ended and self._remembering is not None:
             fill_remembered(self, self._remembering, row)
-        else:
+        elif not self.ended:
             flags = self._ask(automaton.fill_mask, row)
             if self._narrows(flags):
                 self.narrow(row, flags)

@@ -82,11 +82,11 @@ class Monitoring:
         here = cast(State, state)
         row = row[: self.words.size]
         if here.decided is None:
-            here.decided, here.refused = np.zeros((2, self.words.size), np.uint32)
-            self._remembered.append(here)
-            if len(self._remembered) > MAX_ROWS:
+            if len(self._remembered) >= MAX_ROWS:
                 old = _second_chance(self._remembered, lambda state: state)
                 old.decided = old.refused = None
+            here.decided, here.refused = np.zeros((2, self.words.size), np.uint32)
+            self._remembered.append(here)
         new = row & ~here.decided
         if new.any():
             here.refused |= self._refused(here, new.copy())
@@ -95,8 +95,10 @@ class Monitoring:
 
     def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
         """See `RememberingGuard`."""
-        state.met = True  # type: ignore[attr-defined]  # PERF: a cast would be a call
-        return state.rows.get(key)  # type: ignore[attr-defined]
+        row: Row | None = state.rows.get(key)  # type: ignore[attr-defined]  # PERF: a cast would be a call
+        if row is not None:  # a place that is met once is the first to go
+            state.met = True  # type: ignore[attr-defined]
+        return row
 
     def keep_row(self, state: Hashable, key: tuple[int, int], row: Row) -> None:
         """See `RememberingGuard`."""
@@ -107,10 +109,10 @@ class Monitoring:
             if same is None:
                 same = self._rows[text] = np.frombuffer(text, np.uint32)
             here.rows[key] = same
-            self._kept.append((here, key))
-            if len(self._kept) > MAX_KEPT:
+            if len(self._kept) >= MAX_KEPT:
                 old, old_key = _second_chance(self._kept, itemgetter(0))
                 del old.rows[old_key]
+            self._kept.append((here, key))
 
     def _refused(self, here: State, asked: Row) -> Row:
         """uint32[ceil(V / 32)]: the refused ones of some tokens at a place. asked is overwritten."""

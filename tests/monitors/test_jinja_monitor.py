@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 import numpy as np
 import pytest
 from lexeme_reading import refused
+from token_reading import read_by_token
 
 import constrain
 import vocabularies
@@ -231,16 +232,8 @@ def test_pages_are_read_token_by_token(name: str) -> None:
     text = page(name)
     monitor = jinja(OF_PAGES[name])
     vocabulary = vocabularies.tekken()
-    ids = {token: i for i, token in reversed([*enumerate(vocabulary.tokens)]) if token}
-    matcher = constrain.compile(monitored(constrain.collection.load("jinja"), monitor), vocabulary).matcher()
-    row, at, data = np.zeros(vocabulary.words, np.uint32), 0, text.encode()
-    while at < len(data):
-        token = next(ids[data[at : at + n]] for n in range(24, 0, -1) if data[at : at + n] in ids)
-        matcher.fill_mask(row)
-        assert row[token >> 5] >> (token & 31) & 1, matcher.text[-60:]
-        assert matcher.advance(token)
-        at += len(vocabulary.tokens[token] or b"")
-    assert matcher.is_accepting()
+    compiled = constrain.compile(monitored(constrain.collection.load("jinja"), monitor), vocabulary)
+    assert read_by_token(compiled, text.encode()).is_accepting()
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -283,7 +283,9 @@ def test_masks_that_are_asked_for_again_are_kept(monkeypatch: pytest.MonkeyPatch
     equal."""
     monkeypatch.setattr(guard, "MAX_KEPT", 8)
     monkeypatch.setattr(guard, "MAX_ROWS", 8)
-    compiled = constrain.compile(monitored(constrain.collection.load("sql"), sql({"ab": ["abc"]})), vocabularies.tiny())
+    compiled = constrain.compile(
+        monitored(constrain.collection.load("sql"), sql({"kept": ["abc"]})), vocabularies.tiny()
+    )
     monitoring, judged = compiled.guard, []
     refused = monitoring._refused
     monkeypatch.setattr(monitoring, "_refused", lambda here, asked: judged.append(here) or refused(here, asked))

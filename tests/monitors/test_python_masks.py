@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
+from token_reading import read_by_token
 
 import constrain
 import vocabularies
@@ -71,17 +72,7 @@ def test_a_mask_is_what_each_token_by_itself_may_do(monitor: PythonMonitor, step
     ],
 )
 def test_files_are_read_token_by_token(names: list[str]) -> None:
-    vocabulary = vocabularies.tekken()
-    ids = {text: token for token, text in reversed([*enumerate(vocabulary.tokens)]) if text}
-    compiled = constrain.compile(monitored(constrain.collection.load("python"), python()), vocabulary)
-    row = np.zeros(vocabulary.words, np.uint32)
+    compiled = constrain.compile(monitored(constrain.collection.load("python"), python()), vocabularies.tekken())
     for name in names:
         text = (Path(sysconfig.get_path("stdlib")) / name).read_bytes()
-        matcher, at = compiled.matcher(), 0
-        while at < len(text):
-            token = next(ids[text[at : at + n]] for n in range(24, 0, -1) if text[at : at + n] in ids)
-            matcher.fill_mask(row)
-            assert row[token >> 5] >> (token & 31) & 1, matcher.text[-60:]
-            assert matcher.advance(token)
-            at += len(vocabulary.tokens[token] or b"")
-        assert matcher.is_accepting(), name
+        assert read_by_token(compiled, text).is_accepting(), name
