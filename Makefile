@@ -44,7 +44,7 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-NIGHTLY := tests/engine/test_exact.py tests/engine/test_masks.py tests/kernels/test_arena.py tests/engine/test_interrupts.py
+NIGHTLY := tests/masks/engine/test_exact.py tests/masks/engine/test_masks.py tests/kernels/test_arena.py tests/masks/engine/test_interrupts.py
 
 .PHONY: demo test test-all nightly serve-test local-test lint versions bench gpu docs wheel clean
 .DELETE_ON_ERROR:
@@ -59,17 +59,17 @@ test test-all: $(VENV)/.test $(VENV)/.suite
 
 serve-test: .venv-vllm/.installed
 	.venv-vllm/bin/constrain warmup
-	.venv-vllm/bin/python -m pytest -rs tests/serve $(PYTEST)
+	.venv-vllm/bin/python -m pytest -rs tests/models/serve $(PYTEST)
 
 local-test: .venv-local/.installed
 	.venv-local/bin/constrain warmup
-	.venv-local/bin/python -m pytest -rs tests/serve/test_follower.py tests/serve/test_mlx.py tests/serve/test_llama.py \
-	  tests/serve/test_onnx.py tests/serve/test_local_examples.py tests/adapters $(PYTEST)
+	.venv-local/bin/python -m pytest -rs tests/models/serve/test_follower.py tests/models/serve/test_mlx.py tests/models/serve/test_llama.py \
+	  tests/models/serve/test_onnx.py tests/models/serve/test_local_examples.py tests/generation/adapters $(PYTEST)
 
 # Kernels with bounds checked are others: they have a cache of their own.
 nightly: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/boundscheck $(BIN)/python -m pytest -m "not slow" $(NIGHTLY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" tests/engine/test_bad_input.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" tests/masks/engine/test_bad_input.py
 	$(BIN)/python benchmarks/fuzzing.py --minutes 10 --seed $$(date +%Y%m%d) --out build/fuzz
 
 lint: $(VENV)/.lint

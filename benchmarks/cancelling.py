@@ -25,7 +25,7 @@ from typing import Any
 
 import constrain
 from attack_cases import CASES, Case
-from constrain.engine import TokenAutomaton
+from constrain.masks.engine import TokenAutomaton
 from masks import vocabularies
 from masks.records import data_folder, machine, write_run
 from masks.summary import table

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 import constrain
-from constrain.composed import ByteFusion, ByteModel, ContextAware, Guided, MixtureOfPrompts, SelectiveContrast
+from constrain.papers.composed import ByteFusion, ByteModel, ContextAware, Guided, MixtureOfPrompts, SelectiveContrast
 
 FACTS = [  # (document, question, the document's answer, another)
     ("The sky is green.", "The colour of the sky is ", "green", "blue"),

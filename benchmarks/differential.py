@@ -10,13 +10,13 @@ Each pair is one schema and one text (`property_order="any"`, `formats="annotate
 
     agree       all three say the same
     refused     we refuse the schema by name, at compile time: counted, not a disagreement
-    validator   a validator is wrong or breaks down for a known fault (tests/schema/schema_oracle_bugs.py), and all
+    validator   a validator is wrong or breaks down for a known fault (tests/languages/schema/schema_oracle_bugs.py), and all
                 three agree about an equivalent schema that steers clear of it
     WRONG       anything else; also: a crash of ours, or more than --time-limit seconds for one schema or text
 
 A disagreement is made small and written to `disagreements.jsonl`; one makes the run fail. Limits: schemas are small
 (about 20 subschemas) and made of a few names, patterns and numbers; texts are those of `json.dumps` without white
-space, so other spellings of strings and numbers are for other tests (tests/schema/).
+space, so other spellings of strings and numbers are for other tests (tests/languages/schema/).
 Needs the packages of the extra `test`. Several hundred pairs a second.
 """
 
@@ -38,7 +38,7 @@ from rich.progress import Progress, TimeElapsedColumn
 
 from masks.limits import TimeLimitError, time_limit
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "schema"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "languages" / "schema"))
 from schema_instances import Aim
 from schema_oracles import Ours, Outcome, Python, Refused, Rust, compare, is_wrong, keywords, ours, write
 from schema_shrink import shrink

@@ -26,8 +26,8 @@ import numpy as np
 import torch
 
 import constrain
-from constrain.constraints.base import Constraint
-from constrain.diffusion import denoise
+from constrain.languages.constraints.base import Constraint
+from constrain.papers.diffusion import denoise
 from languages import oracles
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,7 +97,7 @@ def kind_of(name: str) -> Kind:
     """What belongs to a name."""
     if name == "schema":
         return Kind("j", constrain.json_schema(SCHEMA, whitespace="compact"), oracles.find("json"), fits_schema)
-    folder = constrain.collection.folder(name)
+    folder = constrain.languages.collection.folder(name)
     task = {"json": fits_schema, "arithmetic": has_value, "sql": runs}[name]
     return Kind(name[0], folder.constraint(), oracles.find(folder.settings["oracle"]), task)
 

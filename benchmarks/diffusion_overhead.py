@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import constrain
-from constrain.derived.members import is_member
-from constrain.diffusion import denoise
+from constrain.masks.derived.members import is_member
+from constrain.papers.diffusion import denoise
 
 SCHEMA = {
     "type": "object",

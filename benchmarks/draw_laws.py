@@ -28,9 +28,9 @@ from pydantic import AfterValidator, Field
 
 import constrain
 from constrain.generation import make_job
-from constrain.processors import Counts, MinP, Processor, processed
 from constrain.sampling import AWRS, CARS, SIR, SMC, ASAp, Exact, Rejection, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
+from constrain.sampling.processors import Counts, MinP, Processor, processed
 
 PIECES = [b"1", b"2", b"3", b"12", b"23", b"1", None, None]  # two ids for "1"; 6 ends, 7 is no text
 END, PROMPT, MOST = 6, [0, 1], 4

@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 import torch
 
 import constrain
-from constrain.answers import Spans, extract
+from constrain.generation.answers import Spans
+from constrain.papers.answers import extract
 
 KEYS = {
     "name": ["Ada", "Boris", "Chen", "Dora", "Emil", "Freya", "Hugo", "Ines"],

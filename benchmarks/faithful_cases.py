@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import constrain
-from constrain.engine import fill_masks
-from constrain.hf.model import HFModel
+from constrain.masks.engine import fill_masks
+from constrain.models.hf.model import HFModel
 from constrain.sampling import Job, Settings, TorchDraw, shaped
 from constrain.sampling.methods.exact import MemberTable
 

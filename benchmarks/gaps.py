@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 import constrain
-from constrain.derived.members import is_member
-from constrain.gaps.projection import gap_language
-from constrain.gaps.solution import GapLanguage
+from constrain.masks.derived.members import is_member
+from constrain.masks.gaps.projection import gap_language
+from constrain.masks.gaps.solution import GapLanguage
 
 LADDER = [
     ("json", False),
@@ -65,7 +65,7 @@ def members(name: str) -> bytes:
     """The longest text of a grammar's accept folder, within limits."""
     if name == "json":
         return json.dumps(OBJECT, indent=1).encode()
-    folder = constrain.collection.folder(name)
+    folder = constrain.languages.collection.folder(name)
     found = []
     for path in sorted((Path(folder.path) / "accept").iterdir()):
         content = path.read_bytes()
@@ -75,7 +75,7 @@ def members(name: str) -> bytes:
 
 def climb(name: str, plain: bool, pieces: int, repeats: int) -> dict[str, Any]:
     """The row of a grammar and a number of pieces of text."""
-    constraint = constrain.collection.folder(name).constraint()
+    constraint = constrain.languages.collection.folder(name).constraint()
     if plain:
         constraint = constraint.text  # type: ignore[attr-defined]  # without the rules that keep words whole
     language = GapLanguage(constraint.as_dynamic())
@@ -106,7 +106,7 @@ def climb(name: str, plain: bool, pieces: int, repeats: int) -> dict[str, Any]:
 def chart_alone(solution: Any) -> float | None:
     """The time of both passes over derivations, from known lexemes; None for another version of the library."""
     try:
-        from constrain.gaps.chart import Chart
+        from constrain.masks.gaps.chart import Chart
     except ImportError:
         return None
     chart = Chart(solution.language, len(solution.positions))
@@ -142,8 +142,8 @@ def summary(values: list[float]) -> list[float]:
 
 def canvas_row(constraint: Any, vocabulary: Any, length: int, repeats: int) -> dict[str, Any]:
     """The row of a canvas of open positions."""
-    from constrain.gaps.canvas import Canvas
-    from constrain.gaps.token_classes import TokenClasses
+    from constrain.papers.diffusion.canvas import Canvas
+    from constrain.papers.diffusion.token_classes import TokenClasses
 
     language = gap_language(constraint.as_dynamic())
     made, classes = milliseconds(lambda: TokenClasses(language, vocabulary))
@@ -180,8 +180,8 @@ PROGRAMS = {
 
 def program_rows(name: str, vocabulary: Any) -> dict[str, Any]:
     """Canvases and holes of a program."""
-    from constrain.gaps.canvas import Canvas
-    from constrain.gaps.token_classes import TokenClasses
+    from constrain.papers.diffusion.canvas import Canvas
+    from constrain.papers.diffusion.token_classes import TokenClasses
 
     constraint, text = constrain.collection.load(name), PROGRAMS[name]
     numbers = {token: number for number, token in reversed(list(enumerate(vocabulary.tokens))) if token}

@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import constrain.collection
-from constrain.collection import GrammarFolder
+
+from constrain.languages.collection import GrammarFolder
 from languages import corpora, oracles, speed, summary, verdicts
 from masks import vocabularies
 from masks.records import data_folder, machine, open_folder, write_settings
@@ -131,7 +132,9 @@ def run(options: argparse.Namespace, names: list[str], chosen: list[str]) -> dic
     for name in missing:
         begin = time.perf_counter()
         try:
-            results[name] = measure(constrain.collection.folder(name), options, engines, vocabulary, results.get(name))
+            results[name] = measure(
+                constrain.languages.collection.folder(name), options, engines, vocabulary, results.get(name)
+            )
         except oracles.MissingError as error:
             print(f"{name}: {error}", file=sys.stderr)
             continue

@@ -6,7 +6,7 @@ masks those of an automaton that nobody interrupted?
 
     python benchmarks/injection.py --most 10000 --beyond 300 --signals 1000 --out benchmarks/record/<date>-injection
 
-The scenarios are those of tests/engine/test_interrupts.py: a schema, a regex, grammars under both lexers and a
+The scenarios are those of tests/masks/engine/test_interrupts.py: a schema, a regex, grammars under both lexers and a
 triggered tag, read one by one, in batches, and with a flush every five bytes. After an exception the matchers that were
 interrupted read on, and a new one reads the whole text on the same automaton; each mask is compared. Every other place
 meets an automaton that knows all, the rest (and those that such a one does not reach) one that has forgotten all; so do
@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "engine"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "masks" / "engine"))
 from test_interrupts import TEXTS, VOCABULARY, WAYS, masks_of
 
 import constrain

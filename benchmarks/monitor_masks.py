@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import constrain
-from constrain.engine import TokenAutomaton
+from constrain.masks.engine import TokenAutomaton
 from constrain.monitors import accepted_beginning, c, monitored, python, sql
 from masks import vocabularies
 from masks.records import data_folder, machine, write_run

@@ -31,7 +31,7 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import HFModel
+from constrain.models.hf import HFModel
 from constrain.speculative import Fixed, Model, Speculation
 from constrain.speculative.drafters.model import shaped_probs
 from evaluation.tasks import read_task

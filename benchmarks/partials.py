@@ -22,7 +22,7 @@ from pathlib import Path
 import pydantic
 from pydantic_core import from_json
 
-from constrain.streaming import JsonValues, TypedValues
+from constrain.chat.streaming import JsonValues, TypedValues
 
 PIECE = 4
 SIZES = (62_500, 125_000, 250_000, 500_000, 1_000_000)

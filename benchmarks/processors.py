@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 import constrain
-from constrain.processors import (
+from constrain.sampling.processors import (
     Counts,
     GrammarRepetition,
     MinP,

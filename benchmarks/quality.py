@@ -73,7 +73,7 @@ def model_of(options: argparse.Namespace) -> Any:
 
     if options.model == "reference":
         return constrain.reference.load()
-    from constrain.hf.model import HFModel
+    from constrain.models.hf.model import HFModel
 
     handle = HFModel.of(options.model)
     handle.model.to(options.device)

@@ -41,8 +41,8 @@ from reference_model.repairs import KINDS, prompt, repairs
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import DraftHeads, EarlyExit, ExitLens, HFModel, SelfDraft, load_heads, skip_layers
-from constrain.hf.heads import AcceptanceHead, OnlineHeads, StoppedModel
+from constrain.models.hf import DraftHeads, EarlyExit, ExitLens, HFModel, SelfDraft, load_heads, skip_layers
+from constrain.papers.heads import AcceptanceHead, OnlineHeads, StoppedModel
 from constrain.speculative import (
     Drafter,
     Edit,

@@ -35,13 +35,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import constrain
-from constrain.cfg.rules import Grammar
-from constrain.constraints.base import Constraint
-from constrain.derived.members import byte_matcher
-from constrain.gaps.canvas import Canvas
-from constrain.gaps.pattern import Layer
-from constrain.gaps.projection import gap_language
-from constrain.gaps.token_classes import TokenClasses
+from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.base import Constraint
+from constrain.masks.derived.members import byte_matcher
+from constrain.masks.gaps.pattern import Layer
+from constrain.masks.gaps.projection import gap_language
+from constrain.papers.diffusion.canvas import Canvas
+from constrain.papers.diffusion.token_classes import TokenClasses
 
 GRAMMARS = ["json", "xml", "toml", "csv", "sql", "c", "javascript", "java", "go", "graphql"]
 EXTENSIONS = {
@@ -195,7 +195,7 @@ def run(
     name: str, options: argparse.Namespace, longest: int, entire: int, named: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """The rows of a grammar, after each text: the last positions, and entire texts. Its files are added to `named`."""
-    folder = constrain.collection.folder(name)
+    folder = constrain.languages.collection.folder(name)
     constraint = Dynamic(folder.constraint())
     language = gap_language(constraint.to_grammar())
     classes = TokenClasses(language, BYTES)

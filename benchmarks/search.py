@@ -25,6 +25,7 @@ from typing import Any
 import torch
 
 import constrain
+from constrain.papers.search import a_star
 from constrain.sampling import (
     AStar,
     Beam,
@@ -39,7 +40,6 @@ from constrain.sampling import (
     Planned,
     ValueGuided,
 )
-from constrain.sampling.search import a_star
 
 EXPRESSION = r"(x|[0-9]|len\(s\)|s\[0\])( (\+|-|\*) (x|[0-9]|len\(s\))){0,2}"
 TASKS = [  # (what is asked, [(s, x, value)])

@@ -259,14 +259,14 @@ def clock_of(backend: str) -> Clock:
     if backend == NONE:
         return clock
     if backend == "constrain":
-        import constrain.serve.requests.compiler as engine_side
-        from constrain.serve.vllm.backend import ConstrainBackend as Backend
-        from constrain.serve.vllm.grammar import RequestGrammar as Grammar
+        import constrain.models.serve.requests.compiler as engine_side
+        from constrain.models.serve.vllm.backend import ConstrainBackend as Backend
+        from constrain.models.serve.vllm.grammar import RequestGrammar as Grammar
 
         # A server has its front end and its engine in two processes, and the engine reads a constraint anew.
         engine_side.constraint_of = engine_side.constraint_of.__wrapped__  # type: ignore[assignment]
     elif backend == OPEN:
-        from constrain.serve.vllm.backend import ConstrainBackend as Backend
+        from constrain.models.serve.vllm.backend import ConstrainBackend as Backend
 
         Grammar = allow_everything(Backend)
     elif backend == "guidance":
@@ -440,9 +440,9 @@ def drafts(options: argparse.Namespace) -> str:
     which reads the schema's text. The prior knows nothing yet.
     """
     import constrain
-    from constrain.serve.requests.constraints import constraint_of
-    from constrain.serve.requests.options import Options
-    from constrain.serve.vllm.drafter import ConstraintPrior, Draft
+    from constrain.models.serve.requests.constraints import constraint_of
+    from constrain.models.serve.requests.options import Options
+    from constrain.models.serve.vllm.drafter import ConstraintPrior, Draft
     from constrain.speculative.drafters.forced import longest_match
     from masks.vocabularies import load
 

@@ -83,8 +83,8 @@ def engine(width: int | None, folder: Path) -> Any:
 def ways(llm: Any, outputs: int, with_transformers: bool) -> dict[str, Callable[[int], list[Any]]]:
     """Name → what writes outputs with a seed. Each output has `tokens`, `text`, `finish_reason`."""
     import constrain
+    from constrain.models.serve.vllm.model import VLLMModel
     from constrain.sampling import SIR, SMC
-    from constrain.serve.vllm.model import VLLMModel
 
     rescored, steps = VLLMModel(llm, rescore=True), VLLMModel(llm)
     steps.options = None  # as if it had another backend

@@ -19,7 +19,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 import constrain
-from constrain.hf import HFModel
+from constrain.models.hf import HFModel
 
 SAMPLES, HEADS, KEYS, SIZE, OWN = 16, 4, 2, 64, 8
 

@@ -40,7 +40,7 @@ import constrain
 import schema_corpus
 import vocabularies
 from attack_cases import CASES
-from constrain.automata.decide import shared_store
+from constrain.languages.automata.decide import shared_store
 from constrain.limits import resident_megabytes
 
 VOCABULARY = vocabularies.tiny()

@@ -34,7 +34,7 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import HFModel, skip_layers
+from constrain.models.hf import HFModel, skip_layers
 from constrain.sampling import Job, Settings, TorchDraw, lcd
 from constrain.sampling.core import job
 from constrain.sampling.core.draw import Draw

@@ -46,7 +46,7 @@ import numpy as np
 import torch
 
 import constrain
-from constrain.hf import HFModel
+from constrain.models.hf import HFModel
 from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import NONE, ROOT, BuiltTree, Case, Fixed, Match, Speculation, Verifier, verifier_named

@@ -34,27 +34,7 @@ if TYPE_CHECKING:
     from constrain import speculative as speculative
     from constrain import streaming as streaming
     from constrain import tags as tags
-    from constrain.answers.documents import map
-    from constrain.answers.score import score
-    from constrain.answers.trace import trace
-    from constrain.calls.tools import tools
-    from constrain.cfg.layout import Layout
-    from constrain.completion.compiling import compile
-    from constrain.constraints.base import Constraint
-    from constrain.constraints.combinators import alt, many, optional, ref, rules, seq, token
-    from constrain.constraints.regular import choices, regex
-    from constrain.constraints.substring import substring
-    from constrain.derived.between import between
-    from constrain.derived.reasoning import after
-    from constrain.derived.triggered import triggered
-    from constrain.engine import (
-        CompiledConstraint,
-        Matcher,
-        TokenAutomaton,
-        advance_all,
-        fill_draft_masks,
-        fill_masks,
-    )
+    from constrain.chat.calls.tools import tools
     from constrain.errors import (
         ConstrainError,
         GrammarError,
@@ -78,10 +58,30 @@ if TYPE_CHECKING:
         generate,
         infill,
     )
-    from constrain.grammar_text.text import grammar
+    from constrain.generation.answers.documents import map
+    from constrain.generation.answers.score import score
+    from constrain.generation.answers.trace import trace
+    from constrain.languages.cfg.layout import Layout
+    from constrain.languages.constraints.base import Constraint
+    from constrain.languages.constraints.combinators import alt, many, optional, ref, rules, seq, token
+    from constrain.languages.constraints.regular import choices, regex
+    from constrain.languages.constraints.substring import substring
+    from constrain.languages.grammar_text.text import grammar
+    from constrain.languages.schema import Limits, json_schema
+    from constrain.languages.vocab.vocabulary import Vocabulary
+    from constrain.masks.completion.compiling import compile
+    from constrain.masks.derived.between import between
+    from constrain.masks.derived.reasoning import after
+    from constrain.masks.derived.triggered import triggered
+    from constrain.masks.engine import (
+        CompiledConstraint,
+        Matcher,
+        TokenAutomaton,
+        advance_all,
+        fill_draft_masks,
+        fill_masks,
+    )
     from constrain.sampling.bitmask.apply import apply_bitmask_
-    from constrain.schema import Limits, json_schema
-    from constrain.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # who wants messages configures logging
@@ -147,55 +147,55 @@ __all__ = [
 
 _HOMES = {
     "AsyncStream": "constrain.generation",
-    "CompiledConstraint": "constrain.engine",
+    "CompiledConstraint": "constrain.masks.engine",
     "ConstrainError": "constrain.errors",
-    "Constraint": "constrain.constraints.base",
+    "Constraint": "constrain.languages.constraints.base",
     "Conversation": "constrain.generation",
     "Generation": "constrain.generation",
     "Generations": "constrain.generation",
     "GrammarError": "constrain.errors",
-    "Layout": "constrain.cfg.layout",
+    "Layout": "constrain.languages.cfg.layout",
     "LimitError": "constrain.errors",
     "Limits": "constrain.schema",
-    "Matcher": "constrain.engine",
+    "Matcher": "constrain.masks.engine",
     "MissingExtraError": "constrain.errors",
     "RegexError": "constrain.errors",
     "SchemaError": "constrain.errors",
     "Stats": "constrain.generation",
     "Stream": "constrain.generation",
-    "TokenAutomaton": "constrain.engine",
+    "TokenAutomaton": "constrain.masks.engine",
     "UnsatisfiableError": "constrain.errors",
-    "Vocabulary": "constrain.vocab.vocabulary",
+    "Vocabulary": "constrain.languages.vocab.vocabulary",
     "VocabularyError": "constrain.errors",
-    "advance_all": "constrain.engine",
-    "after": "constrain.derived.reasoning",
+    "advance_all": "constrain.masks.engine",
+    "after": "constrain.masks.derived.reasoning",
     "agenerate": "constrain.generation",
-    "alt": "constrain.constraints.combinators",
+    "alt": "constrain.languages.constraints.combinators",
     "apply_bitmask_": "constrain.sampling.bitmask.apply",
     "astream": "constrain.generation",
-    "between": "constrain.derived.between",
-    "choices": "constrain.constraints.regular",
-    "compile": "constrain.completion.compiling",
+    "between": "constrain.masks.derived.between",
+    "choices": "constrain.languages.constraints.regular",
+    "compile": "constrain.masks.completion.compiling",
     "converse": "constrain.generation",
-    "fill_draft_masks": "constrain.engine",
-    "fill_masks": "constrain.engine",
+    "fill_draft_masks": "constrain.masks.engine",
+    "fill_masks": "constrain.masks.engine",
     "generate": "constrain.generation",
-    "grammar": "constrain.grammar_text.text",
+    "grammar": "constrain.languages.grammar_text.text",
     "infill": "constrain.generation",
     "json_schema": "constrain.schema",
-    "many": "constrain.constraints.combinators",
-    "map": "constrain.answers.documents",
-    "optional": "constrain.constraints.combinators",
-    "ref": "constrain.constraints.combinators",
-    "regex": "constrain.constraints.regular",
-    "rules": "constrain.constraints.combinators",
-    "score": "constrain.answers.score",
-    "seq": "constrain.constraints.combinators",
-    "substring": "constrain.constraints.substring",
-    "token": "constrain.constraints.combinators",
-    "tools": "constrain.calls.tools",
-    "trace": "constrain.answers.trace",
-    "triggered": "constrain.derived.triggered",
+    "many": "constrain.languages.constraints.combinators",
+    "map": "constrain.generation.answers.documents",
+    "optional": "constrain.languages.constraints.combinators",
+    "ref": "constrain.languages.constraints.combinators",
+    "regex": "constrain.languages.constraints.regular",
+    "rules": "constrain.languages.constraints.combinators",
+    "score": "constrain.generation.answers.score",
+    "seq": "constrain.languages.constraints.combinators",
+    "substring": "constrain.languages.constraints.substring",
+    "token": "constrain.languages.constraints.combinators",
+    "tools": "constrain.chat.calls.tools",
+    "trace": "constrain.generation.answers.trace",
+    "triggered": "constrain.masks.derived.triggered",
 }
 _ROOMS = (
     "answers",

@@ -49,7 +49,7 @@ class Limits:
 
     Example:
         >>> import constrain
-        >>> from constrain.schema import Limits
+        >>> from constrain.languages.schema import Limits
         >>> constrain.json_schema({"type": "integer"}, limits=Limits(seconds=1.0))
         json_schema({"type": "integer"})
         >>> with Limits(seconds=1.0):

@@ -58,8 +58,8 @@ def pages() -> Iterator[tuple[str, str]]:
     """(name, HTML) of every grammar of the collection. Raises MissingExtraError."""
     import constrain.collection
     from constrain.cli.diagram import page
-    from constrain.grammar_text.text import GrammarText
-    from constrain.grammar_text.words import WholeWords
+    from constrain.languages.grammar_text.text import GrammarText
+    from constrain.languages.grammar_text.words import WholeWords
 
     for name in constrain.collection.names():
         constraint = constrain.collection.load(name)

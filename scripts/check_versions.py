@@ -32,14 +32,14 @@ TOOLS = [
     "setuptools>=70",  # triton 3.2, that of torch 2.6, imports it and does not ask for it
 ]  # fmt: skip
 SMOKE = {  # what each library carries
-    "numba": ["tests/kernels/test_modes.py", "tests/kernels/test_cache.py", "tests/engine/test_exact.py"],
-    "lark": ["tests/cfg/test_lark_files.py", "tests/cfg/test_grammar_errors.py",
-             "tests/cfg/test_grammar_languages.py", "tests/cfg/test_lark_differential.py"],
-    "pydantic": ["tests/schema/test_schema_inputs.py", "tests/generation/test_values.py"],
-    "transformers": ["tests/hf/test_processor.py", "tests/hf/test_model.py", "tests/vocab/test_huggingface.py"],
+    "numba": ["tests/kernels/test_modes.py", "tests/kernels/test_cache.py", "tests/masks/engine/test_exact.py"],
+    "lark": ["tests/languages/cfg/test_lark_files.py", "tests/languages/cfg/test_grammar_errors.py",
+             "tests/languages/cfg/test_grammar_languages.py", "tests/languages/cfg/test_lark_differential.py"],
+    "pydantic": ["tests/languages/schema/test_schema_inputs.py", "tests/generation/test_values.py"],
+    "transformers": ["tests/models/hf/test_processor.py", "tests/models/hf/test_model.py", "tests/languages/vocab/test_huggingface.py"],
     "torch": ["tests/sampling/test_step.py", "tests/generation/test_generate.py", "tests/test_readme.py"],
     "typer": ["tests/cli/test_cli.py"],
-    "Python": ["tests/test_import.py", "tests/automata/test_python_patterns.py"],
+    "Python": ["tests/test_import.py", "tests/languages/automata/test_python_patterns.py"],
 }  # fmt: skip
 OLDEST, NEWEST = 10, 20  # minor versions of Python 3 that are looked for
 

@@ -2,7 +2,7 @@
 
     python scripts/list_models.py            # rewrites the table in place
 
-The tests of tests/hf/test_architectures.py compare each row, and what a batch, padding, forks and drafts do to it.
+The tests of tests/models/hf/test_architectures.py compare each row, and what a batch, padding, forks and drafts do to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
 
 from architectures import FAMILIES, build, missing, row_of  # noqa: E402
-from constrain.hf import HFModel  # noqa: E402
+from constrain.models.hf import HFModel  # noqa: E402
 
 PAGE = REPOSITORY / "docs" / "models.md"
 HEAD = "| class | remembers | a batch | drafts |\n|---|---|---|---|\n"

@@ -1,4 +1,4 @@
-"""Writes `constrain/schema/formats/idn_tables.py`: the characters of internationalized host names and their classes.
+"""Writes `constrain/languages/schema/formats/idn_tables.py`: the characters of internationalized host names and their classes.
 
 Which characters may stand in a label is derived by RFC 5892 section 2; the `idna` package has worked it out. The other
 properties come from the `regex` package. Both are needed here only, not by the library: install them, and run

@@ -1,4 +1,4 @@
-"""Writes `constrain/automata/unicode/tables.json`: scripts and binary properties, which Python's own `unicodedata`
+"""Writes `constrain/languages/automata/unicode/tables.json`: scripts and binary properties, which Python's own `unicodedata`
 lacks.
 
 The `regex` package (a development dependency only) is asked about every code point, so the table is at its Unicode
@@ -11,7 +11,7 @@ import json
 from importlib import import_module
 from typing import Any
 
-from constrain.automata.unicode.classes import TABLES, every_character, loose
+from constrain.languages.automata.unicode.classes import TABLES, every_character, loose
 
 # Binary properties of ECMA-262, table 67 (`table-binary-unicode-properties`): full name, short name. Those that
 # stand for a case mapping (Changes_When_...) are left out: they are long and no pattern was seen to use them.

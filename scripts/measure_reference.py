@@ -1,6 +1,6 @@
 """Measure trained reference models as they are stored, and write the figures into their training.json.
 
-    python scripts/measure_reference.py constrain/reference/data --samples 200 --out build/samples
+    python scripts/measure_reference.py constrain/models/reference/data --samples 200 --out build/samples
 
 Loss and draft agreement on held-out rows of every kind, and the share of unconstrained samples that parse and validate.
 """

@@ -26,9 +26,9 @@ from torch.nn import functional as F
 from train_draft import DATA, Text, minutes, outputs, report, text_of, told
 
 import constrain
-from constrain.hf import HFModel
-from constrain.hf.heads import AcceptanceHead, StoppedModel
-from constrain.hf.heads.hidden import watched
+from constrain.models.hf import HFModel
+from constrain.models.hf.hidden import watched
+from constrain.papers.heads import AcceptanceHead, StoppedModel
 from constrain.speculative import Fixed, Model, Speculation, Stopping
 
 DEPTH = 10

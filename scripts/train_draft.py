@@ -40,9 +40,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.hf import DraftHeads, EarlyExit, ExitLens, HFModel
-from constrain.hf.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
-from constrain.hf.heads.hidden import watched
+from constrain.models.hf import DraftHeads, EarlyExit, ExitLens, HFModel
+from constrain.models.hf.hidden import watched
+from constrain.papers.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
 from constrain.speculative import Drafter, Heads, Model
 from evaluation.tasks import read_task
 

@@ -36,9 +36,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from reference_model import schemas
 
 import constrain
-from constrain.hf import HFModel
-from constrain.hf.heads import JudgeHead
-from constrain.hf.heads.hidden import watched
+from constrain.models.hf import HFModel
+from constrain.models.hf.hidden import watched
+from constrain.papers.heads import JudgeHead
 from constrain.sampling import Job, Settings, TorchDraw
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import Fixed, Judge, Model, Speculation

@@ -5,7 +5,7 @@
     python scripts/train_reference.py --out build/c --start build/b --steps 1000 --model draft
     python scripts/measure_reference.py build/c
 
-Then copy build/c/{target,draft,training.json} to constrain/reference/data/. Everything is made or read locally:
+Then copy build/c/{target,draft,training.json} to constrain/models/reference/data/. Everything is made or read locally:
 synthetic JSON and SQL, the standard library's sources, help topics, docstrings and package descriptions; MaskBench
 schemas are mixed in where `--maskbench` is a folder that exists. docs/reference-model.md has the results.
 """

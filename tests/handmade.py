@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from constrain.cfg.rules import Grammar
-from constrain.constraints.base import Constraint
-from constrain.derived.members import byte_matcher
+from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.base import Constraint
+from constrain.masks.derived.members import byte_matcher
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
-from constrain.automata import syntax
-from constrain.automata.syntax import Node
-from constrain.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.languages.automata import syntax
+from constrain.languages.automata.syntax import Node
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from naive_regex import NaiveRegex, nullable
 from patience import tick
 
@@ -309,8 +309,8 @@ def _make(
     shapes: dict[str, list[tuple[str | int, ...]]], terminals: list[Terminal], *, right_recursive: bool
 ) -> Nonterminal:
     """Nonterminals for the shapes (a name is a rule, a number a terminal); the first rule is the start."""
-    from constrain.cfg.ebnf import to_nonterminals
-    from constrain.cfg.transform.analysis import right_recursive_rules
+    from constrain.languages.cfg.ebnf import to_nonterminals
+    from constrain.languages.cfg.transform.analysis import right_recursive_rules
 
     table = {
         rule: tuple(dict.fromkeys(tuple(terminals[s] if isinstance(s, int) else s for s in a) for a in alternatives))

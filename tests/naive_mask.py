@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from constrain.automata.syntax import EMPTY, Node
-from constrain.cfg.rules import Grammar, Terminal
+from constrain.languages.automata.syntax import EMPTY, Node
+from constrain.languages.cfg.rules import Grammar, Terminal
 from naive_grammar import Chart, Earley
 from naive_regex import NaiveRegex, _is_empty, _representatives, _within, derivative, nullable
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
-from constrain.automata.syntax import (
+from constrain.languages.automata.syntax import (
     EMPTY,
     EPSILON,
     MAX_CODE_POINT,
@@ -143,7 +143,7 @@ def _spelled_out(node: Acyclic) -> list[str]:
 def _spelling_derivative(node: Node, character: str) -> Node:
     """The derivative of a (rest of a) JSON string literal."""
     match node:
-        case JsonString(args=(value, False)):  # plain spelling: tests/schema/naive_schema.py
+        case JsonString(args=(value, False)):  # plain spelling: tests/languages/schema/naive_schema.py
             return _Body(value) if character == '"' else EMPTY
         case _Body(args=(value,)):
             if character == '"':

@@ -25,7 +25,7 @@ def read_rooms(architecture: str) -> list[str]:
 
 
 def room_of(module: str) -> str:
-    """`constrain.schema.read.keywords` → `schema`; the package itself is a room too."""
+    """`constrain.languages.schema.read.keywords` → `schema`; the package itself is a room too."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else parts[0]
 

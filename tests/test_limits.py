@@ -17,9 +17,9 @@ import pytest
 
 import constrain
 from constrain import LimitError, Limits
-from constrain.automata.lower import lower
-from constrain.automata.parse.python import parse_python
-from constrain.automata.syntax import literal
+from constrain.languages.automata.lower import lower
+from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.syntax import literal
 from constrain.limits import limited, tick
 from toy_handle import PIECES, ToyHandle
 from work import Looks

@@ -62,7 +62,9 @@ def test_nothing_is_printed(name: str) -> None:
 
 @pytest.mark.parametrize("configured", [False, True])
 def test_messages_are_seen_by_those_who_configure_logging(configured: bool) -> None:
-    code = "import logging, constrain; {}logging.getLogger('constrain.vocab.disk_cache').warning('seen %d', 7)"
+    code = (
+        "import logging, constrain; {}logging.getLogger('constrain.languages.vocab.disk_cache').warning('seen %d', 7)"
+    )
     code = code.format("logging.basicConfig(); " if configured else "")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr == ("WARNING:constrain.vocab.disk_cache:seen 7\n" if configured else "")
+    assert done.stderr == ("WARNING:constrain.languages.vocab.disk_cache:seen 7\n" if configured else "")

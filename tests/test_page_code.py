@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import constrain
-from constrain.derived.members import is_member
-from constrain.schema.read import keywords_values
-from constrain.schema.read.keywords import KEYWORDS
+from constrain.languages.schema.read import keywords_values
+from constrain.languages.schema.read.keywords import KEYWORDS
+from constrain.masks.derived.members import is_member
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -138,7 +138,7 @@ def test_what_is_not_run_names_what_exists(repository: Path) -> None:
 @pytest.mark.parametrize(
     "code, gone",
     [
-        ("from constrain.serve.mlx import MLXModel, Gone", ["constrain.serve.mlx.Gone"]),
+        ("from constrain.models.serve.mlx import MLXModel, Gone", ["constrain.models.serve.mlx.Gone"]),
         ("from constrain.nowhere import x", ["constrain.nowhere.x"]),
         ("constrain.generate(1)\nconstrain.gone(1)", ["constrain.gone"]),
     ],

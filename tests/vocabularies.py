@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from conftest import data_root
-from constrain.vocab.vocabulary import Vocabulary
+from constrain.languages.vocab.vocabulary import Vocabulary
 
 LLAMA3_SPECIAL = {"<|begin_of_text|>": 128000, "<|end_of_text|>": 128001, "<|eot_id|>": 128009} | {
     f"<|reserved_special_token_{i}|>": i for i in range(128000, 128256) if i not in (128000, 128001, 128009)

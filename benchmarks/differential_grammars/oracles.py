@@ -19,7 +19,7 @@ from typing import Any
 import lark
 from lark.grammar import Terminal
 
-from constrain.cfg.readers.regex_shape import sees_outside
+from constrain.languages.cfg.readers.regex_shape import sees_outside
 
 
 class Dynamic:

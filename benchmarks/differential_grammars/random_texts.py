@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import constrain
-from constrain.engine import TokenAutomaton
+from constrain.masks.engine import TokenAutomaton
 
 BYTES = constrain.Vocabulary([*(bytes([b]) for b in range(256)), None], [256])
 

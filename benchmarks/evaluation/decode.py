@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.hf.model import HFModel
+from constrain.models.hf.model import HFModel
 from masks.interface import Engine, is_set
 from masks.vocabularies import BenchVocabulary, check_spelling
 

@@ -17,8 +17,8 @@ from pattern_strategies import POSSESSIVE, QUANTIFIERS, TEXTS, anchors, compare,
 from test_interegular import automaton, length_of_shortest, parse, pattern
 
 import constrain
-from constrain.automata.decide import is_empty, shortest
-from constrain.automata.syntax import complement, difference, intersect
+from constrain.languages.automata.decide import is_empty, shortest
+from constrain.languages.automata.syntax import complement, difference, intersect
 from fuzz.target import Target
 
 BYTES = constrain.Vocabulary([*(bytes([byte]) for byte in range(256)), None], [256])

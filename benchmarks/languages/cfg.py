@@ -15,6 +15,7 @@ from random import Random
 from typing import Literal
 
 import constrain.collection
+
 from languages.corpora import arithmetic as arithmetic_corpus
 from masks.records import data_folder
 
@@ -284,7 +285,7 @@ def languages() -> list[Language]:
     """All of them, in the order of the table."""
 
     def text(name: str) -> str:
-        return constrain.collection.folder(name).text
+        return constrain.languages.collection.folder(name).text
 
     return [
         Language("json", text("json"), BUILT_IN, _json_texts, _json_long),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from constrain.cfg.readers.gbnf import read_gbnf
 from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.languages.cfg.readers.gbnf import read_gbnf
 
 BEYOND = ("is used but not defined", "is defined more than once", "bad range", "{m,n} needs m <= n")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from constrain.collection import GrammarFolder
+from constrain.languages.collection import GrammarFolder
 from masks import engines as mask_engines
 from masks import peers
 from masks.interface import CompileError, Settings, is_set

@@ -17,7 +17,7 @@ from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import SourceOptions, with_source
 
 if TYPE_CHECKING:
-    from constrain.schema.check.violation import SchemaViolation
+    from constrain.languages.schema.check.violation import SchemaViolation
 
 BLOCK = 4096
 OTHER_ORDER = "keys in another order than the schema's"
@@ -156,8 +156,8 @@ def verdict(constraint: Any, data: bytes) -> Verdict:
 
 def _violation(constraint: Any, text: str) -> SchemaViolation | None:
     """What the value of the text breaks: the place and the keyword."""
-    from constrain.schema.api import JsonSchema
-    from constrain.schema.check.violation import find_violation
+    from constrain.languages.schema.api import JsonSchema
+    from constrain.languages.schema.check.violation import find_violation
 
     return find_violation(constraint, text) if isinstance(constraint, JsonSchema) else None
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from constrain.cli.console import UsageError
-from constrain.collection.folder import FORMATS, GrammarFolder
+from constrain.languages.collection.folder import FORMATS, GrammarFolder
 
 
 def suggest(*words: str) -> Callable[[str], list[str]]:

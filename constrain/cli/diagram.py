@@ -85,7 +85,7 @@ def picture(expression: Any, *, standalone: bool = False) -> str:
 
 def _item(railroad: Any, expression: Any) -> Any:
     """An expression as an item of a diagram."""
-    from constrain.cfg.ebnf import Choice, Leaf, Part, Ref, Repetition, Sequence
+    from constrain.languages.cfg.ebnf import Choice, Leaf, Part, Ref, Repetition, Sequence
 
     if isinstance(expression, Leaf):
         return railroad.Terminal(expression.terminal.name or "?")

@@ -88,11 +88,11 @@ def as_lines(expected: str, samples: list[str]) -> list[str]:
 
 def in_words(constraint: Any, matcher: Any) -> list[str]:
     """Lines that say the same in the words of a grammar text: its terminals, and the rules in progress."""
-    from constrain.grammar_text.text import GrammarText
+    from constrain.languages.grammar_text.text import GrammarText
 
     if not isinstance(constraint, GrammarText):
         return []
-    from constrain.engine.explain import explain
+    from constrain.masks.engine.explain import explain
 
     here = explain(matcher)
     waiting = [*here.begin, *(f"more of {name}" for name in here.go_on)]

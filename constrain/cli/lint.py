@@ -49,8 +49,8 @@ def one_of(argument: str | None, option: str | None) -> str:
 def load(given: str, grammar_format: str | None, start: str | None, lexer: str | None) -> Any:
     """The constraint of a grammar text. Raises UsageError, GrammarError."""
     import constrain
-    from constrain.grammar_text.text import GrammarText
-    from constrain.grammar_text.words import WholeWords
+    from constrain.languages.grammar_text.text import GrammarText
+    from constrain.languages.grammar_text.words import WholeWords
 
     folder = grammar_folder(given)
     if folder is not None:
@@ -67,9 +67,9 @@ def load(given: str, grammar_format: str | None, start: str | None, lexer: str |
 
 def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
     """Kind and message of each finding, and an example of an ambiguity."""
-    from constrain.cfg.transform.walk import reachable
-    from constrain.completion.shortest import least_texts
-    from constrain.grammar_text.lint import lint
+    from constrain.languages.cfg.transform.walk import reachable
+    from constrain.languages.grammar_text.lint import lint
+    from constrain.masks.completion.shortest import least_texts
 
     found = []
     for finding in lint(constraint, seconds=seconds):

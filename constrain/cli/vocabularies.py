@@ -9,7 +9,7 @@ from constrain.cli.console import UsageError
 from constrain.errors import ConstrainError
 
 if TYPE_CHECKING:
-    from constrain.vocab.vocabulary import Vocabulary
+    from constrain.languages.vocab.vocabulary import Vocabulary
 
 
 def token_bytes(name: str | None, token: int) -> tuple[bytes | None, bool]:
@@ -25,15 +25,15 @@ def token_bytes(name: str | None, token: int) -> tuple[bytes | None, bool]:
 
 def load_vocabulary(name: str | None) -> Vocabulary:
     """A vocabulary. name: as `--vocab` takes it; None: the embedded reference model's. Raises UsageError."""
-    from constrain.vocab.vocabulary import Vocabulary
+    from constrain.languages.vocab.vocabulary import Vocabulary
 
     return Vocabulary(*_read(name))
 
 
 def _read(name: str | None) -> tuple[list[bytes | None], list[int]]:
     """(bytes of every id, ids that end a text). A bare file of ranks does not tell which those are."""
-    from constrain.vocab import readers
-    from constrain.vocab.vocabulary import Vocabulary
+    from constrain.languages.vocab import readers
+    from constrain.languages.vocab.vocabulary import Vocabulary
 
     if name is None:
         from constrain import reference
@@ -52,7 +52,7 @@ def _read(name: str | None) -> tuple[list[bytes | None], list[int]]:
 
 def _named(name: str) -> Vocabulary:
     """The vocabulary of a tokenizer by name, folder or `tokenizer.json`. Raises UsageError, MissingExtraError."""
-    from constrain.vocab.vocabulary import Vocabulary
+    from constrain.languages.vocab.vocabulary import Vocabulary
 
     try:
         return Vocabulary.from_huggingface(name)

@@ -20,13 +20,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from constrain.calls.message import Event
+from constrain.chat.calls.message import Event
+from constrain.chat.streaming import Change
 from constrain.errors import ConstrainError
 from constrain.generation.call import Call, prepare
 from constrain.generation.front import generate
 from constrain.generation.request.signature import ModelLike, Prompt, Prompts
 from constrain.generation.result import Generation, Stream
-from constrain.streaming import Change
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -12,9 +12,7 @@ from typing import Any
 
 import torch
 
-from constrain.calls.tools import ToolUse
-from constrain.constraints.regular import regex
-from constrain.engine.followed import refuse_tempered, tempered_rule
+from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.handles import MaskedDecoding, decoding_of, for_call, for_drafts, handle_of
 from constrain.generation.progress import Progress, check_progress, watching
@@ -35,10 +33,12 @@ from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.request.shaping import between_texts, check_limits, ending_at
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Run, Terms
-from constrain.processors.core.foreign import processors_of
+from constrain.languages.constraints.regular import regex
+from constrain.masks.engine.followed import refuse_tempered, tempered_rule
 from constrain.sampling.core.job import Clock
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.table import method_of
+from constrain.sampling.processors.core.foreign import processors_of
 
 ANYTHING = regex(r"(?s:.*)")
 Outputs = Generation[Any] | Generations[Any] | list[Generation[Any]] | list[Generations[Any]]

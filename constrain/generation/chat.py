@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from constrain.calls.functions import Function, functions_of
-from constrain.calls.message import ToolCall
-from constrain.calls.tools import ToolUse
+from constrain.chat.calls.functions import Function, functions_of
+from constrain.chat.calls.message import ToolCall
+from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
 from constrain.generation.result import Generation

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from constrain.constraints.base import Constraint
 from constrain.generation.call import prepare
 from constrain.generation.progress import Progress
 from constrain.generation.request.signature import (
@@ -19,6 +18,7 @@ from constrain.generation.request.signature import (
     Prompts,
 )
 from constrain.generation.result import Generation, Generations, Stream
+from constrain.languages.constraints.base import Constraint
 from constrain.sampling.methods.table import Method
 
 if TYPE_CHECKING:
@@ -381,11 +381,11 @@ def generate(
         healing: take the last token of the prompt back and let the model write its bytes again, merged with what
             follows if it likes. `text` does not repeat them. This changes what is sampled: see
             `constrain.generation.healing`.
-        stop: a text or several. The output ends where the first of them is complete (`constrain.derived.stopping`);
+        stop: a text or several. The output ends where the first of them is complete (`constrain.masks.derived.stopping`);
             `text` leaves it out, `tokens` has it, `stats.stop` names it.
         min_tokens: tokens of an output at least, EOS counted, where the constraint lets a text go on.
         complete: allow a token only if the text can still be completed with the tokens that are left, so that outputs
-            are always complete (`constrain.completion.length_budget`).
+            are always complete (`constrain.masks.completion.length_budget`).
         prefix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` is that of the
             whole (`constrain.between`). None beside a suffix: the prompt, which is a str then.
         suffix: see `prefix`.

@@ -12,12 +12,12 @@ from collections.abc import Generator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from constrain.errors import ConstrainError
-from constrain.hf.model import HFModel
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.models.hf.model import HFModel
 from constrain.sampling.core.job import Job, Sample, Settings
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.particles import Particle
 from constrain.sampling.methods.mcmc import MCMC
-from constrain.vocab.vocabulary import Vocabulary
 
 
 @runtime_checkable
@@ -26,7 +26,7 @@ class Handle(LanguageModel, Protocol):
 
     Example:
         >>> import constrain
-        >>> from constrain.hf import HFModel
+        >>> from constrain.models.hf import HFModel
         >>> isinstance(HFModel.of(constrain.reference.load()), Handle)
         True
     """
@@ -64,23 +64,23 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
         ConstrainError: It is no model that can be read, or its tokenizer is missing.
     """
     if _is_of("mlx.nn", "Module", model):
-        from constrain.serve.mlx import MLXModel
+        from constrain.models.serve.mlx import MLXModel
 
         return MLXModel(model, tokenizer)
     if _is_of("llama_cpp", "Llama", model):
-        from constrain.serve.llama import LlamaModel
+        from constrain.models.serve.llama import LlamaModel
 
         return LlamaModel(model)
     if _is_of("onnxruntime_genai", "Model", model):
-        from constrain.serve.onnx import ONNXModel
+        from constrain.models.serve.onnx import ONNXModel
 
         return ONNXModel(model, tokenizer)
     if _is_of("vllm.entrypoints.llm", "LLM", model):
-        from constrain.serve.vllm.model import VLLMModel
+        from constrain.models.serve.vllm.model import VLLMModel
 
         return VLLMModel.of(model, tokenizer)
     if isinstance(model, str) and model.startswith("vllm:"):
-        from constrain.serve.vllm.model import VLLMModel
+        from constrain.models.serve.vllm.model import VLLMModel
 
         return VLLMModel.named(model, tokenizer)
     if _is_of("vllm.v1.engine.async_llm", "AsyncLLM", model):

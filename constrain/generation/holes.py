@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from constrain.constraints.base import Constraint
-from constrain.derived.between import between
-from constrain.derived.holes import split_holes
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
 from constrain.generation.result import Generation
+from constrain.languages.constraints.base import Constraint
+from constrain.masks.derived.between import between
+from constrain.masks.derived.holes import split_holes
 
 
 @dataclass(frozen=True)

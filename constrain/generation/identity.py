@@ -14,8 +14,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from constrain.schema.api import JsonSchema
-from constrain.schema.read.inputs import runs_functions
+from constrain.languages.schema.api import JsonSchema
+from constrain.languages.schema.read.inputs import runs_functions
 
 AFTERWARDS = {"given", "parse_with", "limits"}  # fields of a schema constraint that its schema stands for
 

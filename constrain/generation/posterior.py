@@ -15,8 +15,8 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from constrain.display.plot import Bar, Panel, Plot
 from constrain.errors import ConstrainError
+from constrain.generation.display.plot import Bar, Panel, Plot
 from constrain.generation.vote import comparable
 from constrain.sampling.measure.diagnostics import normalised
 

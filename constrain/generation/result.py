@@ -7,25 +7,25 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
-from constrain.calls.message import Event, Message, ToolCall
-from constrain.calls.reading import Reader
-from constrain.calls.tools import ToolUse
-from constrain.display.html import shares_html, tokens_html
-from constrain.display.live import Frame, screen_of
-from constrain.display.plot import Plot
-from constrain.display.terminal import print_tokens
-from constrain.display.tokens import ShownToken, shown_tokens
+from constrain.chat.calls.message import Event, Message, ToolCall
+from constrain.chat.calls.reading import Reader
+from constrain.chat.calls.tools import ToolUse
+from constrain.chat.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
 from constrain.errors import ConstrainError
+from constrain.generation.display.html import shares_html, tokens_html
+from constrain.generation.display.live import Frame, screen_of
+from constrain.generation.display.plot import Plot
+from constrain.generation.display.terminal import print_tokens
+from constrain.generation.display.tokens import ShownToken, shown_tokens
 from constrain.generation.posterior import posterior
 from constrain.generation.vote import Vote, vote
 from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
-from constrain.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from constrain.cfg.transform.captures import Capture
+    from constrain.languages.cfg.transform.captures import Capture
 
     T = TypeVar("T", default=Any)  # of `value`; a bare `Generation` is a `Generation[Any]`
 else:

@@ -21,27 +21,27 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from constrain.calls.tools import ToolUse
-from constrain.completion.length_budget import LengthBudget
-from constrain.derived.stopping import Stopped
-from constrain.display.live import Follower
-from constrain.display.tokens import ShownToken
-from constrain.engine import CompiledConstraint, fill_masks
-from constrain.engine.followed import tempered_rule
+from constrain.chat.calls.tools import ToolUse
+from constrain.generation.display.live import Follower
+from constrain.generation.display.tokens import ShownToken
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.request.shaping import LengthLimits
 from constrain.generation.result import Generation, Stats
 from constrain.generation.verdict import verdict
-from constrain.processors.core.processor import Processor
-from constrain.processors.core.run import run_processed
+from constrain.masks.completion.length_budget import LengthBudget
+from constrain.masks.derived.stopping import Stopped
+from constrain.masks.engine import CompiledConstraint, fill_masks
+from constrain.masks.engine.followed import tempered_rule
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.tempered import TemperedModel
 from constrain.sampling.methods.table import Method
+from constrain.sampling.processors.core.processor import Processor
+from constrain.sampling.processors.core.run import run_processed
 from constrain.speculative import Speculation
 
 RETRIES = 8

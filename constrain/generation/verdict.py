@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from constrain.constraints.union import Union
-from constrain.derived.members import is_member
+from constrain.languages.constraints.union import Union
+from constrain.masks.derived.members import is_member
 
 
 def verdict(constraint: Any, text: str, named: str | None = None) -> tuple[Any, str | None]:

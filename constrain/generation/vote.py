@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from constrain.display.html import shares_html
 from constrain.errors import ConstrainError
+from constrain.generation.display.html import shares_html
 from constrain.sampling.measure.diagnostics import normalised
 
 if TYPE_CHECKING:

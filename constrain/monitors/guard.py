@@ -23,12 +23,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.languages.vocab.bits import clear_bits
+from constrain.languages.vocab.tables import PerVocabulary
+from constrain.languages.vocab.trie import Trie
+from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Names
 from constrain.monitors.reading import Empty, Reading, State
-from constrain.vocab.bits import clear_bits
-from constrain.vocab.tables import PerVocabulary
-from constrain.vocab.trie import Trie
-from constrain.vocab.vocabulary import Vocabulary
 
 MAX_ROWS = 1024  # places whose judged tokens are remembered
 MAX_KEPT = 4096  # masks that are remembered

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from constrain.cfg.rules import Grammar
-from constrain.constraints.base import Constraint, refuse_counts
-from constrain.constraints.report import Entry
 from constrain.errors import ConstrainError, GrammarError
-from constrain.guards import Guard
+from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.base import Constraint, refuse_counts
+from constrain.languages.constraints.report import Entry
+from constrain.languages.guards import Guard
+from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.guard import Guards
 from constrain.monitors.monitor import Monitor
 from constrain.monitors.reading import Empty, Reading
-from constrain.vocab.vocabulary import Vocabulary
 
 REFUSED = "the monitor refuses the text"
 

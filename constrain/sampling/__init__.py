@@ -11,6 +11,19 @@ from constrain.extras import require
 
 require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
 
+from constrain.papers.search.a_star import AStar
+from constrain.papers.search.best_of import BestOf
+from constrain.papers.search.cautious import Cautious
+from constrain.papers.search.conditional_beam import ConditionalBeam
+from constrain.papers.search.contrastive import Contrastive
+from constrain.papers.search.diverse_beam import DiverseBeam
+from constrain.papers.search.first_finish import FirstFinish
+from constrain.papers.search.lookahead import Lookahead
+from constrain.papers.search.pausing import Pausing
+from constrain.papers.search.planned import Planned
+from constrain.papers.search.retrying import Retrying
+from constrain.papers.search.value_guided import ValueGuided
+from constrain.papers.tractable import HiddenMarkov, NGram
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer
 from constrain.sampling.core.canonical import canonical
@@ -39,19 +52,6 @@ from constrain.sampling.methods.rejection import Rejection
 from constrain.sampling.methods.sir import SIR
 from constrain.sampling.methods.smc import AWRS, SMC
 from constrain.sampling.methods.table import METHODS, Method, method_named, method_of, register
-from constrain.sampling.methods.tractable import HiddenMarkov, NGram
-from constrain.sampling.search.a_star import AStar
-from constrain.sampling.search.best_of import BestOf
-from constrain.sampling.search.cautious import Cautious
-from constrain.sampling.search.conditional_beam import ConditionalBeam
-from constrain.sampling.search.contrastive import Contrastive
-from constrain.sampling.search.diverse_beam import DiverseBeam
-from constrain.sampling.search.first_finish import FirstFinish
-from constrain.sampling.search.lookahead import Lookahead
-from constrain.sampling.search.pausing import Pausing
-from constrain.sampling.search.planned import Planned
-from constrain.sampling.search.retrying import Retrying
-from constrain.sampling.search.value_guided import ValueGuided
 
 __all__ = [
     "ASAp",

@@ -12,6 +12,9 @@ from constrain.extras import require
 
 require("hf", "constrain.speculative")  # before torch is imported: the message names the line for pip
 
+from constrain.papers.drafting.goodput import Goodput
+from constrain.papers.drafting.stopping import Stopping
+from constrain.papers.drafting.textstore import TextStore
 from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
@@ -33,10 +36,7 @@ from constrain.speculative.drafters import (
     Translated,
     drafter_named,
 )
-from constrain.speculative.drafters.textstore import TextStore
-from constrain.speculative.goodput import Goodput
 from constrain.speculative.rows import TargetRows
-from constrain.speculative.stopping import Stopping
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier

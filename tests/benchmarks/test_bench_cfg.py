@@ -11,7 +11,7 @@ import pytest
 import cfg as benchmark
 import constrain
 import schema_corpus
-from constrain.derived.members import is_member
+from constrain.masks.derived.members import is_member
 from languages import cfg
 from masks.interface import Settings
 from masks.vocabularies import load

@@ -150,7 +150,7 @@ def test_explain_a_token_of_a_vocabulary() -> None:
 
 def test_explain_end_of_text_and_special_tokens() -> None:
     from constrain import reference
-    from constrain.vocab.vocabulary import Vocabulary
+    from constrain.languages.vocab.vocabulary import Vocabulary
 
     vocabulary = Vocabulary.from_huggingface(str(reference.path()))
     end = vocabulary.eos_ids[0]

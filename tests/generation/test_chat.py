@@ -11,7 +11,7 @@ import pydantic
 import pytest
 
 import constrain
-from constrain.calls import ArgumentsText, CallBegun, CallEnded, Content, Thought
+from constrain.chat.calls import ArgumentsText, CallBegun, CallEnded, Content, Thought
 
 ASK: list[dict[str, Any]] = [{"role": "user", "content": "2?"}]
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 import constrain
-from constrain.display.html import page, shares_html, tokens_html
-from constrain.display.tokens import Alternative, ShownToken, readable, shown_tokens
+from constrain.generation.display.html import page, shares_html, tokens_html
+from constrain.generation.display.tokens import Alternative, ShownToken, readable, shown_tokens
 from constrain.sampling.core.job import TokenRecord
 
 MODEL = constrain.reference.load()

@@ -10,7 +10,7 @@ import constrain
 from constrain import reference
 from constrain.errors import ConstrainError
 from constrain.generation import Generation
-from constrain.hf import HFModel
+from constrain.models.hf import HFModel
 from constrain.speculative import Context, DraftBudget, Drafter, DraftTree, Fixed, Lookup, Speculation, given_chain
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 

@@ -15,7 +15,7 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Stream
-from constrain.hf import ConstraintProcessor, HFModel
+from constrain.models.hf import ConstraintProcessor, HFModel
 from constrain.sampling import METHODS, SMC, Sample, TorchDraw, register
 from constrain.speculative import Speculation
 from toy_matcher import ToyConstraint, ToyVocabulary
@@ -126,7 +126,7 @@ def test_the_law_of_a_real_model_under_a_real_engine(
     tokenizer: Any, model: Any, vocabulary: constrain.Vocabulary
 ) -> None:
     """End to end by enumeration: all tokenisations of all members, q · w = p for each."""
-    from constrain.engine import fill_masks
+    from constrain.masks.engine import fill_masks
     from constrain.sampling import Job, Settings, enumerate_draws, lcd
 
     constraint = constrain.compile(constrain.choices(["red", "green", "re", "a red"]), vocabulary)

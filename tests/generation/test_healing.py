@@ -12,7 +12,7 @@ import torch
 
 import constrain
 from constrain.generation.healing import Healing
-from constrain.hf import HFModel
+from constrain.models.hf import HFModel
 from constrain.sampling import CARS, Argmax, Memory
 from toy_model import cuts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import constrain
-from constrain.derived.members import is_member
 from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.masks.derived.members import is_member
 
 LISTS = constrain.grammar('start: "[" [start ("," start)*] "]" | /[0-9]+/')
 TEXT = "[1,_,[2,_],[_,3]]"

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 import constrain
-from constrain.display.live import Follower, Frame, Notebook, Terminal, screen_of
-from constrain.display.tokens import ShownToken
 from constrain.errors import ConstrainError
+from constrain.generation.display.live import Follower, Frame, Notebook, Terminal, screen_of
+from constrain.generation.display.tokens import ShownToken
 from constrain.sampling.core.job import Sample, TokenRecord
 
 MODEL = constrain.reference.load()
@@ -124,7 +124,7 @@ def test_pictures_are_not_drawn_too_often() -> None:
 
 CODE = """
 import constrain
-import constrain.display.live as live
+import constrain.generation.display.live as live
 live.Follower.__init__.__defaults__ = (0,)
 stream = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}-[01][0-9]", stream=True, seed=1)
 date = stream.show().text

@@ -14,9 +14,9 @@ import pytest
 import constrain
 from constrain.errors import ConstrainError, RegexError, SchemaError, UnsatisfiableError
 from constrain.generation import Generation, make_job
-from constrain.hf import HFModel
-from constrain.processors import MinP
+from constrain.models.hf import HFModel
 from constrain.sampling import CARS, METHODS, Memory
+from constrain.sampling.processors import MinP
 from toy_model import tiny_llama, tiny_tokenizer
 
 PROMPTS = ["red", "the green name", "a", "00"]  # methods learn across rows whose prompt and constraint are equal

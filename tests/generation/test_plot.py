@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import constrain
-from constrain.display.plot import Bar, Panel, Plot
 from constrain.errors import ConstrainError
+from constrain.generation.display.plot import Bar, Panel, Plot
 from constrain.generation.result import Generation, Generations, Stats
 
 NO = "(absent)"

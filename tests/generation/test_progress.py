@@ -11,7 +11,7 @@ import pytest
 
 import constrain
 from constrain.generation.progress import Bar
-from constrain.hf import HFModel
+from constrain.models.hf import HFModel
 from constrain.sampling import METHODS
 from toy_matcher import ToyConstraint
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import constrain
-from constrain.constraints.regular import regex
-from constrain.derived.members import is_member
-from constrain.derived.stopping import stopped
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.generation.front import generate
-from constrain.grammar_text.text import grammar
+from constrain.languages.constraints.regular import regex
+from constrain.languages.grammar_text.text import grammar
+from constrain.masks.derived.members import is_member
+from constrain.masks.derived.stopping import stopped
 from naive_grammar import language, texts
 from toy_model import tiny_llama, tiny_tokenizer
 

@@ -20,7 +20,7 @@ import pytest
 import torch
 
 import constrain
-from constrain.derived.members import is_member
+from constrain.masks.derived.members import is_member
 
 if sys.version_info >= (3, 11):
     import tomllib

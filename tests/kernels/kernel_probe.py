@@ -14,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 
 import constrain
-from constrain.automata import syntax
-from constrain.constraints.base import Constraint
-from constrain.constraints.regular import Regular
-from constrain.engine import TokenAutomaton
-from constrain.vocab.vocabulary import Vocabulary
+from constrain.languages.automata import syntax
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.regular import Regular
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.engine import TokenAutomaton
 
 TEXTS = ["tr", "ue", "fa", "lse", '{"', '":', '", "', "12", "ab", "abc", "é", "→x", "xx", "()", ")a", "ab", "b "]
 VOCABULARY = Vocabulary(

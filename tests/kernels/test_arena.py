@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constrain.automata.store import Store
 from constrain.kernels.records import arena, stack, view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG
 from constrain.kernels.records.expressions import ALT, CAT, EMPTY, EPSILON, NOT, TAGSET, init
+from constrain.languages.automata.store import Store
 
 KIND = CONFIG.KIND  # any kind: `intern` looks at keys alone
 words = st.integers(-(2**31), 2**31 - 1)

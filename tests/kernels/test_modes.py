@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from constrain import kernels
-from constrain.automata import store  # noqa: F401  (declares every kernel)
 from constrain.kernels.compiler import native
 from constrain.kernels.parser import configurations
+from constrain.languages.automata import store  # noqa: F401  (declares every kernel)
 
 numba_only = pytest.mark.skipif(kernels.MODE != "numba", reason="the kernels of this process are not numba's")
 

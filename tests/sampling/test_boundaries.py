@@ -12,7 +12,7 @@ import pytest
 from sampling_cases import PROMPT, law_of, weighted
 
 import constrain
-from constrain.engine import fill_masks
+from constrain.masks.engine import fill_masks
 from constrain.sampling import SMC, Draw, Exact, Job, Sample, Settings, enumerate_draws
 from constrain.sampling.core.potentials import Potential
 from constrain.sampling.core.sampler import drive

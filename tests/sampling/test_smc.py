@@ -271,7 +271,7 @@ def test_units_of_the_grammar_need_a_compiled_constraint() -> None:
 
 
 def job_of_a_real_model(pattern: str, prompts: list[str], seed: int, settings: Settings) -> Job:
-    from constrain.hf.model import HFModel
+    from constrain.models.hf.model import HFModel
 
     tokenizer = tiny_tokenizer()
     handle = HFModel(tiny_llama(tokenizer), tokenizer)

@@ -15,9 +15,9 @@ import torch
 from sampling_cases import PROMPT, Tokens, conditional, distance, law_of, weighted
 
 import constrain
-from constrain.engine import fill_masks
 from constrain.errors import ConstrainError
-from constrain.hf import ConstraintProcessor
+from constrain.masks.engine import fill_masks
+from constrain.models.hf import ConstraintProcessor
 from constrain.sampling import SMC, Draw, Exact, Job, Rejection, Sample, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.tempered import TemperedModel

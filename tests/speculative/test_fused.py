@@ -24,9 +24,9 @@ from test_decode import branching
 from test_verifiers import SIZE, World, distance, said, setting
 
 from constrain.errors import ConstrainError
-from constrain.processors import Counts, MinP, Repetition, StepContext
 from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
+from constrain.sampling.processors import Counts, MinP, Repetition, StepContext
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.fused import Fused, FusedMatch
 from constrain.speculative.fused.batch import RULES, Options, Penalties, Ragged, Step, most_draws, packed, unpacked
@@ -245,7 +245,7 @@ def test_ties_are_equal_scores_here_and_equal_probabilities_there() -> None:
 
 
 def processed(logits: torch.Tensor, allowed: torch.Tensor, processors: Any, context: StepContext) -> torch.Tensor:
-    """The logits of p'', by the definition in constrain/processors/core/model.py."""
+    """The logits of p'', by the definition in constrain/sampling/processors/core/model.py."""
     if int(allowed.sum()) < 2:
         return logits
     log_p = logits.double().log_softmax(-1)

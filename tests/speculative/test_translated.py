@@ -14,7 +14,7 @@ from speculative_cases import context_of
 
 import constrain
 from constrain import reference
-from constrain.hf import HFModel
+from constrain.models.hf import HFModel
 from constrain.sampling import TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import DraftBudget, Fixed, Speculation, Translated

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 import constrain.collection
+
 from languages.corpora import files
 from languages.corpora.writing import phrase, spaces
 
@@ -18,7 +19,7 @@ REPETITIONS = ("*", "+", "?", "{2}", "{1,}", "{ 0 , 3 }", " *", "{2}?")
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """All files, then generated texts."""
     for name in constrain.collection.names():
-        folder = constrain.collection.folder(name)
+        folder = constrain.languages.collection.folder(name)
         if folder.file.suffix == ".gbnf":
             yield f"{name}/grammar.gbnf", folder.file.read_bytes()
     for path in files("*.gbnf", random)[: limit // 2]:

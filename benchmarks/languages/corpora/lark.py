@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 import constrain.collection
+
 from languages.corpora import files
 from languages.corpora.writing import phrase, spaces, word
 
@@ -16,7 +17,7 @@ ENDS = ("\n", "\n\n", "\n// a: note\n", " # note\n", "\n  \n", "\r\n", "\n\t// x
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """All files, then generated texts."""
     for name in constrain.collection.names():
-        folder = constrain.collection.folder(name)
+        folder = constrain.languages.collection.folder(name)
         if folder.file.suffix == ".lark":
             yield f"{name}/grammar.lark", folder.file.read_bytes()
     for path in files("*.lark", random)[: limit // 2]:

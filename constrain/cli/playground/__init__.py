@@ -25,7 +25,7 @@ from constrain.extras import require
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from constrain.vocab.vocabulary import Vocabulary
+    from constrain.languages.vocab.vocabulary import Vocabulary
 
 HOST = "127.0.0.1"
 KINDS = ("schema", "regex", "grammar", "gbnf", "choices")
@@ -264,7 +264,7 @@ def _shown(token: int, vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _value(kind: str, text: str) -> str | None:
     """The JSON value of a text so far, written again; None where there is none."""
-    from constrain.streaming.json_values import JsonValues
+    from constrain.chat.streaming.json_values import JsonValues
 
     values = JsonValues()
     try:
@@ -279,10 +279,10 @@ def _rules(constraint: Any, member: bool, data: bytes) -> list[tuple[int, str, s
 
     One derivation, that of `Constraint.captures` with every rule captured; rules that derive no text are left out.
     """
-    from constrain.cfg.build import CaptureRule
-    from constrain.cfg.ebnf import is_helper
-    from constrain.cfg.transform.captures import capture_spans
-    from constrain.grammar_text.text import GrammarText
+    from constrain.languages.cfg.build import CaptureRule
+    from constrain.languages.cfg.ebnf import is_helper
+    from constrain.languages.cfg.transform.captures import capture_spans
+    from constrain.languages.grammar_text.text import GrammarText
 
     if not member or not isinstance(constraint, GrammarText) or len(data) > MOST_PARSED:
         return None

@@ -7,10 +7,10 @@ from typing import Any
 
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.generation.handles import Handle
+from constrain.papers.search.first_finish import FirstFinish
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.shape import refuse_greedy
 from constrain.sampling.methods.lcd import lcd
-from constrain.sampling.search.first_finish import FirstFinish
 
 CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint", "response_format")
 
@@ -87,7 +87,7 @@ def check_language(constraint: Any, limits: Any) -> None:
     if not hasattr(constraint, "matcher"):
         constraint.to_grammar()
     elif limits is not None:
-        from constrain.engine import CompiledConstraint
+        from constrain.masks.engine import CompiledConstraint
 
         if not isinstance(constraint, CompiledConstraint):
             raise ConstrainError(
@@ -111,15 +111,15 @@ def the_constraint(given: dict[str, Any]) -> Any:
     value = given[named[0]]
     match named[0]:
         case "regex":
-            from constrain.constraints.regular import regex
+            from constrain.languages.constraints.regular import regex
 
             return regex(value)
         case "grammar":
-            from constrain.grammar_text.text import grammar
+            from constrain.languages.grammar_text.text import grammar
 
             return grammar(value)
         case "choices":
-            from constrain.constraints.regular import choices
+            from constrain.languages.constraints.regular import choices
 
             return choices(value)
         case "constraint":
@@ -131,7 +131,7 @@ def the_constraint(given: dict[str, Any]) -> Any:
 
             return constraint_of_format(value)
         case _:  # schema, type
-            from constrain.schema import json_schema
+            from constrain.languages.schema import json_schema
 
             return json_schema(value)
 
@@ -152,8 +152,8 @@ def compile_for(constraint: Any, handle: Handle) -> Any:
     it.
     """
     if not hasattr(constraint, "matcher"):
-        from constrain.completion.writable import written
-        from constrain.engine import compile as compile_source
+        from constrain.masks.completion.writable import written
+        from constrain.masks.engine import compile as compile_source
 
         return compile_source(written(constraint, handle.vocabulary), handle.vocabulary)
     size = constraint.vocabulary.size

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from constrain.constraints.regular import Choices
-from constrain.constraints.union import Union
 from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
-from constrain.hf.encoder_decoder import EncoderDecoder
-from constrain.hf.images import ImageModel
-from constrain.hf.model import HFModel
+from constrain.languages.constraints.regular import Choices
+from constrain.languages.constraints.union import Union
+from constrain.models.hf.encoder_decoder import EncoderDecoder
+from constrain.models.hf.images import ImageModel
+from constrain.models.hf.model import HFModel
 from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.mcmc import MCMC

@@ -58,8 +58,8 @@ def has_images(prompts: ParsedPrompts, images: Sequence[Sequence[Any]] | None) -
 
 def seeing(handle: Any) -> Any:
     """A handle that reads prompts with images. Raises ConstrainError: this kind of model reads none."""
-    from constrain.hf.images import ImageModel
-    from constrain.hf.model import HFModel
+    from constrain.models.hf.images import ImageModel
+    from constrain.models.hf.model import HFModel
 
     if not isinstance(handle, HFModel):
         raise ConstrainError(
@@ -70,7 +70,7 @@ def seeing(handle: Any) -> Any:
 
 def processed(text: str, images: Sequence[Any], handle: Any, name: str, special: bool = True) -> Mapping[str, Any]:
     """What the model's processor makes of a text and its images. Raises ConstrainError: it has none or refuses."""
-    from constrain.hf.images import takes_images
+    from constrain.models.hf.images import takes_images
 
     kind = type(handle.model).__name__
     if not takes_images(handle.model):

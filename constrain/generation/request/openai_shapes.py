@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from constrain.calls.functions import functions_of
-from constrain.calls.tools import CHOICES, ToolUse, tools
-from constrain.constraints.base import Constraint
+from constrain.chat.calls.functions import functions_of
+from constrain.chat.calls.tools import CHOICES, ToolUse, tools
+from constrain.chat.tags.structural import structural_tag
 from constrain.errors import ConstrainError
-from constrain.schema import json_schema
-from constrain.tags.structural import structural_tag
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.schema import json_schema
 
 FORMATS = ("text", "json_object", "json_schema", "structural_tag")
 FIX = 'response_format={"type": "json_schema", "json_schema": {"name": "answer", "schema": {...}}}'

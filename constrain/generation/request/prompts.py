@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from constrain.calls.functions import Function
+from constrain.chat.calls.functions import Function
 from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle
 
@@ -125,7 +125,7 @@ def _ids(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], image
 def _with_images(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], images: Sequence[Any]) -> list[int]:
     """The sequence of a prompt with images, by the model's processor. Raises ConstrainError."""
     from constrain.generation.request.images import processed
-    from constrain.hf.images import ImageModel, image_prompt, placeholder_ids
+    from constrain.models.hf.images import ImageModel, image_prompt, placeholder_ids
 
     if not isinstance(handle, ImageModel):
         raise ConstrainError(f"{name} is a processor's output, and only generate reads images", place="prompt")

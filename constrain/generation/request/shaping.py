@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from constrain.constraints.base import Constraint
 from constrain.errors import ConstrainError
+from constrain.languages.constraints.base import Constraint
 
 
 class LengthLimits(NamedTuple):
@@ -44,14 +44,14 @@ def between_texts(constraint: Any, prompt: Any, prefix: Any, suffix: Any) -> Any
                 fix='give it as prefix=, or prefix="" if the output begins the text',
             )
         prefix = prompt
-    from constrain.derived.between import between
+    from constrain.masks.derived.between import between
 
     return between(_uncompiled(constraint, "prefix and suffix"), prefix=prefix, suffix="" if suffix is None else suffix)
 
 
 def ending_at(constraint: Any, stop: Any) -> Any:
     """The constraint whose texts end at the first stop sequence. Raises ConstrainError, and what `stopped` raises."""
-    from constrain.derived.stopping import stopped
+    from constrain.masks.derived.stopping import stopped
 
     return stopped(_uncompiled(constraint, "stop"), stop)
 

@@ -13,8 +13,8 @@ import torch
 
 from constrain.generation.handles import Handle
 from constrain.generation.progress import Progress
-from constrain.processors.core.processor import Processor
 from constrain.sampling.methods.table import Method
+from constrain.sampling.processors.core.processor import Processor
 from constrain.speculative import Drafter, Speculation
 
 

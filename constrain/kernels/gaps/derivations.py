@@ -11,7 +11,7 @@ Rule i is parent[i] -> left[i] right[i], with -1 for right[i] if there is one sy
 `right_rule[right_first[C] : right_first[C + 1]]`; likewise those by left symbol, by the symbol of a rule with one
 (`unit`), and by parent (`down`). Row of (A, p): A * positions + p. The first symbols are the terminals.
 
-Cost: rules x positions^3 / 32 at most. Reference: tests/gaps/naive_gaps.py.
+Cost: rules x positions^3 / 32 at most. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
 from __future__ import annotations

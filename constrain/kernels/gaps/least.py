@@ -5,7 +5,7 @@ in the order of their costs. An item whose parts are settled gets the sum; a hea
 is settled once, and its `rule` and `middle` are the top of a cheapest derivation.
 
 Items are numbered in the order of their rows and bits: item (A, p, q) is `offset[A * positions + p]` plus the number of
-bits below q in the row. Cost: items x rules x positions. Reference: tests/gaps/naive_gaps.py.
+bits below q in the row. Cost: items x rules x positions. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The idea: the union of CAT(key, TAG(key)) for many keys, with common beginnings 
 the nodes on its path alone; the other subtries are the records that they were, and so are the lexer states and token
 tables that begin there. Hash-consing makes the trie of a set one record, whatever was taken out first.
 
-Cost: a key's letters, each with the branches there. Reference: tests/engine/test_key_sets.py.
+Cost: a key's letters, each with the branches there. Reference: tests/masks/engine/test_key_sets.py.
 """
 
 from __future__ import annotations

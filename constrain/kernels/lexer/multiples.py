@@ -4,7 +4,7 @@ The idea: the intersection of two remainder automata has as many states as the p
 997 and 991, and a search for an accepted one visits them. But if any digits may still come, enough of them to write
 each remainder of the least common multiple, some of them lead to a multiple of all (the Chinese remainder theorem).
 
-Cost: a look at the parts. Reference: tests/automata/test_multiples.py.
+Cost: a look at the parts. Reference: tests/languages/automata/test_multiples.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The idea: the header's SPELLED says how each ASCII character is written inside a
 that a text becomes an expression without a look at its letters in Python. A message that holds texts has the length of
 each, and then the characters of all (TEXTS_MESSAGE).
 
-Cost: a lookup a letter. Reference: tests/engine/test_bulk_rules.py, automata/syntax.py.
+Cost: a lookup a letter. Reference: tests/masks/engine/test_bulk_rules.py, automata/syntax.py.
 """
 
 from __future__ import annotations

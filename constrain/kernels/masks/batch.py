@@ -8,7 +8,7 @@ late to wake.
 A finished sequence has the configuration 0 and the mask 0: nothing is allowed.
 
 Cost: some 50 ns a row whose mask is known, and what writing it takes (0.1 µs for 128k tokens).
-Reference: tests/engine/test_batch.py.
+Reference: tests/masks/engine/test_batch.py.
 """
 
 from __future__ import annotations

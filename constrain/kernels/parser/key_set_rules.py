@@ -4,7 +4,7 @@ Python says which symbols stand in the rules, by their records, and which texts 
 packs the message); the keys are spelled here.
 
 Messages: records/messages.py. Cost: fifteen words a member, and the letters of its key twice. Reference:
-tests/engine/test_key_sets.py, which compares the rules with those of cfg/bulk_rules.py.
+tests/masks/engine/test_key_sets.py, which compares the rules with those of cfg/bulk_rules.py.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The idea: Python says which symbols stand in the rules, by their records, and wh
 object, so the call is on the way to a mask.
 
 Messages: records/messages.py. Cost: some microseconds and thirty words a member, and the letters of its key.
-Reference: tests/engine/test_bulk_rules.py, which compares the rules with those of cfg/bulk_rules.py.
+Reference: tests/masks/engine/test_bulk_rules.py, which compares the rules with those of cfg/bulk_rules.py.
 """
 
 from __future__ import annotations

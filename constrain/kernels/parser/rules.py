@@ -1,6 +1,6 @@
 """Rules of grammars in the arena: nonterminals and the lists of symbols of their alternatives.
 
-Cost: a look-up a symbol. Reference: tests/engine/test_bulk_rules.py, which compares them with the grammar's.
+Cost: a look-up a symbol. Reference: tests/masks/engine/test_bulk_rules.py, which compares them with the grammar's.
 """
 
 from __future__ import annotations

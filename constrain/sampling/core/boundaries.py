@@ -38,7 +38,7 @@ def boundary_of(what: str | Callable[[bytes, bytes], bool]) -> Boundary:
 
 
 def _lexeme(earlier: Callable[[], Any], _: bytes, new: bytes) -> bool:
-    from constrain.engine.inspect import lexeme_starts
+    from constrain.masks.engine.inspect import lexeme_starts
 
     follower = _follower(earlier, "lexeme")
     before = lexeme_starts(follower)[1]
@@ -53,7 +53,7 @@ def _lexeme(earlier: Callable[[], Any], _: bytes, new: bytes) -> bool:
 
 
 def _rule(earlier: Callable[[], Any], new: bytes, name: str) -> bool:
-    from constrain.engine.inspect import open_rules
+    from constrain.masks.engine.inspect import open_rules
 
     follower = _follower(earlier, f"rule:{name}")
     was_open = name in open_rules(follower)
@@ -68,7 +68,7 @@ def _rule(earlier: Callable[[], Any], new: bytes, name: str) -> bool:
 
 
 def _follower(earlier: Callable[[], Any], name: str) -> Any:
-    from constrain.engine import Matcher
+    from constrain.masks.engine import Matcher
 
     matcher = earlier()
     if not isinstance(matcher, Matcher):

@@ -50,7 +50,7 @@ class Settings:
 
 
 class TokenMatcher(Protocol):
-    """The part of a matcher that samplers use; see `constrain.engine`."""
+    """The part of a matcher that samplers use; see `constrain.masks.engine`."""
 
     def fill_mask(self, row: np.ndarray) -> None: ...
     def advance(self, token_id: int) -> bool: ...

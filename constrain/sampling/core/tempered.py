@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-from constrain.engine.followed import tempered_rule
 from constrain.errors import ConstrainError
+from constrain.masks.engine.followed import tempered_rule
 from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 import torch
 
 from constrain.errors import LimitError
+from constrain.papers.tractable import ModelProduct, Tractable
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.logits import log_total_of
@@ -28,7 +29,6 @@ from constrain.sampling.core.particles import Particle, Particles, budget_of
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.core.step import Step
-from constrain.sampling.methods.tractable import ModelProduct, Tractable
 
 
 class Exact(Sampler):

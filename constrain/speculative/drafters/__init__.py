@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from constrain.papers.drafting.edit import Edit
+from constrain.papers.drafting.heads import Heads
+from constrain.papers.drafting.jacobi import Jacobi
+from constrain.papers.drafting.ngram import NGramDrafter
+from constrain.papers.drafting.prior import Prior
+from constrain.papers.drafting.pruned import PrunedRetrieval
+from constrain.papers.drafting.recycling import Recycling
+from constrain.papers.drafting.retrieval import Retrieval
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.drafter import Drafter
-from constrain.speculative.drafters.edit import Edit
 from constrain.speculative.drafters.forced import Forced
-from constrain.speculative.drafters.heads import Heads
-from constrain.speculative.drafters.jacobi import Jacobi
 from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
-from constrain.speculative.drafters.ngram import NGramDrafter
-from constrain.speculative.drafters.prior import Prior
-from constrain.speculative.drafters.pruned import PrunedRetrieval
-from constrain.speculative.drafters.recycling import Recycling
-from constrain.speculative.drafters.retrieval import Retrieval
 from constrain.speculative.drafters.translated import Translated
 
 NAMED: Registry[Callable[[], Drafter]] = Registry(

@@ -52,7 +52,7 @@ class Model(Drafter):
 
     Example:
         >>> import constrain
-        >>> from constrain.hf import HFModel
+        >>> from constrain.models.hf import HFModel
         >>> from constrain.speculative import Model, Speculation
         >>> ref = constrain.reference.load()
         >>> drafts = Speculation([Model(HFModel(ref.draft, ref.tokenizer), width=2)], verifier="recursive-without")

@@ -25,6 +25,7 @@ import torch
 import triton
 import triton.language as tl
 
+from constrain.papers.verifying.kseq import HALVINGS as _HALVINGS
 from constrain.speculative.fused import batch
 from constrain.speculative.fused.laws import (
     AT,
@@ -39,7 +40,6 @@ from constrain.speculative.fused.laws import (
     scores_at,
     temperature_of,
 )
-from constrain.speculative.verifiers.kseq import HALVINGS as _HALVINGS
 
 TOKENS, PARENTS, SAME, SOURCES, KIDS, BEGINS, ENDS = (
     tl.constexpr(each)

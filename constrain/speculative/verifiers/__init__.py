@@ -6,16 +6,16 @@ start reading at: ../verifier.py (what a verifier is), match.py, then residual.p
 
 from collections.abc import Callable
 
+from constrain.papers.verifying.judge import Judge
+from constrain.papers.verifying.kseq import KSeq
+from constrain.papers.verifying.optimum import optimal_acceptance
+from constrain.papers.verifying.typical import Typical
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.verifier import Verifier
 from constrain.speculative.verifiers.block import Block
-from constrain.speculative.verifiers.judge import Judge
-from constrain.speculative.verifiers.kseq import KSeq
 from constrain.speculative.verifiers.match import Match
-from constrain.speculative.verifiers.optimum import optimal_acceptance
 from constrain.speculative.verifiers.recursive import Recursive, RecursiveWithout, Token
 from constrain.speculative.verifiers.traversal import Traversal
-from constrain.speculative.verifiers.typical import Typical
 
 VERIFIERS: Registry[Callable[[], Verifier]] = Registry(
     "verifier", {rule.name: rule for rule in (Block, KSeq, Match, Recursive, RecursiveWithout, Token, Traversal)}

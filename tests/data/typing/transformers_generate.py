@@ -1,7 +1,7 @@
 from typing import Any
 
 import constrain
-from constrain.hf import ConstraintProcessor
+from constrain.models.hf import ConstraintProcessor
 
 reference = constrain.reference.load()
 vocabulary = constrain.Vocabulary.from_huggingface(reference.tokenizer)

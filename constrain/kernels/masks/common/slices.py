@@ -13,7 +13,7 @@ Tokens of slices of words (SPACED) may begin with one space more, so these are a
 both here and after a space.
 
 Records: records/vocabulary.py. Cost: `uniform` makes some thousand look-ups once per state
-and slice. Reference: tests/engine/test_almost_text.py.
+and slice. Reference: tests/masks/engine/test_almost_text.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,131 @@
+"""Calls whose arguments' guards (repeated keys and items) veto token by token.
+
+The idea: fixed texts and tokens stand around the arguments of each call, so the text tells where they begin and end
+(guards/pieces.py). A special token has no bytes; the guard reads its mark (automata/marks.py), which no text has. Where
+the text of a call alone could stand in content, the guard begins to read behind the trigger, which content cannot have.
+
+Limit: a format whose calls are told apart only by a field before their arguments is not guarded, and arguments that are
+no JSON are not: then the finished turn is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.languages.automata.marks import mark
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.combinators import Combined
+from constrain.languages.guards import Guard
+from constrain.languages.guards.pieces import GuardedPiece, Pieces
+from constrain.languages.guards.prefixed import Prefixed
+from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.thoughts import Thoughts
+from constrain.languages.vocab.vocabulary import Vocabulary
+
+Edge = tuple[tuple[str, bool], ...]  # pieces: a text, or the name of a special token and True
+
+
+class Region(NamedTuple):
+    """Where arguments stand.
+
+    Attributes:
+        begin: What stands before them; no other region begins so.
+        content: Their language.
+        ends: What stands after them, one of these.
+    """
+
+    begin: Edge
+    content: Constraint
+    ends: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class GuardedCalls(Combined):
+    """Turns with calls in known places.
+
+    Attributes:
+        regions: Where the arguments stand.
+        trigger: What content cannot have, and calls begin with; (): regions do not stand in content either.
+        alone: A call is the whole turn.
+    """
+
+    regions: tuple[Region, ...] = field(kw_only=True)
+    trigger: Edge = field(kw_only=True, default=())
+    alone: bool = field(kw_only=True, default=False)
+
+    @property
+    def inlined(self) -> bool:
+        """See `Combined`."""
+        return False
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is a guard."""
+        return True
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return any(part.residual for part in self.members)
+
+    def guard(self, vocabulary: Vocabulary) -> Guard:
+        """The guard that follows the text into the arguments."""
+        spelled = [
+            (_spelled(region.begin, vocabulary), region.content.guard(vocabulary), region.ends)
+            for region in self.regions
+        ]
+        if self.alone:
+            return Prefixed([(begin, guard) for begin, guard, _ in spelled], vocabulary)
+        pieces = []
+        for begin, guard, ends in spelled:
+            stop, *others = (_spelled(end, vocabulary) for end in ends)
+            pieces.append(GuardedPiece(begin, guard, stop, tuple(others), True))
+        inner: Guard = Pieces(pieces, vocabulary)
+        if self.trigger:
+            inner = Thoughts(b"", _spelled(self.trigger, vocabulary), None, inner, vocabulary)
+        has_tokens = any(is_token for edge in (self.trigger, *(r.begin for r in self.regions)) for _, is_token in edge)
+        return ByMarks(inner, vocabulary) if has_tokens else inner
+
+
+class ByMarks:
+    """A `TokenGuard`: another guard, which reads special tokens by their marks."""
+
+    def __init__(self, inner: Guard, vocabulary: Vocabulary) -> None:
+        self.inner = inner
+        self.always = inner.always
+        self.tokens = vocabulary.tokens
+
+    def start(self) -> Hashable:
+        """The state before the first byte."""
+        return self.inner.start()
+
+    def step(self, state: Hashable, text: bytes) -> Hashable | None:
+        """See `Guard`."""
+        return self.inner.step(state, text)
+
+    def step_token(self, state: Hashable, token: int) -> Hashable | None:
+        """See `TokenGuard`."""
+        text = self.tokens[token]
+        return self.inner.step(state, mark(token) if text is None else text)
+
+    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        """See `Guard`."""
+        self.inner.veto(state, row)
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        return self.inner.reader(state)
+
+
+def _spelled(edge: Edge, vocabulary: Vocabulary) -> bytes:
+    """An edge as a guard reads it: tokens without bytes are their marks."""
+    found = []
+    for piece, is_token in edge:
+        token = vocabulary.names.get(piece, -1) if is_token else -1
+        found.append(mark(token) if token >= 0 and vocabulary.tokens[token] is None else piece.encode())
+    return b"".join(found)

@@ -1,0 +1,219 @@
+"""The language of a turn: thoughts, content and calls in a format.
+
+The idea: each call is a sequence of the texts of the format's template, with the tool's schema for its arguments. Names
+of special tokens in these texts are tokens (`constrain.token`), everything else is text. Content is free text without
+what begins calls, so that the text tells where they begin; that is what the reader relies on.
+
+Repeated keys and items in arguments are vetoed token by token where the text tells where arguments stand (guarded.py),
+else checked when the turn is complete.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from constrain.chat.calls.format import ARGUMENTS, NAME, Format
+from constrain.chat.calls.functions import Function
+from constrain.chat.calls.guarded import GuardedCalls, Region
+from constrain.chat.tags.free import free_text
+from constrain.chat.tags.parameters import parameters
+from constrain.errors import ConstrainError
+from constrain.languages.automata.syntax import ANY_TEXT, complement, concat, intersect, literal
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
+from constrain.languages.constraints.regular import Regular, regex
+from constrain.languages.schema import json_schema
+from constrain.masks.derived.reasoning import after
+
+Arguments = dict[str, Constraint]  # the languages of the arguments, by the names of the tools
+_OPTIONAL = re.compile(r"\(\?:([^][()\\*+?{}|.]+)")  # a text with which an optional field begins
+GAP = regex("[ \n]{0,4}")  # between thoughts and calls
+
+
+class Wanted(NamedTuple):
+    """What a turn may consist of.
+
+    Attributes:
+        choice: "auto": content, or content and calls. "required": calls. "none": content.
+        parallel: There may be several calls.
+        thinking: "optional", "required", "none", or "open": the prompt has begun them.
+        thinking_tokens: The greatest number of tokens of thoughts; None: no bound.
+    """
+
+    choice: str
+    parallel: bool
+    thinking: str
+    thinking_tokens: int | None
+
+
+def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
+    """The turns of a format that call some functions. Raises ConstrainError."""
+    arguments = {function.name: _arguments(form, function) for function in functions}
+    regions = [] if wanted.choice == "none" else _regions(form, arguments, wanted)
+    turn = _turn(form, arguments, wanted)
+    if wanted.thinking == "none" or form.thinking is None:
+        return _guarded(form, turn, regions, wanted)
+    opening, closing = (_edges(form, edge) for edge in form.thinking)
+    if len(opening) > 1 or len(closing) > 1:
+        return _channelled(form, turn, regions, wanted)
+    return after(
+        closing[0],
+        _guarded(form, turn, regions, wanted),
+        begin="" if wanted.thinking == "open" else opening[0],
+        optional=wanted.thinking == "optional",
+        max_tokens=wanted.thinking_tokens,
+    )
+
+
+def _channelled(form: Format, turn: Constraint, regions: list[Region], wanted: Wanted) -> Constraint:
+    """Thoughts between delimiters of several tokens: the first token of the close ends them."""
+    assert form.thinking is not None
+    begin, close = form.thinking
+    first, *rest = _edges(form, close)
+    answer = seq(*rest, turn)
+    if wanted.thinking_tokens is not None:
+        if wanted.thinking != "open":
+            raise ConstrainError(
+                f"thoughts of the format {form.name!r} begin with several tokens, and have a budget only "
+                "if the prompt has begun them",
+                place="thinking_tokens",
+                fix=f'end the prompt with {begin!r}, and pass thinking="open"',
+            )
+        return after(first, _guarded(form, answer, regions, wanted), max_tokens=wanted.thinking_tokens)
+    head = [] if wanted.thinking == "open" else _edges(form, begin)
+    names = [name for name, is_token in form.split(close) if is_token]
+    thoughtful = seq(*head, free_text(names[:1]), first, answer)
+    return _guarded(form, alt(thoughtful, turn) if wanted.thinking == "optional" else thoughtful, regions, wanted)
+
+
+def _turn(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
+    """A turn without thoughts."""
+    begin, end = form.answer
+    text = _instead(form) if form.instead else free_text(_excluded(form))
+    answer = seq(*_edges(form, begin), text, *_edges(form, end)) if form.delimited else text
+    if wanted.choice == "none":
+        return answer
+    calls = _calls(form, arguments, wanted)
+    before = optional(_preamble(form)) if form.delimited and form.preamble is not None else seq()
+    if wanted.choice == "required":
+        gap = form.thinking is not None and not form.delimited and wanted.thinking != "none"
+        return seq(GAP if gap else before, calls)
+    if form.instead or form.delimited:
+        return alt(answer, seq(before, calls))
+    return alt(text, seq(text, calls))
+
+
+def _preamble(form: Format) -> Constraint:
+    assert form.preamble is not None
+    begin, end = form.preamble
+    return seq(*_edges(form, begin), free_text(_excluded(form)), *_edges(form, end))
+
+
+def _excluded(form: Format) -> list[str]:
+    """What content does not contain: the text or the name of what begins calls or thoughts or ends the content."""
+    texts = [form.trigger, *(form.thinking or ()), form.answer[1], *(form.preamble or ())]
+    found = [form.split(text)[0][0] for text in texts if text]
+    return list(dict.fromkeys(found))
+
+
+def _instead(form: Format) -> Constraint:
+    """Content that does not begin with the trigger."""
+    return Regular(intersect(ANY_TEXT, complement(concat(literal(form.trigger), ANY_TEXT))))
+
+
+def _calls(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
+    """One or several calls."""
+    each = [seq(*_fields(form, form.call, {NAME: name, ARGUMENTS: one})) for name, one in arguments.items()]
+    one = alt(*each)
+    between = _edges(form, form.between or "")
+    most = None if _is_parallel(form, wanted) else 1
+    calls = many(one, separator=seq(*between) if between else None, low=1, high=most)
+    return seq(*_fields(form, form.begin, {}), calls, *_edges(form, form.end))
+
+
+def _is_parallel(form: Format, wanted: Wanted) -> bool:
+    return wanted.parallel and form.between is not None
+
+
+# -- where arguments stand ---------------------------------------------------------------------------------------------
+
+
+def _guarded(form: Format, constraint: Constraint, regions: list[Region], wanted: Wanted) -> Constraint:
+    """The constraint, with the guards of arguments if they stand in known places."""
+    if not regions:
+        return constraint
+    assert isinstance(constraint, Combined)
+    names = [region.content for region in regions]
+    return GuardedCalls(
+        constraint.expression,
+        partial(shown_call, "calls", names),
+        regions=tuple(regions),
+        trigger=tuple(form.split(form.trigger)) if form.begin else (),
+        alone=form.instead,
+    )
+
+
+def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[Region]:
+    """Where the arguments stand; none if the text does not tell."""
+    if form.parameters is not None:
+        return []
+    regions = []
+    for name, content in arguments.items():
+        pieces = [(name, False) if one == (NAME, True) else one for one in form.pieces(form.call)]
+        at = pieces.index((ARGUMENTS, True))
+        before = max((i + 1 for i, (_, is_field) in enumerate(pieces[:at]) if is_field), default=0)
+        begin = form.split("".join(one for one, _ in pieces[before:at]))
+        ends = [form.split(end) for end in _ends(form, pieces[at + 1 :])]
+        if not all(ends) and _is_parallel(form, wanted):  # the next call follows at once: its first token is the end
+            if len(ends) > 1 or form.between or before or not begin[0][1]:
+                return []
+            ends = [[begin.pop(0)]]
+        regions.append(Region(tuple(begin), content, tuple(map(tuple, ends))))
+    texts = ["".join(piece for piece, _ in region.begin) for region in regions]
+    apart = not any(one in two for i, one in enumerate(texts) for j, two in enumerate(texts) if i != j)
+    return regions if apart and all(texts) else []
+
+
+def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:
+    """The texts of which one follows arguments; "" if that is not known."""
+    ends = []
+    while pieces and pieces[0][1]:  # fields that may be empty
+        found = _OPTIONAL.match(form.fields[pieces.pop(0)[0]])
+        ends.append(found[1] if found else "")
+    text = ""
+    while pieces and not pieces[0][1]:
+        text += pieces.pop(0)[0]
+    return [text, *ends]
+
+
+def _arguments(form: Format, function: Function) -> Constraint:
+    schema = dict(function.parameters)
+    if form.parameters is None:
+        return json_schema(schema)
+    close = form.parameters.close.strip()
+    excludes = (close,) if close != form.parameters.close else ()
+    return parameters(schema, form.parameters, excludes=excludes)
+
+
+def _fields(form: Format, template: str, values: dict[str, Piece]) -> list[Piece]:
+    """The pieces of a template with values, other fields and tokens; neighbouring texts joined."""
+    found: list[Piece] = []
+    for piece, is_field in form.pieces(template):
+        if is_field and piece not in values:
+            found.append(regex(form.fields[piece]))
+            continue
+        value = values[piece] if is_field else piece
+        for part in _edges(form, value) if isinstance(value, str) else [value]:
+            if isinstance(part, str) and found and isinstance(found[-1], str):
+                found[-1] += part
+            else:
+                found.append(part)
+    return found
+
+
+def _edges(form: Format, text: str) -> list[Piece]:
+    """A text with its special tokens."""
+    return [token(piece) if is_token else piece for piece, is_token in form.split(text)]

@@ -1,0 +1,253 @@
+"""`constrain.tools`: an assistant's turn that may call tools, as a constraint, and what reads such a turn back.
+
+    turn = constrain.tools([weather, search], format="qwen3")
+    g = constrain.generate(model, messages, constraint=turn)
+    g.tool_calls, g.thinking, g.content
+
+The idea: one format (format.py) gives the language (language.py) and the reader (reading.py). `ToolUse` is the language
+with its reader; everything a compiled constraint asks goes to the language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from constrain.chat.calls.auto import format_of
+from constrain.chat.calls.format import Format
+from constrain.chat.calls.functions import Function, functions_of
+from constrain.chat.calls.language import Wanted, language
+from constrain.chat.calls.message import Message
+from constrain.chat.calls.reading import Reader
+from constrain.errors import ConstrainError
+from constrain.languages.automata.syntax import Node, Ranges, Tokens
+from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.guards import Guard
+from constrain.languages.vocab.vocabulary import Vocabulary
+
+CHOICES = ("auto", "required", "none")
+THINKING = ("optional", "required", "none", "open")
+PIECE = 1 << 12  # characters that the reader is given at once
+
+
+@dataclass(frozen=True, repr=False)
+class ToolUse(Constraint):
+    """A turn of an assistant that may call tools. Made by `tools`.
+
+    Attributes:
+        language: Its texts.
+        format: The format.
+        functions: The tools.
+        opened: The prompt has begun the thoughts.
+    """
+
+    language: Constraint
+    format: Format = field(compare=False)
+    functions: tuple[Function, ...] = field(compare=False)
+    opened: bool = False
+
+    def read(self, text: str) -> Message:
+        """Read a turn.
+
+        Args:
+            text: The turn; special tokens stand in it by their names (`Vocabulary.to_bytes(tokens, names=True)`).
+
+        Returns:
+            Content, thoughts and calls. A text that is cut off or malformed gives what could be read, and a `fault`.
+
+        Example:
+            >>> import constrain
+            >>> turn = constrain.tools([{"name": "f", "parameters": {"type": "object"}}], format="qwen3")
+            >>> turn.read('<tool_call>\\n{"name": "f", "arguments": {}}\\n</tool_call>').tool_calls[0].name
+            'f'
+        """
+        reader = self.reader()
+        for at in range(0, len(text), PIECE):
+            reader.feed(text[at : at + PIECE])
+        return reader.close()
+
+    def read_tokens(self, tokens: Iterable[int], vocabulary: Vocabulary) -> Message:
+        """Read a turn of tokens.
+
+        Args:
+            tokens: Token ids. Tokens that end a text are left out.
+            vocabulary: Their vocabulary.
+
+        Returns:
+            As `read`.
+        """
+        kept = [token for token in tokens if token not in vocabulary.eos_ids]
+        return self.read(vocabulary.to_bytes(kept, names=True).decode("utf-8", "replace"))
+
+    def reader(self) -> Reader:
+        """A reader at the beginning of a turn, for texts that come in pieces."""
+        return Reader(self.format, self.functions, opened=self.opened)
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """The tools as OpenAI's JSON, for chat templates and requests."""
+        return [function.json for function in self.functions]
+
+    # -- the language --------------------------------------------------------------------------------------------------
+
+    def to_grammar(self) -> Grammar:
+        """See `Constraint`."""
+        return self.language.to_grammar()
+
+    @property
+    def node(self) -> Node | None:
+        """See `Constraint`."""
+        return self.language.node
+
+    @property
+    def report(self) -> list[Any]:
+        """See `Constraint`."""
+        return self.language.report
+
+    @property
+    def token_sets(self) -> tuple[Tokens, ...]:
+        """See `Constraint`."""
+        return self.language.token_sets
+
+    @property
+    def counts_tokens(self) -> bool:
+        """See `Constraint`."""
+        return self.language.counts_tokens
+
+    @property
+    def residual(self) -> bool:
+        """See `Constraint`."""
+        return self.language.residual
+
+    @property
+    def guarded(self) -> bool:
+        """See `Constraint`."""
+        return self.language.guarded
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """See `Constraint`."""
+        return self.language.guard(vocabulary)
+
+    def check(self, text: str) -> str | None:
+        """See `Constraint`."""
+        return self.language.check(text)
+
+    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """See `Constraint`."""
+        return self.language.check_marked(text, spans)
+
+    @property
+    def captured(self) -> bool:
+        """See `Constraint`."""
+        return self.language.captured
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """See `Constraint`."""
+        return self.language.capture_spans(text, spans)
+
+    def __repr__(self) -> str:
+        names = ", ".join(function.name for function in self.functions)
+        return f"tools([{names}], format={self.format.name!r})"
+
+
+def tools(
+    functions: Sequence[Any],
+    format: str | Format = "auto",  # noqa: A002  (the public name)
+    *,
+    choice: str = "auto",
+    parallel: bool = True,
+    thinking: str = "optional",
+    thinking_tokens: int | None = None,
+    tokenizer: Any = None,
+) -> ToolUse:
+    """An assistant's turn that may call tools, in the format of a model.
+
+    Args:
+        functions: The tools: pydantic models, callables with annotations, OpenAI's tool JSON, the JSON of the Model
+            Context Protocol (`inputSchema`), or `Function`s.
+        format: The name of a format (`constrain.calls.FORMATS`), a `Format`, or "auto": the one that the chat template
+            of `tokenizer` names.
+        choice: "auto": text, calls, or text and then calls. "required": calls. "none": text. Or the name of a tool: a
+            call of it.
+        parallel: There may be several calls, where the format has a way to write them.
+        thinking: Thoughts before everything else. "optional"; "required"; "none"; "open": the prompt has begun them.
+            Nothing in a format without thoughts.
+        thinking_tokens: The greatest number of tokens of the thoughts, after which they are closed (`constrain.after`).
+        tokenizer: A tokenizer, for "auto"; or a tokenizer or a `Vocabulary` that says which delimiters
+            are special tokens. Default: as in the models of the format.
+
+    Returns:
+        A constraint with `read`, which turns a text back into content, thoughts and calls.
+
+    Raises:
+        ConstrainError: There is no such format, choice or tool; a tool is none or two have one name; the format cannot
+            spell a name, or has no thoughts that could be required.
+        SchemaError: A schema of arguments is faulty, is not that of an object, or cannot be written in the format.
+
+    Example:
+        >>> import constrain
+        >>> def weather(city: str, days: int = 1) -> str:
+        ...     '''Tell the weather.'''
+        >>> turn = constrain.tools([weather], format="qwen3")
+        >>> text = '<tool_call>\\n{"name": "weather", "arguments": {"city": "Bern"}}\\n</tool_call>'
+        >>> matcher = constrain.compile(turn, constrain.Vocabulary.of_bytes()).matcher()
+        >>> matcher.advance_bytes(text.encode()), matcher.is_accepting()
+        (True, True)
+        >>> [call] = turn.read(text).tool_calls
+        >>> call.name, call.arguments
+        ('weather', {'city': 'Bern', 'days': 1})
+    """
+    form = format_of(format, tokenizer)
+    if tokenizer is not None and not isinstance(tokenizer, str):
+        form = _with_tokens_of(form, tokenizer)
+    found = functions_of(functions)
+    for function in found:
+        if not re.fullmatch(form.names, function.name):
+            raise ConstrainError(
+                f"the format {form.name!r} cannot spell the name {function.name!r}",
+                place=f"tools[{found.index(function)}].name",
+                fix=f"use a name of the characters {form.names}",
+            )
+    called = found
+    if choice not in CHOICES:
+        called = tuple(function for function in found if function.name == choice)
+        if not called:
+            raise ConstrainError(
+                f"there is no tool {choice!r} to choose; the tools are {', '.join(f.name for f in found)}",
+                place="choice",
+                fix=f"name one of them, or {', '.join(map(repr, CHOICES))}",
+            )
+    _check_thinking(form, thinking, thinking_tokens)
+    wanted = Wanted(choice if choice in CHOICES else "required", parallel, thinking, thinking_tokens)
+    opened = thinking == "open"
+    return ToolUse(language(form, called, wanted), form, found, opened)
+
+
+def _check_thinking(form: Format, thinking: str, budget: int | None) -> None:
+    if thinking not in THINKING:
+        raise ConstrainError(
+            f"thinking is {', '.join(map(repr, THINKING))}, not {thinking!r:.60}", place="thinking", fix='"optional"'
+        )
+    if form.thinking is None and (thinking in ("required", "open") or budget is not None):
+        raise ConstrainError(
+            f"the format {form.name!r} has no thoughts", place="thinking", fix='thinking="none", or another format'
+        )
+    if thinking == "none" and budget is not None:
+        raise ConstrainError("thinking='none' has no budget", place="thinking_tokens", fix="leave it out")
+
+
+def _with_tokens_of(form: Format, tokenizer: Any) -> Format:
+    """The format with the special tokens that a vocabulary has."""
+    vocabulary = tokenizer if isinstance(tokenizer, Vocabulary) else Vocabulary.from_huggingface(tokenizer)
+    texts = [form.trigger, form.call, form.begin, form.end, form.between or "", *form.answer, *(form.preamble or ())]
+    texts += form.thinking or ()
+    special = [name for name, token in vocabulary.names.items() if vocabulary.tokens[token] is None]
+    named = [
+        name
+        for name in special
+        if any(name in text for text in texts) and vocabulary.names[name] not in vocabulary.eos_ids
+    ]
+    return replace(form, tokens=tuple(named))

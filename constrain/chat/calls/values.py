@@ -1,0 +1,150 @@
+"""Arguments that stand in elements: the values of a call, read from a model's own markup.
+
+A string stands as it is, any other value as JSON; which of them a property may be, its schema says. A text that spells
+a value of another type that is allowed is read as that value: `null` of an optional string is None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from constrain.chat.calls.functions import Function
+from constrain.chat.calls.json_end import JsonEnd
+from constrain.chat.tags.parameters import Style, without_strings
+from constrain.errors import UnsatisfiableError
+from constrain.languages.automata.syntax import EMPTY
+from constrain.languages.schema import JsonSchema, json_schema
+from constrain.masks.derived.members import is_member
+
+Kinds = tuple[bool, Callable[[str], bool]]
+_KINDS: WeakKeyDictionary[Function, dict[str, Kinds]] = WeakKeyDictionary()
+
+
+class Values:
+    """The values of one call, read as their text comes.
+
+    Args:
+        style: How elements are written.
+        function: The tool; None: it is not known.
+
+    Attributes:
+        values: The values so far.
+        inside: The text goes on inside of an element.
+    """
+
+    def __init__(self, style: Style, function: Function | None) -> None:
+        self.style = style
+        self.function = function
+        self.values: dict[str, Any] = {}
+        self.inside = False
+        before, _, after = style.raw.replace("{space}", " ").partition("{name}")
+        self._before, self._after = before, after.split()
+        self._inner = after[len(after.rstrip()) :]  # white space inside of an element, before its value
+        self._close = style.close.strip()
+        self._lead = style.close[: len(style.close) - len(style.close.lstrip())]
+        self._name, self._strings = "", True
+        self._others: Callable[[str], bool] = _is_json
+        self._pieces: list[str] = []
+        self._end: JsonEnd | None = None
+
+    def feed(self, text: str) -> int:
+        """Read what a text begins with.
+
+        Returns the number of characters that were read; 0: more text is needed. Raises ValueError.
+        """
+        if not self.inside:
+            return self._open(text)
+        if self._end is not None:
+            count = self._end.feed(text)
+            taken = len(text) if count < 0 else count
+            self._end = self._end if count < 0 else None
+            self._pieces.append(text[:taken])
+            return taken
+        end = text.find(self._close)
+        taken = end if end >= 0 else len(text) - held(text, self._close)
+        self._pieces.append(text[:taken])
+        if end < 0:
+            return taken
+        self.values[self._name] = self._value("".join(self._pieces))
+        self.inside = False
+        return end + len(self._close)
+
+    def _open(self, text: str) -> int:
+        """Read what opens an element."""
+        if not text.startswith(self._before):
+            if self._before.startswith(text):
+                return 0
+            raise ValueError(f"{self._before!r} is expected")
+        end = text.find(self._after[0], len(self._before))
+        if end < 0:
+            return 0
+        at = end
+        for part in self._after:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            if not text.startswith(part, at):
+                if part.startswith(text[at:]):
+                    return 0
+                raise ValueError(f"{part!r} is expected")
+            at += len(part)
+        if len(text) < at + len(self._inner):
+            return 0
+        self._name = text[len(self._before) : end]
+        self._strings, self._others = self._kinds(self._name)
+        self._pieces, self._end, self.inside = [], None if self._strings else JsonEnd(), True
+        return at + len(self._inner) if text.startswith(self._inner, at) else at
+
+    def _value(self, raw: str) -> Any:
+        if self._strings:
+            raw = raw.removesuffix(self._lead)
+            if not self._others(raw.strip()):
+                return raw
+        try:
+            return json.loads(raw)
+        except ValueError:
+            raise ValueError(f"{raw!r:.60} is no JSON") from None
+
+    def _kinds(self, name: str) -> Kinds:
+        """(whether a property may be a string, whether a text is another value that it may be)."""
+        if self.function is None:
+            return True, _is_json
+        known = _KINDS.setdefault(self.function, {})
+        if name not in known:
+            known[name] = kinds_of(self.function, name)
+        return known[name]
+
+
+def kinds_of(function: Function, name: str) -> Kinds:
+    """(whether a property of a tool may be a string, whether a text is another value that it may be)."""
+    whole = json_schema(dict(function.parameters))
+    properties = function.parameters.get("properties", {})
+    if name not in properties:
+        return True, _is_json
+    value = properties[name]
+    one = json_schema(whole.beside_definitions(value if isinstance(value, dict) else {}).schema)
+    try:
+        strings = one.normalizer.normal(one.document.root).strings != EMPTY
+    except UnsatisfiableError:
+        return False, _is_json
+    if not strings:
+        return False, lambda text: True
+    others: JsonSchema | None = without_strings(one)
+    return True, (lambda text: False) if others is None else (lambda text: is_member(others, text))
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is a JSON value other than a string."""
+    try:
+        return not isinstance(json.loads(text), str)
+    except ValueError:
+        return False
+
+
+def held(text: str, close: str) -> int:
+    """The length of the longest end of a text that begins a delimiter."""
+    for count in range(min(len(text), len(close) - 1), 0, -1):
+        if close.startswith(text[len(text) - count :]):
+            return count
+    return 0

@@ -1,0 +1,13 @@
+"""Streaming: what can be said of a text while it is written: values of JSON so far, and models of finished fields.
+
+takes: pieces of a text, in order
+gives: changes, each with its place; the value so far
+used by: generation
+start reading at: json_values.py, then typed.py
+"""
+
+from constrain.chat.streaming.json_values import Change, JsonValues
+from constrain.chat.streaming.readers import reader_of, typed_of
+from constrain.chat.streaming.typed import TypedValues
+
+__all__ = ["Change", "JsonValues", "TypedValues", "reader_of", "typed_of"]

@@ -1,0 +1,356 @@
+"""Many documents: one constraint over a list, a data set or a frame, with progress, resumption and errors kept.
+
+The idea: inputs are cut into batches by their places. A batch is one call of `generate`, with a seed of its own, and is
+appended to the file as a whole. So what a row gets depends on the seed, its place and the batch size, and not on
+whether the run was interrupted. A batch that raises is done again row by row, and the rows that raise keep their error.
+
+Limit: one machine and one model. Past that: a data set of Ray (cluster.py), or Ray with vLLM (docs/howto/ray.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from inspect import signature
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from constrain.errors import ConstrainError, MissingExtraError
+from constrain.generation.answers.cluster import is_ray, on_ray
+from constrain.generation.call import prepare
+from constrain.generation.front import generate
+from constrain.generation.progress import Progress, check_progress
+from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
+from constrain.generation.result import Generation
+from constrain.generation.verdict import verdict
+
+FORMAT = "constrain.map 1"
+DEFAULTS = {name: each.default for name, each in list(signature(generate).parameters.items())[2:]}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one input.
+
+    Attributes:
+        index: The place of the input, from 0.
+        text: The output; None if there was an error.
+        value: As in `Generation`.
+        finish_reason: As in `Generation`; "error" if there was one.
+        logprob: As in `Generation`.
+        log_weight: As in `Generation`.
+        fault: What a residual check said, if it failed.
+        error: What went wrong with this input: kind and message.
+
+    Example:
+        >>> import constrain
+        >>> (answer,) = constrain.map(constrain.reference.load(), ["Yes? "], choices=["yes", "no"])
+        >>> answer.index, answer.finish_reason, answer.error
+        (0, 'stop', None)
+    """
+
+    index: int
+    text: str | None = None
+    value: Any = None
+    finish_reason: str = "error"
+    logprob: float | None = None
+    log_weight: float | None = None
+    fault: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer]):
+    """The answers of `map`, in the order of the inputs.
+
+    Attributes:
+        inputs: As they were given.
+        answers: One for each.
+
+    Example:
+        >>> import constrain
+        >>> found = constrain.map(constrain.reference.load(), ["A: ", "B: "], choices=["yes", "no"], seed=1)
+        >>> len(found), found.errors
+        (2, [])
+    """
+
+    inputs: Any = field(repr=False)
+    answers: list[Answer]
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.answers[place]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @property
+    def values(self) -> list[Any]:
+        """The value of each; None where there is none."""
+        return [answer.value for answer in self.answers]
+
+    @property
+    def errors(self) -> list[Answer]:
+        """Those without an output."""
+        return [answer for answer in self.answers if answer.error is not None]
+
+    def frame(self) -> Any:
+        """A frame: the columns of the input, and those of the answers after them.
+
+        Returns:
+            A frame of polars if the inputs were one, else one of pandas. A column of the input whose name is also one
+            of an answer is called `input_` and its name.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        rows = [asdict(answer) | {"value": answer.value} for answer in self.answers]
+        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+        columns.pop("index", None)
+        if _is_frame(self.inputs, "polars"):
+            import polars
+
+            frame = self.inputs.rename({name: f"input_{name}" for name in self.inputs.columns if name in columns})
+            own = {name: polars.Series(name, _plain(column), strict=False) for name, column in columns.items()}
+            return frame.with_columns(**own)
+        if find_spec("pandas") is None:
+            raise MissingExtraError("a frame needs pandas", fix="pip install pandas")
+        import pandas
+
+        frame = self.inputs if _is_frame(self.inputs, "pandas") else pandas.DataFrame(_as_rows(self.inputs, self))
+        frame = frame.rename(columns={name: f"input_{name}" for name in columns})
+        return frame.assign(**{name: pandas.Series(column, index=frame.index) for name, column in columns.items()})
+
+
+def map(  # noqa: A001  (the public name)
+    model: Any,
+    inputs: Any,
+    *,
+    prompt: str | Callable[[Any], Any] | None = None,
+    batch: int = 8,
+    out: str | Path | None = None,
+    progress: Progress = True,
+    seed: int = 0,
+    workers: int = 1,
+    **options: Any,
+) -> Answers | Any:
+    """Generate one output for each of many inputs, under one constraint.
+
+    Args:
+        model: As for `generate`.
+        inputs: Prompts; or rows: mappings, a data set of Hugging Face, a frame of pandas or polars, a data set of Ray.
+        prompt: How an input becomes a prompt: a text with the names of columns in braces (`"{title}: "`, and `{input}`
+            for an input that is no row), or a function. None: an input is a prompt.
+        batch: Inputs that are generated together.
+        out: A file, to which the answers are appended batch by batch, as lines of JSON. If it has batches of this call
+            already, they are read and not generated again.
+        progress: As for `generate`; the bar counts inputs. True: on a terminal only.
+        seed: Makes answers repeatable. An answer depends on the seed, the input's place and the batch size.
+        workers: Processes that generate, for a data set of Ray only. Each makes its own model: `model` is a name then,
+            or a function that gives one.
+        **options: The constraint and the other arguments of `generate`, but `n`, `stream` and `images`.
+
+    Returns:
+        An answer for each input. Inputs that raise have an `error`, and the others go on. For a data set of Ray: the
+        data set with the columns of the answers, which is computed when it is read.
+
+    Raises:
+        ConstrainError: An argument is wrong (found before the first input), or the file is of another call.
+
+    Example:
+        >>> import constrain
+        >>> people = [{"name": "Ada"}, {"name": "Emmy"}]
+        >>> answers = constrain.map(
+        ...     constrain.reference.load(), people, prompt="{name} was born in ", regex="1[0-9]{3}", seed=1
+        ... )
+        >>> [len(answer.text) for answer in answers]
+        [4, 4]
+    """
+    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
+        raise ConstrainError(f"batch must be an int of at least 1, not {batch!r}")
+    check_progress(progress, False)
+    for name in ("n", "stream", "images"):
+        if name in options:
+            raise ConstrainError(f"map does not take {name}", fix=f"call generate for each input with {name}")
+    if workers != 1 and not is_ray(inputs):
+        raise ConstrainError(f"workers={workers!r} is for data sets of Ray", fix="batch= generates rows together")
+    if is_ray(inputs):
+        the_constraint({name: options.get(name) for name in CONSTRAINTS})  # what is malformed is said before it runs
+        return on_ray(model, inputs, {"prompt": prompt, "out": out, "seed": seed, **options}, batch, workers)
+    rows = list(_rows(inputs))
+    prompts = [prompt_of(prompt, row) for row in rows]
+    described = _described(options, seed, batch)
+    constraint = the_constraint({name: options.pop(name, None) for name in CONSTRAINTS})
+    options["constraint"] = constraint
+    prepare(model, "x", DEFAULTS | options | {"seed": seed})  # what is wrong with all inputs is said once
+    kept = None if out is None else _File(Path(out), described, prompts, constraint)
+    answers = [] if kept is None else kept.answers
+    with _bar(len(rows), progress) as bar:
+        bar.update(len(answers))
+        for first in range(len(answers), len(rows), batch):
+            some = _batch(model, prompts[first : first + batch], first, seed, options)
+            if kept is not None:
+                kept.append(some)
+            answers += some
+            bar.update(len(some))
+    return Answers(inputs, answers)
+
+
+def _batch(model: Any, prompts: list[Any], first: int, seed: int, options: Mapping[str, Any]) -> list[Answer]:
+    """The answers to some inputs, together, or one by one if together they raise."""
+    try:
+        outputs = generate(model, prompts, seed=_seed(seed, first), **options)
+        return [_answer(first + i, output) for i, output in enumerate(outputs)]
+    except Exception:  # of which input it is, each alone tells
+        return [_alone(model, each, first + i, seed, options) for i, each in enumerate(prompts)]
+
+
+def _alone(model: Any, prompt: Any, index: int, seed: int, options: Mapping[str, Any]) -> Answer:
+    try:
+        return _answer(index, generate(model, prompt, seed=_seed(seed, index), **options))
+    except Exception as error:  # kept with its input; others go on
+        return Answer(index, error=f"{type(error).__name__}: {error}")
+
+
+def _answer(index: int, output: Generation[Any]) -> Answer:
+    return Answer(
+        index, output.text, output.value, output.finish_reason, output.logprob, output.log_weight, output.fault
+    )
+
+
+def _bar(total: int, progress: Progress) -> Any:
+    from tqdm import tqdm
+
+    shown = False if progress == "always" else None if progress else True
+    return tqdm(total=total, desc="constrain.map", unit="input", file=sys.stderr, disable=shown)
+
+
+def _seed(seed: int, place: int) -> int:
+    """A seed of its own for a batch, or an input."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{place}".encode()).digest()[:7], "big")
+
+
+# ------------------------------------------------------------------------------------------------------------- inputs
+
+
+def _is_frame(inputs: Any, library: str) -> bool:
+    return type(inputs).__name__ == "DataFrame" and type(inputs).__module__.split(".")[0] == library
+
+
+def _rows(inputs: Any) -> Iterable[Any]:
+    """The inputs one by one; rows of frames as mappings."""
+    if _is_frame(inputs, "pandas"):
+        return inputs.to_dict("records")
+    if _is_frame(inputs, "polars"):
+        return inputs.iter_rows(named=True)
+    if isinstance(inputs, (str, bytes, Mapping)) or not isinstance(inputs, Iterable):
+        raise ConstrainError(
+            f"inputs must be several prompts or rows, not {type(inputs).__name__}", fix="call generate for one prompt"
+        )
+    return inputs
+
+
+def prompt_of(template: str | Callable[[Any], Any] | None, row: Any) -> Any:
+    """The prompt of a row. Raises ConstrainError: the row does not have what the template names."""
+    if template is None:
+        if isinstance(row, Mapping):
+            raise ConstrainError("inputs are rows, and prompt does not say how a row becomes a prompt", place="prompt")
+        return row
+    if not isinstance(template, str):
+        return template(row)
+    try:
+        return template.format_map(row if isinstance(row, Mapping) else {"input": row})
+    except (KeyError, IndexError, ValueError) as error:
+        known = ", ".join(_names(row))
+        raise ConstrainError(f"prompt does not fit a row: {error!r}", place="prompt", fix=f"columns: {known}") from None
+
+
+def _names(row: Any) -> list[str]:
+    """The names that a prompt may have in braces."""
+    return [str(name) for name in row] if isinstance(row, Mapping) else ["input"]
+
+
+def _as_rows(inputs: Any, answers: Sequence[Answer]) -> list[Mapping[str, Any]]:
+    rows = list(islice(_rows(inputs), len(answers)))
+    return [row if isinstance(row, Mapping) else {"input": row} for row in rows]
+
+
+def _plain(column: list[Any]) -> list[Any]:
+    """Values that polars can hold: JSON."""
+    return [json.loads(json_text(value)) for value in column]
+
+
+# --------------------------------------------------------------------------------------------------------------- file
+
+
+class _File:
+    """Lines of JSON: what the call is, then batches, each written at once. answers: what it had before."""
+
+    def __init__(self, path: Path, described: Mapping[str, Any], prompts: Sequence[Any], constraint: Any) -> None:
+        self.path, self.prompts = path, [_digest(each) for each in prompts]
+        self.answers: list[Answer] = []
+        if not path.exists() or path.stat().st_size == 0:
+            path.write_text(json.dumps({"format": FORMAT, **described}) + "\n", encoding="utf-8")
+            return
+        text = path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1].splitlines()  # a line that was being written when the program ended
+        head = _parsed(whole[0]) if whole else None
+        if head != {"format": FORMAT, **described}:
+            before = head if isinstance(head, dict) else {}
+            other = [name for name in described if before.get(name) != described[name]]
+            raise ConstrainError(f"{path} is of another call: {', '.join(other)}", place="out", fix="name another file")
+        kept = whole[:1]
+        for line in whole[1:]:
+            rows = json.loads(line)
+            if len(rows) < described["batch"] and len(self.answers) + len(rows) < len(prompts):
+                break  # the last batch of fewer inputs: with the new ones it is another
+            for row in rows:
+                self._take(row, constraint)
+            kept.append(line)
+        path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+
+    def _take(self, row: dict[str, Any], constraint: Any) -> None:
+        place = len(self.answers)
+        if place >= len(self.prompts) or row.pop("prompt") != self.prompts[place]:
+            raise ConstrainError(f"{self.path} has other inputs, from {place} on", place="out", fix="name another file")
+        answer = Answer(**row)
+        if answer.finish_reason == "stop" and constraint is not None and answer.text is not None:
+            answer = Answer(**row | {"value": verdict(constraint, answer.text)[0]})
+        self.answers.append(answer)
+
+    def append(self, answers: Sequence[Answer]) -> None:
+        """A batch, as one line."""
+        rows = [asdict(each) | {"value": each.value, "prompt": self.prompts[each.index]} for each in answers]
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json_text(rows) + "\n")
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON; pydantic models by their fields, what JSON does not have as text."""
+
+    def plain(each: Any) -> Any:
+        return each.model_dump(mode="json") if hasattr(each, "model_dump") else str(each)
+
+    return json.dumps(value, default=plain, ensure_ascii=False)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _digest(prompt: Any) -> str:
+    return hashlib.sha256(json_text(prompt).encode()).hexdigest()[:16]
+
+
+def _described(options: Mapping[str, Any], seed: int, batch: int) -> dict[str, Any]:
+    """What answers depend on, beside the model and the inputs."""
+    said = {name: re.sub(r" at 0x[0-9a-f]+", "", repr(value)) for name, value in sorted(options.items())}
+    return {"options": said, "seed": seed, "batch": batch}

@@ -1,0 +1,177 @@
+"""Decisions on regular languages without a vocabulary: emptiness, membership, a shortest member.
+
+One store for the whole process holds the states, so repeated decisions are look-ups. Cost: a search over the states
+that are reached; immediate for trees whose shape decides. Raises LimitError if a search needs too many states.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from constrain.kernels.lexer import derivatives
+from constrain.kernels.records import arena, view
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.expressions import EXPRESSION
+from constrain.languages.automata.lower import lower
+from constrain.languages.automata.store import Store
+from constrain.languages.automata.syntax import (
+    Acyclic,
+    Alternate,
+    Begun,
+    Chars,
+    Complement,
+    Concat,
+    Intersect,
+    JsonString,
+    Literals,
+    Node,
+    Remainder,
+    Repeat,
+    Tokens,
+)
+
+BUDGET = 256 << 20  # bytes; the store is made anew beyond it
+SEARCHED_AT_ONCE = 16  # states of a search before the first look at the clock; doubled each time
+
+
+class DecisionStore(Store):
+    """The states of all decisions. steps: (state, byte) -> (state, is it nullable)."""
+
+    def reset(self) -> None:
+        super().reset()
+        self.steps: dict[tuple[int, int], tuple[int, bool]] = {}
+
+
+_store: DecisionStore | None = None
+
+
+def shared_store() -> DecisionStore:
+    """The store of all decisions; replaced by a new one when it has grown beyond `BUDGET`."""
+    global _store
+    store = _store
+    if store is None or store.A.size * 4 > BUDGET:
+        store = _store = DecisionStore()
+    return store
+
+
+@lru_cache(maxsize=65536)
+def is_empty(node: Node) -> bool:
+    """Whether the language is empty. Exact. Raises LimitError."""
+    if isinstance(node, Chars | Begun):
+        return not node.ranges
+    if isinstance(node, Literals):
+        return not node.texts
+    if isinstance(node, Acyclic):
+        return not (node.edges[0] or node.accepting[0])
+    if isinstance(node, Repeat):
+        return node.low > 0 and is_empty(node.node)
+    if isinstance(node, Concat):
+        return any(is_empty(part) for part in node.args)
+    if isinstance(node, Alternate):
+        return all(is_empty(part) for part in node.args)
+    if isinstance(node, JsonString):
+        return is_empty(node.args[0])
+    if isinstance(node, Remainder | Tokens):
+        return False
+    assert isinstance(node, Intersect | Complement)
+    store = shared_store()
+    with store.lock:
+        store.A[HEADER.SEARCH_LIMIT] = SEARCHED_AT_ONCE
+        return lower(store, node) == arena.NONE
+
+
+def matches(node: Node, text: str) -> bool:
+    """Whether the text is in the language."""
+    store = shared_store()
+    with store.lock:
+        return store.is_nullable(store.run(lower(store, node), text.encode()))
+
+
+def ends(node: Node, text: bytes, begin: int) -> list[int]:
+    """The end indices of all members that begin at an index of a UTF-8 text; `begin` itself for the empty member."""
+    store = shared_store()
+    with store.lock:
+        state = lower(store, node)
+        members = [begin] if state != arena.NONE and store.is_nullable(state) else []
+        for index in range(begin, len(text) if state != arena.NONE else begin):
+            step = store.steps.get((state, text[index]))
+            if step is None:
+                after = store.run(state, text[index : index + 1])
+                step = store.steps[state, text[index]] = after, after != arena.NONE and store.is_nullable(after)
+            state, nullable = step
+            if state == arena.NONE:
+                break
+            if nullable:
+                members.append(index + 1)
+    return members
+
+
+class Run(NamedTuple):
+    """A state of a language's automaton.
+
+    Attributes:
+        store: Where the state is; it may be replaced.
+        state: The state.
+    """
+
+    store: DecisionStore
+    state: int
+
+
+def first_end(node: Node, run: Run | None, before: bytes, text: bytes) -> tuple[Run | None, int]:
+    """(run after the text, index in the text after the first byte with which `before` and it are a member; else -1).
+
+    run: What was returned for `before`, which no member begins; None: it is read again.
+    """
+    store = shared_store()
+    with store.lock:
+        if run is None or run.store is not store:
+            start = lower(store, node)
+            run = Run(store, store.run(start, before) if before else start)
+        state = run.state
+        for index, byte in enumerate(text):
+            if state == arena.NONE:
+                break
+            step = store.steps.get((state, byte))
+            if step is None:
+                after = store.run(state, bytes((byte,)))
+                step = store.steps[state, byte] = after, after != arena.NONE and store.is_nullable(after)
+            state, nullable = step
+            if nullable:
+                return None, index + 1
+        return Run(store, state), -1
+
+
+def shortest(node: Node) -> str | None:
+    """The least member in shortlex order of its bytes; None for the empty language."""
+    store = shared_store()
+    with store.lock:
+        start = lower(store, node)
+        seen = {start: b""}
+        level = [start]
+        while level:
+            for state in level:
+                if store.is_nullable(state):
+                    return seen[state].decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
+            following: list[int] = []
+            for state in level:
+                for byte, successor in _successors(store, state):
+                    if successor not in seen:
+                        seen[successor] = seen[state] + bytes([byte])
+                        following.append(successor)
+            level = following
+    return None
+
+
+def _successors(store: Store, state: int) -> list[tuple[int, int]]:
+    """(least byte, successor) for each class of bytes that has a successor."""
+    store.call(_prepare, state)
+    least = sorted(view.least_bytes(store.A, state).tolist())
+    pairs = [(byte, store.run(state, bytes([byte]))) for byte in least]
+    return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
+
+
+def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
+    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
+    return e

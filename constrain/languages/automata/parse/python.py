@@ -1,0 +1,240 @@
+"""Parser of Python's `re` patterns, matched against a whole text (`re.fullmatch`).
+
+The idea: Python's own compiler validates the pattern, so errors are its errors, with their place; the parser below
+translates it. `flags` are those of `re`. Anchors, lookaround, `re.MULTILINE`, case-insensitivity and Unicode classes
+mean exactly the same as in this version of Python; a lazy quantifier matches the same texts as a greedy one.
+Limits: backreferences and conditional groups are not regular. Possessive quantifiers are supported after single
+characters, atomic groups if they have one length.
+Reference: https://docs.python.org/3/library/re.html#regular-expression-syntax
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+import warnings
+
+from constrain.errors import LimitError, RegexError, span
+from constrain.languages.automata.parse import assertions
+from constrain.languages.automata.parse.assertions import Look, Near, Tree
+from constrain.languages.automata.parse.parser import PLAIN_RUN, Flags, Kind, PatternParser, finish_pattern
+from constrain.languages.automata.shape import max_length, min_length, times
+from constrain.languages.automata.syntax import ANY_CHAR, Chars, Node, Ranges, chars, literals
+from constrain.languages.automata.unicode import casing, intervals
+from constrain.languages.automata.unicode.classes import ASCII_DIGIT, ASCII_SPACE, ASCII_WORD, NEWLINE, python_class
+
+MAX_PATTERN = 250_000  # characters of a pattern with operators
+_CONTROLS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+_BLANKS = " \t\n\r\v\f"
+_ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
+
+
+def parse_python(pattern: str, *, flags: int = 0) -> Node:
+    """The texts that `re.fullmatch(pattern, text, flags)` matches.
+
+    Raises:
+        RegexError: The pattern cannot be read or is not regular; with its place.
+        LimitError: Groups are nested too deeply, or there are too many combinations of assertions.
+    """
+    if not isinstance(pattern, str):
+        raise RegexError(f"a pattern must be a text, not {pattern!r}")
+    try:
+        effective = _compiled_flags(pattern, flags)
+    except RecursionError:
+        PythonParser(pattern, Flags()).read()  # raises an error with the place, unless the stack was nearly full before
+        raise
+    parser = PythonParser(
+        pattern,
+        Flags(
+            ignore_case=bool(effective & re.IGNORECASE),
+            dot_all=bool(effective & re.DOTALL),
+            multi_line=bool(effective & re.MULTILINE),
+            verbose=bool(effective & re.VERBOSE),
+            ascii=bool(effective & re.ASCII),
+        ),
+    )
+    return finish_pattern(parser, parser.read())
+
+
+def _compiled_flags(pattern: str, flags: int) -> int:
+    """The flags, and the flags that the pattern sets itself. Python's compiler checks the pattern.
+
+    It takes 2 µs a character, and nothing stops it: what is no more than a text does not need it.
+    """
+    if flags == 0 and PLAIN_RUN.fullmatch(pattern):
+        return int(re.UNICODE)
+    if len(pattern) > MAX_PATTERN:
+        raise LimitError(
+            f"a pattern of {len(pattern)} characters, with operators, is longer than {MAX_PATTERN}",
+            place=span(pattern[:80], 0, 80),
+            fix="use constrain.choices() for texts, or constrain.seq() and constrain.alt() of shorter patterns",
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as "possible nested set", which announces a future change
+            return re.compile(pattern, flags & ~re.DEBUG).flags
+    except re.error as fault:
+        raise RegexError(fault.msg, place=span(pattern, fault.pos or 0)) from None
+    except OverflowError as fault:
+        raise RegexError(str(fault), place=span(pattern, 0, len(pattern))) from None
+    except (ValueError, TypeError) as fault:
+        raise RegexError(f"{fault} ({pattern!r}, flags={flags!r})") from None
+
+
+class PythonParser(PatternParser):
+    """Python's dialect, for patterns that `re.compile` has accepted."""
+
+    def skip_blank(self) -> bool:
+        if self.take("(?#"):
+            self.at = self.text.index(")", self.at) + 1
+            return True
+        if self.flags.verbose and self.peek() in _BLANKS:
+            self.at += 1
+            return True
+        if self.flags.verbose and self.peek() == "#":
+            end = self.text.find("\n", self.at)
+            self.at = len(self.text) if end < 0 else end + 1
+            return True
+        return False
+
+    def is_count(self, low: str, high: str, comma: bool) -> bool:
+        return comma or bool(low)
+
+    def takes_possessive(self) -> bool:
+        return sys.version_info >= (3, 11) and self.take("+")
+
+    def possessive(self, body: Tree, low: int, high: int | None, index: int) -> Tree:
+        """Copies of one character, as many as there are: the text after them must not begin with another one."""
+        if low == high:
+            return assertions.loop(body, low, high)
+        if not isinstance(body, Chars):
+            fix = "repeat one character or class, or drop the +"
+            self.fail("a possessive quantifier is supported after one character only", index, self.at - index, fix)
+        over = Near(True, intervals.negate(body.ranges), True, index)
+        if high is None:
+            return assertions.sequence([times(body, low, None), over])
+        fewer = assertions.sequence([times(body, low, high - 1), over])
+        return assertions.choice([times(body, high, high), fewer])
+
+    def atomic(self, tree: Tree, index: int) -> Tree:
+        if isinstance(tree, Node) and min_length(tree) == max_length(tree):
+            return tree  # with one length there is nothing to backtrack to
+        fix = "write (?:...) if the texts are the same"
+        return self.fail("an atomic group of several lengths is not supported", index, 3, fix)
+
+    def open_group(self, index: int) -> None:
+        kinds: dict[str, Kind] = {"?<=": "(?<=", "?<!": "(?<!", "?=": "(?=", "?!": "(?!", "?>": "(?>"}
+        for opening, kind in kinds.items():
+            if self.take(opening):
+                self.push(kind, index)
+                return
+        if self.take("?P="):
+            self.fail_backreference(index, self.text.index(")", index) + 1)
+        if self.take("?("):
+            self.fail("conditional groups are not supported", index, 3, "write both cases as alternatives")
+        flags = self.flags
+        if self.take("?P<"):
+            self.group_name()
+        elif self.take("?") and not self.take(":"):
+            flags = self.group_flags("imsxau") or flags
+            if self.take(")"):  # (?i) at the start: `re` has reported these flags
+                return
+            self.at += 1
+        self.push("group", index)
+        self.flags = flags
+
+    def fail_backreference(self, index: int, end: int) -> None:
+        r"""Refuse `\1` and `(?P=name)`."""
+        fix = "write the possible texts as alternatives"
+        self.fail("a backreference is not regular: it needs memory of the text", index, end - index, fix)
+
+    def atom(self) -> Tree:
+        index, character = self.at, self.peek()
+        if character == "[":
+            return self.read_class()
+        if character == "\\":
+            return self.escape()
+        self.at += 1
+        if character == ".":
+            return ANY_CHAR if self.flags.dot_all else chars(intervals.negate(NEWLINE))
+        if character == "^":
+            return Near(False, NEWLINE if self.flags.multi_line else (), True, index)
+        if character == "$":  # it also matches before a newline at the end of the text
+            return (
+                Near(True, NEWLINE, True, index) if self.flags.multi_line else Look(True, literals(["", "\n"]), index)
+            )
+        return self.one(ord(character))
+
+    def escape(self) -> Tree:
+        """Read an escape outside of a class."""
+        index, letter = self.at, self.text[self.at + 1]
+        if letter in "AZbB":
+            self.at += 2
+            return self.anchor(letter, index)
+        if letter.lower() in _ASCII_CLASSES:
+            self.at += 2
+            return chars(self.class_of(letter))
+        if letter in "123456789" and not self.is_octal():
+            self.at += 1
+            self.digits()
+            self.fail_backreference(index, self.at)
+        return self.one(self.character_escape())
+
+    def anchor(self, letter: str, index: int) -> Tree:
+        r"""The assertion of `\A`, `\Z`, `\b` or `\B`."""
+        if letter in "AZ":
+            return assertions.start(index) if letter == "A" else assertions.end(index)
+        word = self.class_of("w")
+        if letter == "b":
+            return assertions.word_boundary(word, index)
+        anywhere = assertions.not_word_boundary(word, index)
+        if sys.version_info >= (3, 14):
+            return anywhere
+        # Up to Python 3.13 `\B` does not match in the empty text.
+        somewhere = [Near(ahead, intervals.ANY, False, index) for ahead in (False, True)]
+        return assertions.choice([assertions.sequence([side, anywhere]) for side in somewhere])
+
+    def class_escape(self) -> int | Ranges:
+        letter = self.text[self.at + 1]
+        if letter.lower() in _ASCII_CLASSES:
+            self.at += 2
+            return self.class_of(letter)
+        return self.character_escape()
+
+    def class_of(self, letter: str) -> Ranges:
+        r"""The characters of `\d`, `\s` or `\w`; of an upper-case letter the complement."""
+        small = letter.lower()
+        ranges = _ASCII_CLASSES[small] if self.flags.ascii else python_class(small)
+        return ranges if letter == small else intervals.negate(ranges)
+
+    def is_octal(self) -> bool:
+        """Whether three octal digits follow the backslash."""
+        digits = self.text[self.at + 1 : self.at + 4]
+        return len(digits) == 3 and all(digit in "01234567" for digit in digits)
+
+    def character_escape(self) -> int:
+        """Read an escape that means one character."""
+        self.at += 2
+        letter = self.text[self.at - 1]
+        if letter in "01234567":
+            digits = letter
+            while len(digits) < 3 and self.peek() and self.peek() in "01234567":
+                digits += self.peek()
+                self.at += 1
+            return int(digits, 8)
+        for name, count in (("x", 2), ("u", 4), ("U", 8)):
+            if letter == name:
+                return self.hexadecimal(count) or 0
+        if letter == "N":
+            end = self.text.index("}", self.at)
+            name = self.text[self.at + 1 : end]
+            self.at = end + 1
+            return ord(unicodedata.lookup(name))
+        return _CONTROLS.get(letter, ord(letter))
+
+    def close_case(self, singles: list[tuple[int, int]], sets: list[Ranges]) -> Ranges:
+        written = intervals.union(singles)
+        if self.flags.ignore_case:
+            written = (casing.ascii_folding() if self.flags.ascii else casing.python_folding()).close(written)
+        return intervals.union(written, *sets)

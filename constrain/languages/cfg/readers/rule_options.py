@@ -1,0 +1,227 @@
+r"""Options of rules in llguidance's Lark: `name[capture="n", suffix="\n"]: /.*/`.
+
+| option | meaning |
+|---|---|
+| `capture`, `capture="n"` | the texts of the rule are captured, under its name or another |
+| `lazy` | the rule ends as soon as it can: its texts are those without a proper prefix among them |
+| `suffix=S` | the rule's terminal, then S, ending as soon as it can; S is not captured |
+| `stop=S` | like `suffix`, but S is not part of the text: the rule's texts are what stands before S |
+| `stop_capture="n"` | with `suffix`: what S matched is captured |
+| `max_tokens=N` | at most N tokens have a byte of the text; 0: the empty text |
+| `temperature=T` | tokens that begin in the rule are drawn at temperature T |
+
+S is a string, a regex or the name of a terminal. The body of a rule with `lazy`, `suffix` or `stop` is regular:
+strings, regexes and terminals, without ignored text inside; so is that of one with `max_tokens`. `stop=""` ends the
+rule wherever the rest can go on, which is what the rule says without it; so does `suffix=""`. What `max_tokens` and
+`temperature` need: cfg/followed.py.
+
+Source: https://github.com/guidance-ai/llguidance, docs/syntax.md, "Lexeme options".
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from constrain.errors import ConstrainError, GrammarError, LimitError
+from constrain.languages.automata import syntax
+from constrain.languages.automata.counts import read_count
+from constrain.languages.automata.quotient import right_quotient, right_quotient_by
+from constrain.languages.automata.syntax import Literals, Node
+from constrain.languages.cfg.build import CaptureRule
+from constrain.languages.cfg.ebnf import Expression, Leaf, Sequence, terminals_of
+from constrain.languages.cfg.followed import FollowedRule
+from constrain.languages.cfg.rules import Terminal
+from constrain.languages.cfg.transform.fold import references, to_node
+
+Draw = Callable[[int, int], str]
+
+_VALUE = r'"(?:\\.|[^"\\\n])*"i?|/(?:\\.|[^/\\\n])+/[imslux]*|[-+]?[0-9][0-9.eE+-]*|[A-Za-z_]\w*'
+_OPTION = re.compile(rf"\s*(?P<key>[A-Za-z_]+)\s*(?:=\s*(?P<value>{_VALUE}))?\s*(?P<next>[,\]])")
+_KNOWN = "capture, lazy, suffix, stop, stop_capture, max_tokens, temperature"
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """The options of a rule.
+
+    Attributes:
+        capture: The name under which texts of the rule are captured; None: they are not.
+        lazy: Texts end as soon as they can.
+        suffix: The name of the terminal that ends the rule's texts.
+        stop: The name of the terminal before which the rule's texts end; "" for `stop=""`.
+        stop_capture: The name under which the suffix is captured.
+        max_tokens: The greatest number of tokens of the rule's texts; None: no bound.
+        temperature: The temperature of its tokens; None: that of the whole text.
+        place: Where the options are written.
+    """
+
+    capture: str | None = None
+    lazy: bool = False
+    suffix: str | None = None
+    stop: str | None = None
+    stop_capture: str | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    place: str | None = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether the rule's tokens matter, and not only its text."""
+        return bool(self.max_tokens) or self.temperature is not None
+
+
+def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -> tuple[int, RuleOptions, list[str]]:
+    """Read the options of a rule from the bracket at an index.
+
+    terminal: the name of a terminal to define for what an option names.
+
+    Returns:
+        The index after them, the options, and the definitions of terminals that they need.
+    """
+    begin = index
+    given: dict[str, str] = {}
+    definitions: list[str] = []
+    index += 1
+    while True:
+        option = _OPTION.match(text, index)
+        if option is None:
+            fix = f"write name or name=value, with commas between; the options are {_KNOWN}"
+            raise GrammarError("bad option", place=place(index, 1), fix=fix)
+        key, value, at = option["key"], option["value"], place(option.start("key"), len(option["key"]))
+        if key in given:
+            raise GrammarError(f"the option {key} is given twice", place=at, fix="give it once")
+        given[key] = _checked(key, value, rule, at)
+        if key in ("suffix", "stop") and value != '""':
+            definitions.append(f"{terminal}: {value}")
+        index = option.end()
+        if option["next"] == "]":
+            break
+    where = place(begin, index - begin)
+    if {"suffix", "stop"} <= given.keys():
+        raise GrammarError("stop and suffix exclude each other", place=where, fix="suffix= is a part of the text")
+    if "stop_capture" in given and "suffix" not in given:
+        fix = "use suffix=; what stop= names is not part of the text"
+        raise GrammarError("stop_capture needs suffix=", place=where, fix=fix)
+    named = {key: terminal if definitions else "" for key in ("suffix", "stop") if key in given}
+    options = RuleOptions(
+        given.get("capture"),
+        "lazy" in given,
+        named.get("suffix") or None,
+        named.get("stop", named.get("suffix") if not definitions else None),
+        given.get("stop_capture"),
+        int(given["max_tokens"]) if "max_tokens" in given else None,
+        float(given["temperature"]) if "temperature" in given else None,
+        where,
+    )
+    return index, options, definitions
+
+
+def _checked(key: str, value: str | None, rule: str, place: str) -> str:
+    """The value of an option. Raises GrammarError."""
+    if key == "capture" and value is None:
+        return rule
+    if key in ("capture", "stop_capture"):
+        if value is None or not value.startswith('"') or value in ('""', '"'):
+            raise GrammarError(f"{key} needs a name in quotes", place=place, fix=f'{key}="name"')
+        return str(ast.literal_eval(value))
+    if key == "lazy" and value is None:
+        return ""
+    if key in ("suffix", "stop") and value is not None and not value[0].isdigit():
+        return value
+    if key == "max_tokens":
+        return str(tokens_of(value, place))
+    if key == "temperature":
+        return str(temperature_of(value, place))
+    message = f"bad option {key}" if key in _KNOWN.split(", ") else f"unknown option {key}"
+    raise GrammarError(message, place=place, fix=f"the options are {_KNOWN}")
+
+
+def tokens_of(value: str | None, place: str) -> int:
+    """The value of `max_tokens`. Raises GrammarError."""
+    if value is None or not value.isdecimal():
+        raise GrammarError("max_tokens needs a number of tokens", place=place, fix="max_tokens=100")
+    return read_count(value)
+
+
+def temperature_of(value: str | None, place: str) -> float:
+    """The value of `temperature`. Raises GrammarError."""
+    try:
+        temperature = float(value or "")
+    except ValueError:
+        temperature = -1.0
+    if not 0 < temperature < 1000:
+        zero = temperature == 0
+        message = "a rule cannot have temperature 0: it draws tokens" if zero else "temperature needs a number above 0"
+        raise GrammarError(message, place=place, fix="temperature=0.01 takes the likeliest token nearly always")
+    return temperature
+
+
+def apply_options(
+    rules: Mapping[str, Expression],
+    options: Mapping[str, RuleOptions],
+    terminal: Callable[[str], Terminal],
+    shown: Callable[[str], str],
+) -> tuple[dict[str, Expression], dict[str, CaptureRule], dict[str, FollowedRule], list[str]]:
+    """Write options into the rules.
+
+    terminal: the terminal of a name. shown: a rule's name for messages.
+
+    Returns:
+        The rules, what is captured, whose tokens matter, and findings.
+    """
+    changed, captures, followed, findings = dict(rules), {}, {}, []
+    instances: dict[str, list[str]] = {}  # rules with a parameter have one for each value
+    for rule in rules if options else ():
+        instances.setdefault(rule.split("::")[0], []).append(rule)
+    for name, given in [(one, given) for rule, given in options.items() for one in instances.get(rule, [rule])]:
+        if name not in rules:
+            message = f"{shown(name)} is no rule that is used, and cannot have options"
+            raise GrammarError(message, place=given.place, fix="name rules in lower case")
+        body: Node | None = None
+        end = terminal(given.suffix or given.stop or "").node if given.suffix or given.stop else None
+        if given.max_tokens == 0:
+            changed[name] = Sequence(())
+        elif given.lazy or end is not None:
+            body = _regular(rules[name], given)
+            changed[name] = Leaf(Terminal(_until(body, end, given), shown(name)))
+        elif given.stop == "":
+            findings.append(f'rule {shown(name)}: stop="" changes no language: the rule ends where the rest can go on')
+        if given.capture is not None or given.stop_capture is not None:
+            suffix = end if given.suffix else None
+            captures[name] = CaptureRule(given.capture, body if suffix else None, suffix, given.stop_capture)
+        if given.follows and given.max_tokens != 0:
+            followed[name] = FollowedRule(given.max_tokens, given.temperature, given.place)
+    return changed, captures, followed, findings
+
+
+def _regular(expression: Expression, given: RuleOptions) -> Node:
+    """The language of a rule's body, which must consist of terminals."""
+    node = None if references(expression) else to_node({"body": expression}, "body", limit=1_000_000)
+    if node is None or any(leaf.contexts for leaf in terminals_of([expression])):
+        message = "lazy, suffix and stop need a rule of strings, regexes and terminals"
+        raise GrammarError(message, place=given.place, fix="make terminals (upper case) of the rules that it uses")
+    return node
+
+
+def shortest(node: Node) -> Node:
+    """The texts of a language without a proper prefix in it."""
+    return syntax.difference(node, syntax.concat(node, syntax.repeat(syntax.ANY_CHAR, 1)))
+
+
+def _until(body: Node, end: Node | None, given: RuleOptions) -> Node:
+    """The texts of a rule that ends as soon as it can. end: what ends it."""
+    if end is None:
+        return shortest(body)
+    whole = shortest(syntax.concat(body, end))
+    if given.suffix:
+        return whole
+    try:
+        if isinstance(end, Literals):
+            return syntax.alternate(*(right_quotient(whole, text) for text in end.texts))
+        return right_quotient_by(whole, end)
+    except (LimitError, AssertionError) as error:
+        message = error.message if isinstance(error, ConstrainError) else "this body cannot be cut before a stop"
+        raise GrammarError(message, place=given.place, fix="use suffix=, which keeps the end in the text") from None

@@ -1,0 +1,160 @@
+"""Folds regular pieces of a grammar into single terminals, without changing the language.
+
+The idea: if nothing is ignored between lexemes and every segmentation counts (`lexer="dynamic"`, no `%ignore`), the
+boundaries of lexemes do not matter: `[0-9] [0-9]*` may be two terminals or one. The engine is fastest on long lexemes.
+So rules that do not reach a recursion are inlined bottom-up, up to a limit of size, and adjacent terminals are merged.
+
+Cost: linear in the grammar plus what is inlined. Limit: right- or left-linear recursion is regular too, but stays a
+rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from constrain.languages.automata import syntax
+from constrain.languages.automata.syntax import Node, Tokens, token_sets
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
+from constrain.languages.cfg.rules import Terminal
+from constrain.languages.cfg.transform.analysis import on_cycles
+from constrain.limits import tick
+
+MAX_WEIGHT = 400  # characters, sets and literals in one terminal; a repetition counts up to 50 times
+MAX_REPEATS_COUNTED = 50
+
+
+def references(expression: Expression) -> dict[str, None]:
+    """The names of the rules that an expression mentions, in order."""
+    names: dict[str, None] = {}
+    stack = [expression]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Ref):
+            names[top.name] = None
+        elif isinstance(top, Repetition):
+            stack.append(top.part)
+        elif isinstance(top, Sequence | Choice):
+            stack += reversed(top.parts)
+    return names
+
+
+def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
+    """The names that the start rule leads to, including itself and names without a rule."""
+    reached, stack = {start: None}, [start]
+    while stack:
+        name = stack.pop()
+        new = [reference for reference in references(rules[name]) if reference not in reached] if name in rules else []
+        reached |= dict.fromkeys(new)
+        stack += new
+    return reached
+
+
+def fold(rules: Mapping[str, Expression], limit: int = MAX_WEIGHT) -> dict[str, Expression]:
+    """The same rules with maximal regular pieces as terminals. The module header says when that is exact."""
+    edges = {name: list(references(expression)) for name, expression in rules.items()}
+    folder = _Folder(on_cycles(edges), limit)
+    for name in _leaves_first(edges):
+        folder.folded[name] = folder.expression(rules[name], name)
+    return {name: folder.folded[name] for name in rules}
+
+
+def to_node(rules: Mapping[str, Expression], start: str, limit: int = 10 * MAX_WEIGHT) -> Node | None:
+    """The language as a regular one of texts if the start rule folds into a single terminal; else None."""
+    folded = fold(rules, limit)[start]
+    return folded.terminal.node if isinstance(folded, Leaf) and not token_sets(folded.terminal.node) else None
+
+
+def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
+    """The nodes in post-order: each after the nodes that it leads to, except on cycles."""
+    done: dict[str, None] = {}
+    entered: set[str] = set()
+    for root in edges:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if name in entered:
+                done[stack.pop()] = None
+            else:
+                entered.add(name)
+                stack += [target for target in edges[name] if target not in entered]
+    return list(done)
+
+
+def _mentions(leaf: Leaf) -> bool:
+    """Whether a terminal is a token: it keeps its name, for explanations."""
+    return isinstance(leaf.terminal.node, Tokens)
+
+
+@dataclass
+class _Folder:
+    """Folds expressions. cyclic: rules that are recursive; limit: the greatest weight of a terminal."""
+
+    cyclic: frozenset[str]
+    limit: int
+
+    def __post_init__(self) -> None:
+        self.folded: dict[str, Expression] = {}
+        self.weights: dict[Node, int] = {}
+
+    def expression(self, expression: Expression, owner: str) -> Expression:
+        tick()
+        if isinstance(expression, Leaf | Part):
+            return expression
+        if isinstance(expression, Ref):
+            inlined = None if expression.name in self.cyclic else self.folded.get(expression.name)
+            return inlined if isinstance(inlined, Leaf) else expression
+        if isinstance(expression, Repetition):
+            return self.repetition(expression, owner)
+        parts = [self.expression(part, owner) for part in expression.parts]
+        return self.sequence(parts, owner) if isinstance(expression, Sequence) else self.choice(parts, owner)
+
+    def repetition(self, expression: Repetition, owner: str) -> Expression:
+        part = self.expression(expression.part, owner)
+        copies = min(max(expression.low, expression.high or 1), MAX_REPEATS_COUNTED)
+        if isinstance(part, Leaf) and self.weight(part.terminal.node) * copies <= self.limit and not _mentions(part):
+            node = syntax.repeat(part.terminal.node, expression.low, expression.high)
+            self.weights[node] = self.weight(part.terminal.node) * copies
+            return Leaf(Terminal(node, owner))
+        return Repetition(part, expression.low, expression.high)
+
+    def sequence(self, parts: list[Expression], owner: str) -> Expression:
+        merged: list[Expression] = []
+        for part in parts:
+            if merged and isinstance(part, Leaf) and isinstance(merged[-1], Leaf):
+                if joined := self.join(syntax.concat, merged[-1], part, owner):
+                    merged[-1] = joined
+                    continue
+            merged.append(part)
+        if not merged:
+            return Leaf(Terminal(syntax.EPSILON, owner))
+        return merged[0] if len(merged) == 1 else Sequence(tuple(merged))
+
+    def choice(self, parts: list[Expression], owner: str) -> Expression:
+        merged: dict[Expression, None] = {}
+        regular: Leaf | None = None
+        for part in parts:
+            leaf = part if isinstance(part, Leaf) and not _mentions(part) else None
+            joined = self.join(syntax.alternate, regular, leaf, owner) if regular and leaf else None
+            if joined or (regular is None and leaf):
+                regular = joined or leaf
+            else:
+                merged[part] = None
+        parts = [*([regular] if regular else []), *merged]
+        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+
+    def join(self, combine: object, left: Leaf, right: Leaf, owner: str) -> Leaf | None:
+        """One terminal for both, or None if it would be too large."""
+        weight = self.weight(left.terminal.node) + self.weight(right.terminal.node)
+        if weight > self.limit or _mentions(left) or _mentions(right):
+            return None
+        node = combine(left.terminal.node, right.terminal.node)  # type: ignore[operator]
+        self.weights[node] = weight
+        return Leaf(Terminal(node, owner))
+
+    def weight(self, node: Node) -> int:
+        if node not in self.weights:
+            inner = [self.weight(part) for part in node.args if isinstance(part, Node)]
+            copies = min(max(node.low, node.high or 1), MAX_REPEATS_COUNTED) if isinstance(node, syntax.Repeat) else 1
+            self.weights[node] = sum(inner) * copies if inner else 1
+        return self.weights[node]

@@ -1,0 +1,285 @@
+"""`Constraint`: what a user asks for, as an immutable description that needs no tokenizer.
+
+    constrain.regex(r"\\d{4}") | constrain.choices(["today", "tomorrow"])
+
+The idea: a constraint gives a `Grammar` (`to_grammar`, made once), and, where its language is regular, a `Node`
+(`node`), on which union and intersection are exact. Constraints are values: equal descriptions are equal and hash
+alike, so that compiled forms can be cached by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from constrain.errors import ConstrainError, GrammarError, LimitError, UnsatisfiableError
+from constrain.languages.automata.marks import without_marks
+from constrain.languages.automata.syntax import Node, Ranges, Tokens, shown_tokens
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+from constrain.languages.cfg.transform.analysis import empty_node
+from constrain.lazily import lazily
+from constrain.limits import Limits
+
+if TYPE_CHECKING:
+    from constrain.languages.cfg.followed import FollowedRule
+    from constrain.languages.cfg.transform.captures import Capture
+    from constrain.languages.constraints.intersection import Intersection
+    from constrain.languages.constraints.union import Union
+    from constrain.languages.guards import Guard
+    from constrain.languages.vocab.vocabulary import Vocabulary
+
+_SHOWN = 60  # characters of a description in messages
+
+
+class Constraint:
+    """Base class of everything that can be compiled: a language, described without a tokenizer.
+
+    Make one with `constrain.regex`, `choices`, `json_schema`, `grammar`, `substring` or a combinator, and combine them
+    with `|` (union) and `&` (intersection). Subclasses are frozen dataclasses and override `_build` or `node`.
+
+    Attributes:
+        composite: Whether the nonterminals of its grammar carry the checks of its parts (`Composite`).
+
+    Example:
+        >>> import constrain
+        >>> constrain.regex("[0-9]{4}") | constrain.choices(["today"])
+        regex('[0-9]{4}') | choices(['today'])
+    """
+
+    composite: ClassVar[bool] = False
+
+    def to_grammar(self) -> Grammar:
+        """Return the grammar of this constraint, made at the first call.
+
+        Raises:
+            UnsatisfiableError: No text is a member.
+            GrammarError: No grammar can express the constraint.
+        """
+        return self._grammar
+
+    def validate(self, limits: Limits | None = None) -> None:
+        """Read all of the constraint: compiling it finds no fault then. No vocabulary is needed.
+
+        Constructors read what they are given, so for an unknown text do both under one limit:
+        `with constrain.Limits(seconds=0.5): constrain.grammar(text).validate()`.
+
+        Args:
+            limits: Time and memory that it may take, and a way to cancel it; by default 2 s of CPU time and 1 GB.
+
+        Raises:
+            ConstrainError: The constraint is faulty, or no text is a member (SchemaError, GrammarError, RegexError,
+                UnsatisfiableError).
+            LimitError: A limit is reached, or it is nested too deeply.
+
+        Example:
+            >>> import constrain
+            >>> constrain.regex("a+").validate(constrain.Limits(seconds=0.5))
+        """
+        try:
+            with (limits or Limits()).reading("the constraint"):
+                self.to_grammar()
+        except RecursionError:
+            raise LimitError("the constraint is nested too deeply", fix="use fewer levels") from None
+
+    @lazily
+    def _grammar(self) -> Grammar:
+        return self._build()
+
+    def _build(self) -> Grammar:
+        if self.node is None:
+            raise NotImplementedError(f"{type(self).__name__} must override node or _build")
+        if empty_node(self.node):
+            raise UnsatisfiableError(f"no text fulfils {self._shown()}", fix="relax one of its parts")
+        terminal = Terminal(self.node, self._shown())
+        return Grammar(Nonterminal("start", lambda: [[terminal]], key=("regular", terminal), shared=True))
+
+    def as_dynamic(self) -> Grammar:
+        """A grammar for `lexer="dynamic"` that has all texts of this constraint. A greedy constraint may have fewer.
+
+        One with a layout of lines and columns stays greedy, unless its columns are given.
+        """
+        grammar = self.to_grammar()
+        return grammar if grammar.closing else replace(grammar, lexer="dynamic")
+
+    def laid_out_like(self, texts: Sequence[str]) -> Constraint:
+        """With a layout, the members whose blocks begin at columns as in some texts; else the constraint itself."""
+        return self
+
+    @property
+    def node(self) -> Node | None:
+        """The syntax tree of the language if it is known to be regular, else None."""
+        return None
+
+    @property
+    def report(self) -> list[Any]:
+        """How each keyword or part is enforced, as `report.Entry`s; empty if the grammar enforces everything."""
+        return []
+
+    def check(self, text: str) -> str | None:
+        """Check a finished text for what the grammar cannot enforce: None if it passes, else one sentence."""
+        return None
+
+    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """`check` for a text with marks of tokens, whose sets are given (automata/marks.py)."""
+        return self.check(without_marks(text).decode())
+
+    @property
+    def captured(self) -> bool:
+        """Whether rules of the constraint have captures (`captures`)."""
+        return False
+
+    def captures(self, text: str) -> list[Capture]:
+        """What the rules with a capture derived in a finished text, in the order in which they end.
+
+        Of several ways to read the text, later parts are as short as possible.
+
+        Args:
+            text: A member of the constraint.
+
+        Returns:
+            The captures; none if the constraint has none, or the text is not a member.
+
+        Example:
+            >>> import constrain
+            >>> greeting = constrain.grammar('''
+            ... start: "Hello " name "!"
+            ... name[capture]: /[A-Za-z]+/
+            ... ''')
+            >>> greeting.captures("Hello Ada!")
+            [Capture(name='name', text='Ada', begin=6, end=9)]
+        """
+        if not isinstance(text, str):
+            raise ConstrainError(f"captures() takes a str, not {text!r:.60}")
+        try:
+            read = text.encode()
+        except UnicodeEncodeError:  # a lone surrogate stands in no member
+            return []
+        return self.captures_marked(read, {})
+
+    def captures_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[Capture]:
+        """`captures` of a text with marks of tokens, whose sets are given (automata/marks.py)."""
+        if not self.captured:
+            return []
+        from constrain.languages.cfg.transform.captures import named
+
+        return named(self.capture_spans(text, spans), text)
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """(name, begin, end) of the captures in a text, in bytes."""
+        return []
+
+    @property
+    def token_sets(self) -> tuple[Tokens, ...]:
+        """The sets of tokens that the constraint mentions (`constrain.token`)."""
+        return ()
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether it depends on where one token ends and the next one begins: then it cannot be a part of another."""
+        return False
+
+    @property
+    def stands_alone(self) -> str:
+        """Why it cannot be a part of another constraint, as the end of a sentence; "": it can."""
+        return ""
+
+    @property
+    def followed(self) -> tuple[FollowedRule, ...]:
+        """The rules whose tokens matter: those with a budget of tokens or with a temperature."""
+        return ()
+
+    @property
+    def bracketed(self) -> Grammar | None:
+        """The grammar with marks around the texts of `followed` rules; None if there are none."""
+        return None
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return False
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is a `guard`. Where the guard cannot be used, `check` covers its conditions too."""
+        return False
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guard that vetoes tokens inside watched nonterminals (`Nonterminal.watched`); None if there is none."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields of the description for pickle; everything else is computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} if is_dataclass(self) else vars(self)
+
+    def _unite(self, other: Constraint) -> Constraint:
+        """Hook for `|`: the union as one constraint, or NotImplemented. Called on both sides in turn."""
+        return NotImplemented
+
+    def _intersect(self, other: Constraint) -> Constraint:
+        """Hook for `&`: the intersection as one constraint, or NotImplemented. Called on both sides in turn."""
+        return NotImplemented
+
+    def _shown(self) -> str:
+        text = repr(self)
+        return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+    def __or__(self, other: Constraint) -> Constraint:
+        if not isinstance(other, Constraint):
+            return NotImplemented
+        for part in (self, other):
+            refuse_counts(part)
+        for one, two in ((self, other), (other, self)):
+            either = one._unite(two)
+            if either is not NotImplemented:
+                return either
+        from constrain.languages.constraints.union import Union
+
+        return Union(tuple(dict.fromkeys([*_parts(self, Union), *_parts(other, Union)])))
+
+    def __and__(self, other: Constraint) -> Constraint:
+        if not isinstance(other, Constraint):
+            return NotImplemented
+        for part in (self, other):
+            refuse_counts(part)
+        for one, two in ((self, other), (other, self)):
+            both = one._intersect(two)
+            if both is not NotImplemented:
+                return both
+        from constrain.languages.constraints.intersection import Intersection
+
+        return Intersection(tuple(dict.fromkeys([*_parts(self, Intersection), *_parts(other, Intersection)])))
+
+
+def refuse_counts(constraint: Constraint) -> None:
+    """Raise GrammarError if a constraint counts tokens, or has another reason to stand alone."""
+    if constraint.stands_alone:
+        raise GrammarError(
+            f"{constraint._shown()} stands alone: {constraint.stands_alone}", fix="put the other parts inside of it"
+        )
+    if constraint.followed:
+        raise GrammarError(
+            f"{constraint._shown()} has a rule with max_tokens or a temperature and stands alone: "
+            "it cannot be a part of another constraint",
+            place=constraint.followed[0].place,
+            fix="write the other parts into the grammar, or leave the options out",
+        )
+    if constraint.counts_tokens:
+        raise GrammarError(
+            f"{constraint._shown()} has a budget of tokens and stands alone: it cannot be a part of another constraint",
+            fix="put the other parts into the answer after the thoughts, or leave max_tokens= out",
+        )
+
+
+def refuse_tokens(constraint: Constraint, what: str) -> None:
+    """Raise GrammarError if a constraint mentions tokens. what: what is not possible then, like "cannot be cut"."""
+    refuse_counts(constraint)
+    for node in constraint.token_sets:
+        raise GrammarError(
+            f"{constraint._shown()} mentions the token {shown_tokens(node)} and {what}: that is defined for texts",
+            fix="apply it to the parts that are texts",
+        )
+
+
+def _parts(constraint: Constraint, kind: type[Union] | type[Intersection]) -> tuple[Constraint, ...]:
+    return constraint.parts if isinstance(constraint, kind) else (constraint,)

@@ -1,0 +1,132 @@
+"""The base class of constraints that are made of rules with other constraints as parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from constrain.languages.automata.syntax import Node, Ranges, Tokens, token_sets
+from constrain.languages.cfg.build import Reading
+from constrain.languages.cfg.ebnf import Part, Sequence, parts_of, terminals_of
+from constrain.languages.cfg.followed import FollowedRule
+from constrain.languages.cfg.rules import Grammar
+from constrain.languages.cfg.transform.captures import capture_spans
+from constrain.languages.cfg.transform.finished import check_finished
+from constrain.languages.cfg.transform.fold import to_node
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.parts import Branch, branches, guard_of, is_prefix_free
+from constrain.languages.guards import Guard
+from constrain.languages.guards.prefixed import AfterPattern
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
+
+
+class Composite(Constraint):
+    """Base class of constraints that are made of rules, which may have other constraints as parts (`parts.py`).
+
+    Subclasses define `reading`.
+    """
+
+    composite = True
+
+    @property
+    def reading(self) -> Reading:
+        """The rules as read."""
+        raise NotImplementedError
+
+    def _build(self) -> Grammar:
+        return self.reading.grammar
+
+    @lazily
+    def members(self) -> tuple[Constraint, ...]:
+        """The parts that are constraints of their own, and not regular."""
+        return parts_of(self.reading.rules.values())
+
+    @lazily
+    def captured(self) -> bool:
+        """Whether rules of the grammar, or of a part, have captures."""
+        return bool(self.reading.captures) or any(part.captured for part in self.members)
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """(name, begin, end) of the captures in a text, in bytes."""
+        plain = dict(spans)  # the places of tokens are those in the whole text
+        return capture_spans(self.reading, text, spans, lambda part, inner: part.capture_spans(inner, plain))
+
+    @lazily
+    def token_sets(self) -> tuple[Tokens, ...]:
+        """The sets of tokens that the rules and the parts mention."""
+        found: dict[Tokens, None] = {}
+        for part in self.members:
+            found |= dict.fromkeys(part.token_sets)
+        for terminal in terminals_of(self.reading.rules.values()):
+            found |= dict.fromkeys(token_sets(terminal.node))
+        return tuple(found)
+
+    @property
+    def followed(self) -> tuple[FollowedRule, ...]:
+        """The rules whose tokens matter."""
+        return tuple(self.reading.followed.values())
+
+    @property
+    def bracketed(self) -> Grammar | None:
+        """The grammar with marks around the texts of these rules."""
+        return self.reading.bracketed
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether there are such rules."""
+        return bool(self.reading.followed)
+
+    @lazily
+    def _branches(self) -> list[Branch] | None:
+        guarded = any(part.guarded for part in self.members)
+        return branches(self.reading.rules, self.reading.start) if guarded else None
+
+    @lazily
+    def _after(self) -> tuple[Node, Constraint] | None:
+        """(regular language, guarded part after it) if the text tells where it begins: no member begins another."""
+        whole = self.reading.rules.get(self.reading.start)
+        if self._branches is not None or not isinstance(whole, Sequence) or not whole.parts:
+            return None
+        if not isinstance(whole.parts[-1], Part):
+            return None
+        part = whole.parts[-1].constraint
+        before = to_node({"before": Sequence(whole.parts[:-1])}, "before") if part.guarded else None
+        return (before, part) if before is not None and is_prefix_free(before) else None
+
+    @property
+    def report(self) -> list[Any]:
+        """The entries of the parts."""
+        return [entry for part in self.members for entry in part.report]
+
+    @property
+    def residual(self) -> bool:
+        """Whether some part has a check, or has a guard and may begin at a place that no fixed text determines."""
+        return any(part.residual or (part.guarded and not self.guarded) for part in self.members)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the text determines where each guarded part begins."""
+        return self._branches is not None or self._after is not None
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guard that follows the text into the part where it leads."""
+        if self._branches is not None:
+            return guard_of(self._branches, vocabulary)
+        if self._after is None:
+            return None
+        before, part = self._after
+        guard = part.guard(vocabulary)
+        return None if guard is None else AfterPattern(before, guard, vocabulary)
+
+    def check(self, text: str) -> str | None:
+        """None if some derivation of the text passes the checks of all its parts, else one sentence."""
+        if not any(part.residual or part.guarded for part in self.members):
+            return None
+        return check_finished(self.to_grammar(), text)
+
+    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """`check` for a text with marks of tokens."""
+        if not any(part.residual or part.guarded for part in self.members):
+            return None
+        return check_finished(self.to_grammar(), text, spans)

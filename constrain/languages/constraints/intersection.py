@@ -1,0 +1,107 @@
+"""The intersection of constraints: `a & b`.
+
+Limit: at most one part is not regular. The intersection of two context-free languages cannot be computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from constrain.errors import GrammarError
+from constrain.languages.automata.syntax import Node, Ranges, Tokens, intersect
+from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.base import Constraint, refuse_tokens
+from constrain.languages.constraints.union import Union
+from constrain.languages.guards import Guard
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
+
+
+@dataclass(frozen=True)
+class Intersection(Constraint):
+    """All of the parts, of which at most one is not regular; make one with `&`.
+
+    Raises GrammarError if two parts are not regular, or if one is under lexer="greedy".
+    """
+
+    parts: tuple[Constraint, ...]
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            refuse_tokens(part, "cannot be intersected")
+        others = [part for part in self.parts if part.node is None]
+        if len(others) > 1:
+            raise GrammarError(
+                f"cannot intersect {others[0]._shown()} and {others[1]._shown()}: both are recursive, and what they "
+                "have in common cannot be computed",
+                fix="write one of them as a regular language, or put the restriction into the other's rules",
+            )
+        if others and others[0].to_grammar().lexer != "dynamic":
+            raise GrammarError(
+                f"cannot intersect {others[0]._shown()}, which has lexer='greedy': the longest lexeme would be sought "
+                "among lexemes that the other side has cut",
+                fix="use lexer='dynamic', or put the restriction into the grammar's own terminals and rules",
+            )
+
+    @lazily
+    def _other(self) -> Constraint | None:
+        """The part that is not regular."""
+        return next((part for part in self.parts if part.node is None), None)
+
+    @lazily
+    def _regular(self) -> Node:
+        return intersect(*(part.node for part in self.parts if part.node is not None))
+
+    @property
+    def node(self) -> Node | None:
+        """The intersection, if all parts are regular."""
+        return self._regular if self._other is None else None
+
+    def _build(self) -> Grammar:
+        if self._other is None:
+            return super()._build()
+        from constrain.languages.cfg.transform.product import product  # loads numba
+
+        return product(self._other.to_grammar(), self._regular)
+
+    @property
+    def report(self) -> list[Any]:
+        """The entries of the part that is not regular."""
+        return [] if self._other is None else self._other.report
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return self._other is not None and self._other.residual
+
+    def check(self, text: str) -> str | None:
+        """The check of the part that is not regular."""
+        return None if self._other is None else self._other.check(text)
+
+    @property
+    def captured(self) -> bool:
+        """Whether the part that is not regular has captures."""
+        return self._other is not None and self._other.captured
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """The captures of the part that is not regular."""
+        return [] if self._other is None else self._other.capture_spans(text, spans)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the part that is not regular has a guard."""
+        return self._other is not None and self._other.guarded
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guard of the part that is not regular."""
+        return None if self._other is None else self._other.guard(vocabulary)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "parse" and self._other is not None:  # only where that part has values
+            return self._other.parse  # type: ignore[attr-defined]
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return " & ".join(f"({part!r})" if isinstance(part, Union) else repr(part) for part in self.parts)

@@ -1,0 +1,181 @@
+"""Constraints as parts of other constraints, with their guards and checks.
+
+The idea: a regular part is one terminal. Any other part is its own start symbol, under the dynamic lexer, with the
+ignored text of its own grammar only (`start_of`). Conditions that rules cannot express (a schema's keys must not
+repeat, items must differ) are enforced in one of two ways:
+
+* **a guard** vetoes tokens while the text is written, if fixed texts determine where the part begins, and none of them
+  is a prefix of another (`branches`): `seq("Answer: ", json_schema(...))`, or one such text for each tool;
+* **a check** of the finished text decides whether some derivation passes (`cfg/transform/finished.py`); such a
+  constraint is *residual*: a text that does not pass does not count as complete. The verdict is exact, but a text may
+  have run into a dead end by then.
+
+Cost: none for parts without a guard or a check.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from constrain.errors import GrammarError, LimitError, UnsatisfiableError
+from constrain.languages.automata import syntax
+from constrain.languages.automata.decide import is_empty
+from constrain.languages.automata.syntax import Node
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence
+from constrain.languages.cfg.rules import Nonterminal, Terminal
+from constrain.languages.cfg.transform.regular import inline_ignored
+from constrain.languages.constraints.base import refuse_counts
+from constrain.languages.guards.prefixed import Prefixed
+
+if TYPE_CHECKING:
+    from constrain.languages.constraints.base import Constraint
+    from constrain.languages.guards import Guard
+    from constrain.languages.vocab.vocabulary import Vocabulary
+
+MAX_BRANCHES = 1000  # fixed texts after which a guarded part may begin
+
+
+def part(constraint: Constraint) -> Expression:
+    """A constraint as an expression; a constraint without texts derives nothing.
+
+    Raises GrammarError if it is lexed greedily.
+    """
+    node = constraint.node
+    if node is not None:
+        return Leaf(Terminal(node, constraint._shown()))
+    try:
+        return Part(constraint, start_of(constraint))
+    except UnsatisfiableError:
+        return Leaf(Terminal(syntax.EMPTY, constraint._shown()))
+
+
+def start_of(constraint: Constraint) -> Nonterminal:
+    """A start symbol for a constraint under the dynamic lexer, nothing ignored, with the constraint's check.
+
+    Raises GrammarError if the constraint is lexed greedily, UnsatisfiableError if it has no text.
+    """
+    refuse_counts(constraint)
+    grammar = constraint.to_grammar()
+    if grammar.lexer != "dynamic":
+        raise GrammarError(
+            f"{constraint._shown()} has lexer='greedy' and cannot be joined with another constraint: "
+            "the longest lexeme would be sought among the parts of both",
+            fix="use lexer='dynamic', or write both as one grammar",
+        )
+    start = inline_ignored(grammar).start
+    check = constraint.check if (constraint.residual or constraint.guarded) and not constraint.composite else None
+    return Nonterminal(start.name, lambda: [[start]], key=("part", start, constraint if check else None), check=check)
+
+
+class Branch(NamedTuple):
+    """One way through an expression.
+
+    Attributes:
+        text: The fixed text that it begins with.
+        constraint: The guarded part after the text; None: there is none.
+        open: Whether the expression ends with the fixed text, so that a following text extends it.
+    """
+
+    text: str
+    constraint: Constraint | None = None
+    open: bool = True
+
+
+def branches(rules: Mapping[str, Expression], start: str) -> list[Branch] | None:
+    """The branches of some rules, if fixed texts tell them apart.
+
+    Returns None if it cannot be known where the guarded parts begin, or if there are none.
+    """
+    ways = _branches(Ref(start), rules, frozenset())
+    if ways is None or not any(branch.constraint for branch in ways):
+        return None
+    ways = sorted({branch._replace(open=False) for branch in ways}, key=lambda branch: branch.text)
+    are_apart = all(not later.text.startswith(branch.text) for branch, later in pairwise(ways))
+    return ways if are_apart else None
+
+
+def _branches(expression: Expression, rules: Mapping[str, Expression], inside: frozenset[str]) -> list[Branch] | None:
+    """The branches of an expression; None if they are not known. `inside` are the rules that are being followed."""
+    if isinstance(expression, Part) and expression.constraint.guarded:
+        return [Branch("", expression.constraint, open=False)]
+    if isinstance(expression, Leaf):
+        node = expression.terminal.node
+        if isinstance(node, syntax.Literals) and len(node.texts) <= MAX_BRANCHES:
+            return [Branch(text) for text in node.texts]
+        return [Branch("", open=False)]
+    if isinstance(expression, Ref):
+        if expression.name in inside:
+            return None
+        return _branches(rules[expression.name], rules, inside | {expression.name})
+    if isinstance(expression, Choice):
+        return _joined(_branches(part, rules, inside) for part in expression.parts)
+    if isinstance(expression, Sequence):
+        return _in_sequence(expression, rules, inside)
+    return None if _guarded(expression, rules) else [Branch("", open=False)]
+
+
+def _joined(lists: Iterable[list[Branch] | None]) -> list[Branch] | None:
+    joined: list[Branch] = []
+    for ways in lists:
+        if ways is None or len(joined) + len(ways) > MAX_BRANCHES:
+            return None
+        joined += ways
+    return joined
+
+
+def _in_sequence(expression: Sequence, rules: Mapping[str, Expression], inside: frozenset[str]) -> list[Branch] | None:
+    """The branches of a sequence: each open branch is extended by those of the next part."""
+    ways = [Branch("")]
+    for part in expression.parts:
+        following = _branches(part, rules, inside)
+        if following is None or len(ways) * len(following) > MAX_BRANCHES:
+            return None
+        if any(branch.constraint for branch in following) and not all(branch.open for branch in ways):
+            return None  # a second guarded part, or one after a text that is not fixed
+        opened = [branch for branch in ways if branch.open]
+        ways = [branch for branch in ways if not branch.open]
+        ways += [Branch(head.text + tail.text, tail.constraint, tail.open) for head in opened for tail in following]
+    return ways
+
+
+def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
+    """Whether the expression, or a rule that it reaches, has a guarded part."""
+    seen: set[str] = set()
+    stack = [expression]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Part):
+            if top.constraint.guarded:
+                return True
+        elif isinstance(top, Ref):
+            if top.name not in seen and top.name in rules:
+                seen.add(top.name)
+                stack.append(rules[top.name])
+        elif isinstance(top, Repetition):
+            stack.append(top.part)
+        elif isinstance(top, Sequence | Choice):
+            stack += top.parts
+    return False
+
+
+def is_prefix_free(node: Node) -> bool:
+    """Whether no member of a regular language begins another. False too where that takes too many states to decide."""
+    try:
+        return is_empty(syntax.intersect(node, syntax.concat(node, syntax.ANY_CHAR, syntax.ANY_TEXT)))
+    except LimitError:
+        return False
+
+
+def guard_of(ways: list[Branch], vocabulary: Vocabulary) -> Guard:
+    """The guard for the parts at the ends of some branches."""
+    guards: dict[Constraint, Guard | None] = {}
+    for branch in ways:
+        if branch.constraint is not None and branch.constraint not in guards:
+            guards[branch.constraint] = branch.constraint.guard(vocabulary)
+    return Prefixed([(b.text.encode(), guards[b.constraint] if b.constraint else None) for b in ways], vocabulary)
+
+
+copyreg.pickle(Part, lambda part_: (part, (part_.constraint,)))  # type: ignore[arg-type, return-value]  # its symbol is made again

@@ -1,0 +1,187 @@
+"""`constrain.grammar`: the text of a context-free grammar as a constraint.
+
+The idea: `GrammarText` keeps the text as it is. Its rules are read when `reading` is first used, which `grammar` does
+at once to raise errors early.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+from constrain.errors import GrammarError
+from constrain.languages.automata.syntax import Node
+from constrain.languages.cfg.build import Reading
+from constrain.languages.cfg.layout import Layout, columns_of, read_layout
+from constrain.languages.cfg.readers.ebnf_reader import read_ebnf
+from constrain.languages.cfg.readers.gbnf import read_gbnf
+from constrain.languages.cfg.readers.lark_reader import read_lark
+from constrain.languages.cfg.rules import Grammar, Lexer
+from constrain.languages.cfg.transform.regular import inline_ignored_after, regular_language
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.composite import Composite
+from constrain.languages.constraints.report import Entry
+from constrain.languages.grammar_text.embedded import readers, spans_of
+from constrain.lazily import lazily
+from constrain.limits import default_limits
+
+Format = Literal["lark", "gbnf", "ebnf"]
+_RELATIVE_IMPORT = re.compile(r"%import\s+\.")
+
+
+@lru_cache(maxsize=64)
+def _read(
+    text: str,
+    kind: Format,
+    start: str,
+    lexer: Lexer,
+    base: str | None,
+    layout: Layout | None,
+    grammars: tuple[tuple[str, Constraint], ...],
+) -> Reading:
+    """The rules of a text. Cached, so that equal texts have the same nonterminals and share the engine's states."""
+    if kind != "lark":
+        return read_gbnf(text, start=start) if kind == "gbnf" else read_ebnf(text, start=start, substring=spans_of)
+    return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=readers(dict(grammars)))
+
+
+@dataclass(frozen=True)
+class GrammarText(Composite):
+    """A grammar text; make one with `grammar`."""
+
+    text: str
+    format: Format
+    start: str
+    lexer: Lexer
+    base: str | None = None
+    layout: Layout | None = None
+    grammars: tuple[tuple[str, Constraint], ...] = ()
+
+    @lazily
+    def reading(self) -> Reading:
+        """The rules as read. Raises GrammarError, UnsatisfiableError, LimitError, OSError."""
+        read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # an imported file may have changed
+        with default_limits().reading("the grammar"):
+            return read(self.text, self.format, self.start, self.lexer, self.base, self.layout, self.grammars)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Sentences about rules that were dropped or are out of reach, and terminals that can never meet."""
+        return self.reading.findings
+
+    def as_dynamic(self) -> Grammar:
+        """See `Constraint`."""
+        if self.layout is None or self.layout.columns is None:
+            return super().as_dynamic()
+        return inline_ignored_after(self.to_grammar())
+
+    def laid_out_like(self, texts: Sequence[str]) -> GrammarText:
+        """See `Constraint`."""
+        if self.layout is None or self.layout.columns is not None:
+            return self
+        return replace(self, layout=replace(self.layout, columns=columns_of(texts, self.layout.tab)))
+
+    @property
+    def report(self) -> list[Any]:
+        """The entries of embedded parts, and the columns of blocks, if they are given."""
+        entries = list(super().report)
+        if self.layout is None or self.layout.columns is None:
+            return entries
+        shown = ", ".join(str(column.column) for column in self.layout.columns)
+        return [*entries, Entry("(layout)", "$", "enforced", f"blocks begin at the columns {shown} only")]
+
+    @lazily
+    def node(self) -> Node | None:
+        """The language as one regular language; None: too large, or a rule is recursive, captured or followed."""
+        return None if self.reading.captures or self.reading.followed else regular_language(self.reading)
+
+    def __repr__(self) -> str:
+        first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
+        return f"grammar({first!r}, format={self.format!r})"
+
+
+def grammar(
+    text: str | os.PathLike[str],
+    *,
+    format: Format = "lark",  # noqa: A002
+    start: str | None = None,
+    lexer: Lexer | None = None,
+    base: str | os.PathLike[str] | None = None,
+    layout: Layout | Mapping[str, Any] | None = None,
+    grammars: Mapping[str, Constraint] | None = None,
+) -> GrammarText:
+    """Texts of a context-free grammar.
+
+    Args:
+        text: The grammar, or the path of a file that holds it (a `Path`, not a str).
+        format: "lark" (Lark's EBNF with imports), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
+        start: The rule to start from; by default "start" in Lark, "root" in the others.
+        lexer: "dynamic": every way to cut a text into terminals counts; "greedy": the longest terminal that fits wins,
+            as in programming languages. By default "dynamic", with a layout "greedy". GBNF and EBNF have no terminals
+            and are always "dynamic".
+        base: The folder that relative imports of Lark (`%import .name.rule`) start from; by default the folder of the
+            file. Without either no file is read.
+        layout: The meaning of lines, columns and brackets (Lark with lexer="greedy" only), as a `Layout` or a mapping
+            of its fields; None: they have none.
+        grammars: What `@name` stands for in a Lark text, by name.
+
+    Returns:
+        A constraint; its `findings` are warnings about the grammar.
+
+    Raises:
+        GrammarError: The grammar cannot be read, with line, column and caret; or options do not go together.
+        UnsatisfiableError: The start rule derives no text.
+        LimitError: Reading takes more than 2 s of CPU time or 1 GB (others inside `with constrain.Limits(...)`).
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import constrain
+        >>> constrain.grammar('start: "(" start ")" | "x"')
+        grammar('start: "(" start ")" | "x"', format='lark')
+    """
+    if isinstance(text, os.PathLike):
+        base = os.path.dirname(text) or "." if base is None else base
+        text = _file(text)
+    if not isinstance(text, str):
+        raise GrammarError(
+            f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text, or a Path"
+        )
+    if not isinstance(format, str) or format not in get_args(Format):
+        raise GrammarError(f"unknown grammar format {format!r:.60}", fix="use format='lark', 'gbnf' or 'ebnf'")
+    lines = None if layout is None else read_layout(layout)
+    if lexer is None:
+        lexer = "greedy" if lines is not None else "dynamic"
+    if not isinstance(lexer, str) or lexer not in get_args(Lexer):
+        raise GrammarError(f"unknown lexer {lexer!r:.60}", fix="use lexer='dynamic' or lexer='greedy'")
+    if format != "lark" and lexer == "greedy":
+        raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
+    if lines is not None and (format != "lark" or lexer == "dynamic"):
+        raise GrammarError("a layout needs a Lark grammar and lexer='greedy'", fix="leave out format= and lexer=")
+    for name, part in (grammars or {}).items():
+        if not isinstance(name, str) or not isinstance(part, Constraint):
+            message = f"grammars= takes names and constraints, not {name!r:.40}: {part!r:.40}"
+            raise GrammarError(message, fix='grammars={"name": constrain.json_schema(...)}')
+    start = start if start is not None else "start" if format == "lark" else "root"
+    if not isinstance(start, str):
+        raise GrammarError(f"start= is the name of a rule, not {start!r:.60}", fix='start="expression"')
+    if not isinstance(base, str | os.PathLike | None):
+        raise GrammarError(f"base= is a folder, not {base!r:.60}", fix='pass a Path, or a str such as "grammars"')
+    folder = None if base is None else os.fspath(base) or "."
+    constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()))
+    constraint.to_grammar()  # reads the text: errors are raised here, not at the first use
+    return constraint
+
+
+def _file(path: os.PathLike[str]) -> str:
+    """The text of a file. Raises OSError, GrammarError."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        message = f"{os.fspath(path)} is not UTF-8: {error.reason} at byte {error.start}"
+        raise GrammarError(message, fix="encode it as UTF-8") from None

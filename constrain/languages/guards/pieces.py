@@ -1,0 +1,162 @@
+"""The guard of free text with constrained pieces (`constrain.triggered`): each piece has a guard of its own.
+
+The idea: free text ends at the first trigger, and a JSON value ends where its brackets or quotes close. So the text
+determines where each piece begins and ends, although the grammar allows a stop inside a piece. Where the first stop in
+the text is the end of a piece, as the caller may know (`sought`), pieces without a guard and numbers end there.
+Other exceptions are a piece that is a number, a piece without a guard, and a stop that is white space: behind them
+nothing is vetoed any more, and the check of the finished text decides.
+
+Cost: a search for the triggers in free text; inside a piece the cost of its guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.languages.guards import Guard
+from constrain.languages.guards.json_reader import AFTER, SCALAR
+from constrain.languages.guards.json_reader import JsonState as Read
+from constrain.languages.guards.repeats import Reading, Repeats
+from constrain.languages.guards.token_tables import TokenTables
+from constrain.languages.vocab.vocabulary import Vocabulary
+
+FREE, INSIDE, BEHIND, SEEKING, LOST = range(5)
+SPACE = b" \t\n\r"
+
+
+class GuardedPiece(NamedTuple):
+    """A piece that follows a trigger.
+
+    Attributes:
+        start: The trigger.
+        guard: The piece's guard; None if it has none.
+        stop: The text after the piece.
+        others: Other texts that may stand there; none of them begins another.
+        sought: The piece, if it has no guard or is a number, ends where one of these is first complete.
+    """
+
+    start: bytes
+    guard: Guard | None
+    stop: bytes
+    others: tuple[bytes, ...] = ()
+    sought: bool = False
+
+
+class PiecesState(NamedTuple):
+    """The state of the guard.
+
+    Attributes:
+        mode: FREE: in free text. INSIDE: in a piece. BEHIND: after the value of a piece. SEEKING: in a piece that ends
+            with its first stop. LOST: unknown.
+        tail: In modes FREE and SEEKING the last bytes of the text; in mode BEHIND the bytes after the value.
+        piece: The index of the latest piece.
+        inner: In mode INSIDE the state of the piece's guard.
+    """
+
+    mode: int
+    tail: bytes = b""
+    piece: int = -1
+    inner: Hashable = None
+
+
+class Pieces:
+    """A `Guard`. No trigger may contain another one."""
+
+    def __init__(self, pieces: Sequence[GuardedPiece], vocabulary: Vocabulary) -> None:
+        self.pieces = pieces
+        self.longest = max(len(piece.start) for piece in pieces)
+        self.tables = TokenTables.of(vocabulary)
+        self.always = self.tables.doubles.ids.size > 0
+
+    def start(self) -> PiecesState:
+        """The state before the first byte."""
+        return PiecesState(FREE)
+
+    def step(self, state: Hashable, text: bytes) -> PiecesState | None:
+        """See `Guard`."""
+        here: PiecesState | None = cast(PiecesState, state)
+        while text and here is not None:
+            if here.mode == FREE:
+                here, text = self._free(here, text)
+            elif here.mode == INSIDE:
+                here, text = self._inside(here, text)
+            elif here.mode == BEHIND:
+                here, text = self._behind(here, text)
+            elif here.mode == SEEKING:
+                here, text = self._seek(here, text)
+            else:
+                break
+        return here
+
+    def _free(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
+        """(state, remaining text) after free text."""
+        text = here.tail + text
+        ends = [(at + len(p.start), i) for i, p in enumerate(self.pieces) if (at := text.find(p.start)) >= 0]
+        if not ends:
+            return PiecesState(FREE, text[len(text) - self.longest + 1 :] if len(text) >= self.longest else text), b""
+        end, i = min(ends)
+        guard = self.pieces[i].guard
+        if not isinstance(guard, Repeats):
+            return PiecesState(SEEKING if self.pieces[i].sought else LOST, b"", i), text[end:]
+        return PiecesState(INSIDE, b"", i, guard.start()), text[end:]
+
+    def _inside(self, here: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
+        """(state, remaining text) after text of a piece; the state is None if the piece's guard vetoes it."""
+        guard = cast(Repeats, self.pieces[here.piece].guard)
+        after = guard.step(here.inner, text)
+        if after is None:
+            return None, b""
+        if after.stack is not None or after.mode not in (AFTER, SCALAR):
+            return here._replace(inner=after), b""
+        read = cast(Read, here.inner)
+        for i in range(len(text)):  # find the end of the value
+            read = cast(Read, guard.step(read, text[i : i + 1]))
+            if read.stack is None and read.mode == SCALAR:
+                sought = self.pieces[here.piece].sought
+                return PiecesState(SEEKING if sought else LOST, b"", here.piece), text[i + 1 :]
+            if read.stack is None and read.mode == AFTER:
+                return PiecesState(BEHIND, b"", here.piece), text[i + 1 :]
+        return PiecesState(LOST), b""
+
+    def _behind(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
+        """(state, remaining text) after text behind a value: white space and the stop."""
+        stops = [stop.lstrip(SPACE) for stop in self._stops(here)]
+        if not all(stops):
+            return PiecesState(LOST), b""
+        text = (here.tail + text).lstrip(SPACE)
+        for stop in stops:
+            if text.startswith(stop):
+                return PiecesState(FREE), text[len(stop) :]
+        return here._replace(tail=text), b""
+
+    def _seek(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
+        """(state, remaining text) after text of a piece that ends with its first stop."""
+        text, stops = here.tail + text, self._stops(here)
+        ends = [at + len(stop) for stop in stops if (at := text.find(stop)) >= 0]
+        if ends:
+            return PiecesState(FREE), text[min(ends) :]
+        keep = max(map(len, stops)) - 1
+        return here._replace(tail=text[len(text) - keep :] if 0 < keep < len(text) else text if keep else b""), b""
+
+    def _stops(self, here: PiecesState) -> tuple[bytes, ...]:
+        """The texts that may stand after the latest piece."""
+        piece = self.pieces[here.piece]
+        return piece.stop, *piece.others
+
+    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        """See `Guard`."""
+        here = cast(PiecesState, state)
+        if here.mode == INSIDE:
+            cast(Repeats, self.pieces[here.piece].guard).veto(here.inner, row)
+        if here.mode != LOST:  # tokens that begin a piece and contain a repetition
+            self.tables.veto_doubles(row, partial(self.step, here))
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(PiecesState, state)
+        return cast(Repeats, self.pieces[here.piece].guard).reader(here.inner) if here.mode == INSIDE else None

@@ -1,0 +1,177 @@
+"""Guards of texts with a fixed prefix: another guard reads the text after it.
+
+The idea: no fixed prefix is a prefix of another, so the text determines which of them it has. The guard of that prefix
+reads the text after it, until its value is complete.
+
+Cost: a comparison with each prefix until one is read; then the cost of the other guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.errors import UnsatisfiableError
+from constrain.languages.automata.decide import Run, first_end
+from constrain.languages.automata.syntax import Node
+from constrain.languages.guards import Guard
+from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.token_tables import TokenTables
+from constrain.languages.vocab.vocabulary import Vocabulary
+
+
+class PrefixState(NamedTuple):
+    """The state of `Prefixed`.
+
+    Attributes:
+        text: The text so far, until its prefix is known.
+        known: Whether the prefix is known.
+        guard: The guard of the text after the prefix; None if it has none.
+        inner: The state of that guard.
+    """
+
+    text: bytes
+    known: bool = False
+    guard: Guard | None = None
+    inner: Hashable = None
+
+
+class Prefixed:
+    """A `Guard` of texts with one of several prefixes.
+
+    Attributes:
+        texts: Pairs (prefix, guard of the text after it or None).
+        always: See `Guard`.
+    """
+
+    def __init__(self, texts: Sequence[tuple[bytes, Guard | None]], vocabulary: Vocabulary) -> None:
+        self.texts = texts
+        self.always = any(guard is not None and guard.always for _, guard in texts)
+        self.tables = TokenTables.of(vocabulary)
+
+    def start(self) -> PrefixState:
+        """The state before the first byte."""
+        return self._begun(b"") or PrefixState(b"")
+
+    def step(self, state: Hashable, text: bytes) -> PrefixState | None:
+        """See `Guard`."""
+        here = cast(PrefixState, state)
+        if here.known:
+            if here.guard is None:
+                return here
+            inner = here.guard.step(here.inner, text)
+            return None if inner is None else here._replace(inner=inner)
+        return self._begun(here.text + text)
+
+    def _begun(self, text: bytes) -> PrefixState | None:
+        """The state after a text from the beginning; None: it is vetoed."""
+        for fixed, guard in self.texts:
+            if text.startswith(fixed):
+                if guard is None:
+                    return PrefixState(b"", True)
+                inner = guard.step(guard.start(), text[len(fixed) :])
+                return None if inner is None else PrefixState(b"", True, guard, inner)
+        return PrefixState(text)
+
+    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        """See `Guard`."""
+        here = cast(PrefixState, state)
+        if here.guard is not None:
+            here.guard.veto(here.inner, row)
+        elif not here.known and self.always:  # tokens that begin a value and contain a repetition
+            self.tables.veto_doubles(row, partial(self.step, here))
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(PrefixState, state)
+        return None if here.guard is None else here.guard.reader(here.inner)
+
+
+class PatternState(NamedTuple):
+    """The state of `AfterPattern`.
+
+    Attributes:
+        text: The text so far, while it is no member of the pattern.
+        run: Where its automaton stands (`decide.Run`).
+        inner: Then the state of the other guard.
+    """
+
+    text: bytes
+    run: Run | None
+    inner: Hashable = None
+
+
+class AfterPattern:
+    """A `Guard` of texts that begin with a member of a regular language, none of which begins another.
+
+    Attributes:
+        pattern: The language.
+        guard: The guard of the text after the member.
+        always: See `Guard`.
+    """
+
+    def __init__(self, pattern: Node, guard: Guard, vocabulary: Vocabulary) -> None:
+        self.pattern = pattern
+        self.guard = guard
+        self.always = guard.always
+        self.tables = TokenTables.of(vocabulary)
+
+    def start(self) -> PatternState:
+        """The state before the first byte."""
+        return PatternState(b"", None)
+
+    def step(self, state: Hashable, text: bytes) -> PatternState | None:
+        """See `Guard`."""
+        here = cast(PatternState, state)
+        if here.inner is None:
+            run, end = first_end(self.pattern, here.run, here.text, text)
+            if end < 0:
+                return PatternState(here.text + text, run)
+            here, text = PatternState(b"", None, self.guard.start()), text[end:]
+        inner = self.guard.step(here.inner, text)
+        return None if inner is None else here._replace(inner=inner)
+
+    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        """See `Guard`."""
+        here = cast(PatternState, state)
+        if here.inner is not None:
+            self.guard.veto(here.inner, row)
+        elif self.always:  # tokens that begin a value and contain a repetition
+            self.tables.veto_doubles(row, partial(self.step, here))
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(PatternState, state)
+        return None if here.inner is None else self.guard.reader(here.inner)
+
+
+class AfterPrefix:
+    """A guard that has already read a prefix. Raises UnsatisfiableError if it vetoes the prefix."""
+
+    def __init__(self, guard: Guard, text: bytes) -> None:
+        self.guard = guard
+        self.always = guard.always
+        state = guard.step(guard.start(), text)
+        if state is None:
+            raise UnsatisfiableError("a key or an item occurs twice before the text begins", fix="correct the prefix")
+        self.state = state
+
+    def start(self) -> Hashable:
+        """The state after the prefix."""
+        return self.state
+
+    def step(self, state: Hashable, text: bytes) -> Hashable | None:
+        """See `Guard`."""
+        return self.guard.step(state, text)
+
+    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        """See `Guard`."""
+        self.guard.veto(state, row)
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        return self.guard.reader(state)

@@ -1,0 +1,238 @@
+"""The guard of an answer after thoughts: it counts the tokens of the thoughts, and makes them end in time.
+
+The idea: the thoughts end at the first close, a text or a token. While fewer tokens than the budget began in them,
+nothing is vetoed. Then only the tokens that spell the close are left: of a close that has already begun, the rest of
+it. After the close another guard reads the answer.
+
+A budget must not end inside a character. So a token that leaves a character open is vetoed if the tokens that are left
+are fewer than the bytes that it needs. That is exact where the vocabulary has a token for each of these bytes.
+
+Cost: a search for the close, some microseconds a token. A mask changes only near the end of a budget.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.languages.guards import Guard
+from constrain.languages.guards.repeats import Reading
+from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits
+from constrain.languages.vocab.tables import PerVocabulary
+from constrain.languages.vocab.utf8 import FOLLOWING, missing_bytes
+from constrain.languages.vocab.vocabulary import Vocabulary
+
+BEFORE, INSIDE, CLOSING, AFTER = range(4)
+Row = NDArray[np.uint32]
+
+
+class ThoughtState(NamedTuple):
+    """The state of the guard.
+
+    Attributes:
+        mode: BEFORE: in what begins the thoughts. INSIDE: in them. CLOSING: the budget is spent. AFTER: behind them.
+        tail: BEFORE: the text so far. INSIDE: its end, which may begin the close.
+        taken: The number of tokens that began in the thoughts; None: they are not counted.
+        need: INSIDE: the bytes that the last character still needs.
+        rests: CLOSING: the texts of which one must follow.
+        inner: AFTER: the state of the other guard.
+    """
+
+    mode: int
+    tail: bytes = b""
+    taken: int | None = None
+    need: int = 0
+    rests: tuple[bytes, ...] = ()
+    inner: Hashable = None
+
+
+class Thoughts:
+    """A `TokenGuard`.
+
+    Args:
+        begin: What begins the thoughts: a text, or the ids of tokens; b"": the text begins in the thoughts.
+        close: What ends them: a text, or the ids of tokens.
+        most: The greatest number of tokens that begin in the thoughts; None: no bound.
+        inner: The guard of the text after them; None if it has none.
+        vocabulary: The vocabulary.
+
+    Attributes:
+        always: See `Guard`.
+    """
+
+    def __init__(
+        self,
+        begin: bytes | frozenset[int],
+        close: bytes | frozenset[int],
+        most: int | None,
+        inner: Guard | None,
+        vocabulary: Vocabulary,
+    ) -> None:
+        self.begin, self.close, self.most, self.inner = begin, close, most, inner
+        self.always = inner is not None and inner.always
+        self.by_token = hasattr(inner, "step_token")
+        self.tokens = vocabulary.tokens
+        self.spellings = Spellings.of(vocabulary)
+        self.masks: dict[tuple[bytes, ...], Row] = {}
+
+    def start(self) -> ThoughtState:
+        """The state before the first byte."""
+        return ThoughtState(BEFORE) if self.begin else self._begun(b"")
+
+    def step(self, state: Hashable, text: bytes) -> ThoughtState | None:
+        """See `Guard`; the text counts as one token."""
+        return self._step(cast(ThoughtState, state), text, -1)
+
+    def step_token(self, state: Hashable, token: int) -> ThoughtState | None:
+        """See `TokenGuard`."""
+        return self._step(cast(ThoughtState, state), self.tokens[token] or b"", token)
+
+    def _step(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
+        if here.mode == AFTER:
+            return self._answered(here, text, token)
+        if here.mode == BEFORE:
+            return self._beginning(here, text, token)
+        if here.mode == CLOSING:
+            return self._closing(here, text, token)
+        return self._inside(here, text, token)
+
+    def _answered(self, here: ThoughtState, text: bytes, token: int = -1) -> ThoughtState | None:
+        """The state after text behind the thoughts. token: whose text it is; -1: not that of a whole token."""
+        if self.inner is None:
+            return here
+        guard: Any = self.inner
+        by_token = token >= 0 and self.by_token
+        inner = guard.step_token(here.inner, token) if by_token else guard.step(here.inner, text)
+        return None if inner is None else here._replace(inner=inner)
+
+    def _after(self, text: bytes, token: int = -1) -> ThoughtState | None:
+        """The state after the close and some text."""
+        return self._answered(ThoughtState(AFTER, inner=self.inner.start() if self.inner else None), text, token)
+
+    def _beginning(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
+        """The state after text at the beginning; a text that begins otherwise has no thoughts."""
+        if isinstance(self.begin, frozenset):
+            return self._begun(b"") if token in self.begin else self._after(text, token)
+        if token >= 0 and not text:  # a special token: the text begins otherwise
+            after = self._after(here.tail)
+            return None if after is None else self._answered(after, text, token)
+        text = here.tail + text
+        if text.startswith(self.begin):
+            begun = self._begun(b"")
+            rest = text[len(self.begin) :]
+            # a token that begins before the thoughts is none of them
+            return begun if not rest else self._inside(begun, rest, -1, counts=False)
+        return here._replace(tail=text) if self.begin.startswith(text) else self._after(text)
+
+    def _begun(self, tail: bytes) -> ThoughtState:
+        """The state at the beginning of the thoughts."""
+        here = ThoughtState(INSIDE, tail, None if self.most is None else 0)
+        return self._closed_if_spent(here)
+
+    def _inside(self, here: ThoughtState, text: bytes, token: int, counts: bool = True) -> ThoughtState | None:
+        """The state after text in the thoughts."""
+        taken = here.taken + int(counts) if here.taken is not None else None
+        if isinstance(self.close, frozenset):
+            if token in self.close:
+                return self._after(b"")
+            tail = b""
+        else:
+            whole = here.tail + text
+            end = whole.find(self.close)
+            if end >= 0:
+                return self._after(whole[end + len(self.close) :])
+            tail = whole[max(0, len(whole) - len(self.close) + 1) :]
+        need = missing_bytes(here.need, text)
+        if self.most is not None and taken is not None and need > self.most - taken:
+            return None
+        return self._closed_if_spent(ThoughtState(INSIDE, tail, taken, need))
+
+    def _closed_if_spent(self, here: ThoughtState) -> ThoughtState:
+        """The state, or CLOSING if the budget is spent."""
+        if here.taken is None or here.taken != self.most:
+            return here
+        if isinstance(self.close, frozenset):
+            return ThoughtState(CLOSING)
+        close = self.close
+        begun = [n for n in range(len(close)) if here.tail.endswith(close[:n])]
+        return ThoughtState(CLOSING, rests=tuple(close[n:] for n in begun))
+
+    def _closing(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
+        """The state after text of the close."""
+        if isinstance(self.close, frozenset):
+            return self._after(b"") if token in self.close else None
+        if not text:
+            return here if token < 0 else None
+        for rest in reversed(here.rests):  # the shortest first: the first close that is complete counts
+            if text.startswith(rest):
+                return self._after(text[len(rest) :])
+        rests = tuple(rest[len(text) :] for rest in here.rests if rest.startswith(text))
+        return here._replace(rests=rests) if rests else None
+
+    def veto(self, state: Hashable, row: Row) -> None:
+        """See `Guard`."""
+        here = cast(ThoughtState, state)
+        if here.mode == AFTER:
+            if self.inner is not None:
+                self.inner.veto(here.inner, row)
+        elif here.mode == CLOSING:
+            words = self._closing_mask(here.rests)
+            row[: len(words)] &= words
+        elif self.most is not None:
+            left = self.most - here.taken - 1 if here.mode == INSIDE and here.taken is not None else self.most
+            if left < FOLLOWING:
+                self._veto_open(here, left, row)
+
+    def reader(self, state: Hashable) -> Reading | None:
+        """See `Guard`."""
+        here = cast(ThoughtState, state)
+        return self.inner.reader(here.inner) if here.mode == AFTER and self.inner is not None else None
+
+    def _veto_open(self, here: ThoughtState, left: int, row: Row) -> None:
+        """Clear the tokens that leave a character open which the tokens that are left cannot complete."""
+        tokens = self.spellings.open_within(here.need, left, row)
+        clear_bits(row, (token for token in tokens if self.step_token(here, token) is None))
+
+    def _closing_mask(self, rests: tuple[bytes, ...]) -> Row:
+        """uint32[ceil(V / 32)]: the tokens of the close, or that spell one of the texts or its beginning."""
+        if rests not in self.masks:
+            ids: Iterable[int] = self.close if isinstance(self.close, frozenset) else self.spellings.of_texts(rests)
+            words = np.zeros((len(self.tokens) + 31) // 32, np.uint32)
+            set_bits(words, ids)
+            self.masks[rests] = words
+        return self.masks[rests]
+
+
+class Spellings(PerVocabulary):
+    """The tokens of a vocabulary by their texts."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        spelled = sorted((text, token) for token, text in enumerate(vocabulary.tokens) if text)
+        self.texts = [text for text, _ in spelled]
+        self.ids = [token for _, token in spelled]
+        self._open: dict[int, list[tuple[int, int]]] = {}
+
+    def of_texts(self, texts: Iterable[bytes]) -> set[int]:
+        """The tokens that begin one of the texts, or begin with it."""
+        found: set[int] = set()
+        for text in texts:
+            starts = [*(text[:n] for n in range(1, len(text))), text]
+            for start in starts:
+                i = bisect_left(self.texts, start)
+                while i < len(self.texts) and (
+                    self.texts[i] == start or (start == text and self.texts[i].startswith(text))
+                ):
+                    found.add(self.ids[i])
+                    i += 1
+        return found
+
+    def open_within(self, need: int, left: int, row: Row) -> list[int]:
+        """The tokens of a mask after which a character needs more than `left` bytes, if it needs `need` before."""
+        if need not in self._open:
+            needs = ((token, missing_bytes(need, text)) for text, token in zip(self.texts, self.ids, strict=True))
+            self._open[need] = [(token, after) for token, after in needs if after]
+        return [token for token, after in self._open[need] if after > left and has_bit(row, token)]

@@ -1,0 +1,16 @@
+"""JSON Schema: schema -> set algebra -> lazy grammar.
+
+takes: a schema (dict, JSON text, Python type)
+gives: `JsonSchema`, a constraint with a grammar, a report, and a check of conditions that a grammar cannot remember
+used by: grammar_text (`%json`), engine (compiles the grammar), generation (parses the result)
+stages: read/ (keywords) -> sets/ (the algebra) -> normalize/ (which sets are empty) -> write/ (rules) and check/
+  (values)
+start reading at: sets/algebra.py (the normal form), then read/reader.py, normalize/normal_forms.py, write/lower.py
+"""
+
+from constrain.languages.schema.api import JsonSchema, json_schema
+from constrain.languages.schema.openai_strict import RULES, Violation, violations
+from constrain.languages.schema.write.json_layout import JsonLayout
+from constrain.limits import Limits
+
+__all__ = ["RULES", "JsonLayout", "JsonSchema", "Limits", "Violation", "json_schema", "violations"]

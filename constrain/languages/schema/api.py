@@ -1,0 +1,422 @@
+"""`constrain.json_schema`: a JSON Schema as a constraint.
+
+The idea: reading finds every error in the schema and decides that some value fulfils it. The grammar is lazy, so all
+other costs depend on what texts visit. Keywords whose algebra can reach a limit (`oneOf`, `not`, ...) are computed at
+once for the whole schema, so that no error appears in the middle of a text.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from constrain.errors import ConstrainError, LimitError, SchemaError, span
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.guards.repeats import Repeats
+from constrain.languages.schema.check.finished import SHALLOW, RepeatedKey, check_text, read_exactly
+from constrain.languages.schema.check.watch import Watched, watched_root
+from constrain.languages.schema.closed import closed
+from constrain.languages.schema.normalize.diagnose import unsatisfiable
+from constrain.languages.schema.normalize.explore import explore
+from constrain.languages.schema.normalize.normalizer import Normalizer
+from constrain.languages.schema.normalize.report import Entry, make_report
+from constrain.languages.schema.openai_strict import OPENAI_STRICT
+from constrain.languages.schema.openai_strict import check as check_strict
+from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
+from constrain.languages.schema.read.document import Document, Options, excerpt
+from constrain.languages.schema.read.dynamic import DynamicReference
+from constrain.languages.schema.read.inputs import schema_of_type
+from constrain.languages.schema.read.reader import SchemaReader
+from constrain.languages.schema.read.references import Resource
+from constrain.languages.schema.sets.json_types import Json
+from constrain.languages.schema.write.json_layout import JsonLayout, read_json_layout
+from constrain.languages.schema.write.lower import Lowering
+from constrain.languages.schema.write.whitespace import POLICIES
+from constrain.lazily import lazily
+from constrain.limits import FEWER, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from referencing import Registry
+
+    from constrain.languages.guards import Guard
+    from constrain.languages.vocab.vocabulary import Vocabulary
+
+Spelling = Literal["plain", "any"]
+Whitespace = Literal["indented", "bounded", "compact", "any"]
+PropertyOrder = Literal["schema", "any"]
+Formats = Literal["assert", "annotate"]
+Undeclared = Literal["allow", "refuse"]
+SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JsonSchema(Constraint):
+    """A JSON Schema; make one with `json_schema`. Two of them are equal if schema, options and registry are.
+
+    Attributes:
+        schema: The schema as JSON (a dict or a boolean).
+        options: How it is read and written.
+        registry: The `referencing.Registry` for references into other documents, or None.
+        given: The argument of `json_schema` that it was made from.
+        parse_with: The function that turns a member text into an instance of a Python type; None: JSON values.
+        limits: The limits on reading it.
+
+    Example:
+        >>> json_schema({"type": "integer"}).parse("7")
+        7
+    """
+
+    schema: Any
+    options: Options
+    registry: Any = None
+    given: Any = None
+    parse_with: Callable[[str], Any] | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    @lazily
+    def normalizer(self) -> Normalizer:
+        """The schema, read, with what has been computed so far. Raises SchemaError, UnsatisfiableError, LimitError."""
+        try:
+            with self.limits.reading("the schema", FEWER):
+                document = self._read().document
+                normalizer = Normalizer(document)
+                if not normalizer.root_inhabited():
+                    raise self._unsatisfiable()
+                if document.must_explore:
+                    explore(normalizer)
+        except RecursionError:
+            raise too_deep() from None
+        return normalizer
+
+    def _read(self, note_duplicates: bool = False) -> SchemaReader:
+        return read(self.schema, self.options, self.registry, note_duplicates)
+
+    def _unsatisfiable(self) -> ConstrainError:
+        """The error for a schema that nothing fulfils. It needs a reader, so the schema is read again."""
+        reader = self._read()
+        return unsatisfiable(Normalizer(reader.document), reader, self._probe)
+
+    def _probe(self, raw: Any) -> bool:
+        """Whether some value fulfils another schema that is put in the place of the root."""
+        reader = read(self._with_definitions(raw), self.options, self.registry)
+        return Normalizer(reader.document).root_inhabited()
+
+    def beside_definitions(self, raw: Any) -> JsonSchema:
+        """Another schema in the place of the root; it may refer to the definitions of the root."""
+        return JsonSchema(self._with_definitions(raw), self.options, self.registry)
+
+    def _with_definitions(self, raw: Any) -> Any:
+        """A schema with the definitions of the root added, so that its references can be resolved."""
+        extra = {key: self.schema[key] for key in ("$schema", "$defs", "definitions") if key in self.schema}
+        return {**extra, **raw}
+
+    @property
+    def document(self) -> Document:
+        """The atoms of the schema."""
+        return self.normalizer.document
+
+    def _build(self) -> Grammar:
+        lowering = Lowering(self.normalizer, self.options)
+        after = lowering.before if self.options.whitespace == "any" else ()
+        sequence: list[Symbol] = [*lowering.before, lowering.value(self.document.root), *after]
+        return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.serial, "document")))
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return bool(self.document.residuals) or self.parse_with is not None
+
+    @property
+    def guarded(self) -> bool:
+        """Always True: repeated open keys and equal items under `uniqueItems` need a guard."""
+        return True
+
+    def guard(self, vocabulary: Vocabulary) -> Guard:
+        """The guard that prevents repeated keys in objects and equal items under `uniqueItems`."""
+        return Repeats(self._watched, vocabulary)
+
+    @lazily
+    def _watched(self) -> Watched | None:
+        return watched_root(self.normalizer)
+
+    @lazily
+    def report(self) -> list[Entry]:
+        """How each keyword is enforced. Reads the schema again.
+
+        Example:
+            >>> import constrain
+            >>> [entry] = constrain.json_schema({"enum": [1, 2]}).report[:1]
+            >>> entry.keyword, entry.pointer, entry.status
+            ('enum', '$', 'enforced')
+        """
+        entries = make_report(self._read(note_duplicates=True), self.document)
+        if self.parse_with is not None:
+            name = getattr(self.given, "__name__", repr(self.given))
+            entries.append(Entry("(type)", "$", "residual", f"the value must be an instance of {name}"))
+        return entries
+
+    def parse(self, text: str) -> Any:
+        """Return the value of a member text.
+
+        Args:
+            text: A member of the language.
+
+        Returns:
+            A JSON value, or an instance of the Python type that the schema was made from.
+
+        Raises:
+            ValueError: The text is not JSON, has an integer of more digits than Python reads, or is no instance of the
+                type.
+            LimitError: The text is nested too deeply.
+
+        Example:
+            >>> import constrain
+            >>> constrain.json_schema({"type": "array"}).parse("[1, 2]")
+            [1, 2]
+        """
+        try:
+            return json.loads(text) if self.parse_with is None else self.parse_with(text)
+        except RecursionError:
+            raise LimitError("the text is nested too deeply to be read", fix=SHALLOW) from None
+
+    def check(self, text: str) -> str | None:
+        """Check a finished text of the grammar for residual conditions.
+
+        They are those of the schema, and what a Python type asks beyond its schema: the validators of a pydantic model.
+
+        Args:
+            text: A text that the grammar allows.
+
+        Returns:
+            None if the text passes, else one sentence.
+
+        Example:
+            >>> import constrain
+            >>> constrain.json_schema({"type": "object"}).check('{"a": 1, "a": 2}')
+            "the key 'a' occurs twice in one object"
+        """
+        if not isinstance(text, str | bytes | bytearray):
+            raise ConstrainError(f"check() takes a text, not {text!r:.60}", fix="json.dumps(value)")
+        fault = check_text(text, self.normalizer)
+        if fault is None and self.parse_with is not None:
+            try:
+                self.parse_with(text)
+            except ValueError as error:  # pydantic's ValidationError is one
+                fault = str(error)
+        return fault
+
+    def _intersect(self, other: Constraint) -> Constraint:
+        """The intersection of two schemas with the same options and no references."""
+        if not isinstance(other, JsonSchema) or other.options != self.options:
+            return NotImplemented
+        if "$ref" in json.dumps([self.schema, other.schema], default=str):
+            return NotImplemented  # the references of two documents do not mix
+        stated = [s["$schema"] for s in (self.schema, other.schema) if isinstance(s, dict) and "$schema" in s]
+        combined: dict[str, Any] = {"$schema": stated[0]} if stated else {}
+        if len(set(stated)) > 1:
+            return NotImplemented
+        combined["allOf"] = [self.schema, other.schema]
+        return JsonSchema(combined, self.options, self.registry or other.registry)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the schema and the options; a Python type by its name, as pickle does."""
+        given = None if self.parse_with is None else self.given
+        return _restored, (self.schema, self.options, self.registry, given, self.limits)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JsonSchema):
+            return NotImplemented
+        mine, theirs = (None if each.parse_with is None else each.given for each in (self, other))  # what `check` asks
+        if self.options != other.options or self._identity != other._identity or mine != theirs:
+            return False
+        return self.registry is other.registry
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @lazily
+    def _hash(self) -> int:
+        return hash((self._identity, self.options))
+
+    @lazily
+    def _identity(self) -> bytes | str:
+        try:
+            return marshal.dumps(self.schema, 2)  # PERF: a third of the time; version 2 depends on the content alone
+        except ValueError:  # exact decimals, deep nesting
+            try:
+                return json.dumps(self.schema, default=str)
+            except RecursionError:
+                raise too_deep() from None
+
+    def __repr__(self) -> str:
+        return f"json_schema({excerpt(self.schema, 60)})"
+
+
+def too_deep() -> LimitError:
+    """The error for a schema that has more levels than Python's stack."""
+    return LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels")
+
+
+def _restored(schema: Any, options: Options, registry: Any, given: Any, limits: Limits) -> JsonSchema:
+    """The constraint of a pickle."""
+    parse_with = None if given is None else schema_of_type(given)[1]
+    return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
+
+
+def read(schema: Json, options: Options, registry: Registry[Any] | None, note_duplicates: bool = False) -> SchemaReader:
+    """Read a schema, with dynamic scopes only if it has a dynamic reference."""
+    dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
+
+    def reader(dynamic: bool) -> SchemaReader:
+        resource = Resource(schema, dialect, registry)
+        return SchemaReader(schema, dialect, options, resource, dynamic, note_duplicates)
+
+    try:
+        return reader(dynamic=False)
+    except DynamicReference:
+        return reader(dynamic=True)
+
+
+def _stated_dialect(schema: Json, registry: Registry[Any] | None) -> Dialect:
+    """The draft of the meta-schema in the registry that `$schema` names.
+
+    Raises SchemaError if it is not in the registry, or requires an unknown vocabulary.
+    """
+    assert isinstance(schema, dict)
+    stated = schema["$schema"]
+    resource = registry.get(stated.rstrip("#")) or registry.get(stated) if registry is not None else None
+    dialect = None if resource is None else dialect_of_vocabularies(resource.contents)
+    if dialect is None:
+        problem = "is not a known draft" if resource is None else "needs a vocabulary that is not known"
+        raise SchemaError(
+            f"$schema {stated!r} {problem}",
+            place=f"$\n{excerpt({'$schema': stated})}",
+            fix=f"use one of {', '.join(DIALECTS)}, or leave it out",
+        )
+    return dialect
+
+
+def json_schema(
+    schema: Any,
+    *,
+    spelling: Spelling = "plain",
+    whitespace: Whitespace | JsonLayout | Mapping[str, Any] | None = None,
+    property_order: PropertyOrder = "schema",
+    undeclared: Undeclared = "allow",
+    formats: Formats = "assert",
+    registry: Any = None,
+    dialect: str | None = None,
+    limits: Limits | None = None,
+) -> JsonSchema:
+    """The texts that are JSON and fulfil a schema.
+
+    Args:
+        schema: A schema: dict, bool or JSON text; or a Python type: pydantic model, dataclass, TypedDict, Enum, Literal
+            or Union; or a function, which stands for the object of its arguments.
+        spelling: "plain": every value as serializers write it, with escapes only where JSON needs them and for what is
+            not ASCII, integers as digits, other numbers with the digits of a double; "any": all that JSON allows. It
+            says which texts of a value count, not which values (docs/notes/0012).
+        whitespace: "indented" (the default of "plain"): none, a space, or a line end with the indentation of the depth;
+            "bounded" (the default of "any"): what a person or a printer would write, never an endless run; "compact":
+            none; "any": all JSON whitespace, also after the value; or a `schema.JsonLayout` (or a mapping of its
+            fields): json.dumps's `indent` and `separators`, a number of characters, or patterns.
+        property_order: "schema": declared properties in the order of the schema, then all others; "any": every order.
+        undeclared: "allow": an object has what the schema lets it have, so also properties that are nowhere declared
+            unless `additionalProperties` or the like says otherwise; "refuse": where properties or first items are
+            declared, there are no others. Objects and arrays of which nothing is declared stay free.
+        formats: "assert": known formats are enforced; "annotate": none is.
+        registry: A `referencing.Registry` for references into other documents; None: nothing but this schema.
+        dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
+            "draft2019-09", "draft2020-12" or "openapi-3.0" (with `nullable`); or "openai-strict", which refuses schemas
+            outside the subset of OpenAI's strict mode. None: the draft that `$schema` names, by default 2020-12.
+        limits: Time and memory that reading may take, and a way to cancel it; by default 2 s of CPU time and 1 GB.
+
+    Returns:
+        A constraint. Its `report` says how each keyword is enforced.
+
+    Raises:
+        SchemaError: The schema is malformed, or has a reference that cannot be resolved; with its place.
+        UnsatisfiableError: No value fulfils the schema; with the keywords that conflict.
+        LimitError: Reading takes too much time or memory, or the schema is nested too deeply.
+        ConstrainError: An option has an unknown value.
+
+    Source:
+        JSON Schema 2020-12, Core and Validation, https://json-schema.org/specification, and the older drafts; JSON by
+        RFC 8259.
+
+    Example:
+        >>> import constrain
+        >>> constraint = constrain.json_schema({"type": "object", "properties": {"age": {"type": "integer"}}})
+        >>> constraint.parse('{"age": 7}')
+        {'age': 7}
+    """
+    if whitespace is None:
+        whitespace = "indented" if isinstance(spelling, str) and spelling == "plain" else "bounded"
+    if isinstance(whitespace, Mapping):
+        whitespace = read_json_layout(whitespace)
+    for value, allowed, name in (
+        (spelling, SPELLINGS, "spelling"),
+        *([] if isinstance(whitespace, JsonLayout) else [(whitespace, POLICIES, "whitespace")]),
+        (property_order, ORDERS, "property_order"),
+        (formats, FORMAT_POLICIES, "formats"),
+        (undeclared, get_args(Undeclared), "undeclared"),
+    ):
+        if not isinstance(value, str) or value not in allowed:
+            raise ConstrainError(f"{name}={value!r:.60} is not an option", fix=f"use one of {', '.join(allowed)}")
+    strict = isinstance(dialect, str) and dialect == OPENAI_STRICT
+    if dialect is not None and not strict and not (isinstance(dialect, str) and dialect in NAMED):
+        known = ", ".join([*NAMED, OPENAI_STRICT])
+        raise ConstrainError(f"dialect={dialect!r:.60} is not an option", fix=f"use one of {known}")
+    if not isinstance(limits, Limits | None):
+        raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
+    options = Options(whitespace, property_order, formats, None if strict else dialect, spelling)
+    if isinstance(schema, (str, bytes)):
+        raw, parse_with = _from_text(schema), None
+    elif isinstance(schema, (dict, bool)):
+        raw, parse_with = schema, None
+    elif isinstance(schema, Constraint):
+        raise SchemaError(f"{schema!r:.60} is a constraint already", fix="pass a schema: a dict, JSON text, or a type")
+    else:
+        raw, parse_with = schema_of_type(schema)
+    if strict:
+        check_strict(raw)
+    constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or Limits())
+    document = constraint.document  # reads the schema: faults are raised here, not at the first use
+    if undeclared == "allow":
+        return constraint
+    try:
+        constraint = replace(constraint, schema=closed(document.root_site))
+    except RecursionError:
+        raise too_deep() from None
+    constraint.normalizer  # noqa: B018  reads the closed schema
+    return constraint
+
+
+def _from_text(text: str | bytes) -> Any:
+    """A schema given as JSON text; numbers are read exactly."""
+    try:
+        return read_exactly(text.decode() if isinstance(text, bytes) else text)
+    except json.JSONDecodeError as error:
+        raise SchemaError(
+            f"the schema is not JSON: {error.msg}",
+            place=span(error.doc, error.pos),
+            fix="correct the text, or pass a dict",
+        ) from None
+    except RepeatedKey as error:
+        raise SchemaError(
+            f"the key {str(error)!r} occurs twice in one object of the schema", fix="leave one of them out"
+        ) from None
+    except RecursionError:
+        raise too_deep() from None
+    except UnicodeDecodeError as error:
+        raise SchemaError(
+            f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8"
+        ) from None
+    except ValueError as error:
+        raise SchemaError(f"the schema cannot be read: {error}", fix="write a smaller number") from None

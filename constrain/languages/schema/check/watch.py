@@ -1,0 +1,117 @@
+"""The arrays in which the guard (`constrain.languages.guards`) has to prevent equal items, place by place.
+
+The idea: a place is the set of conjunctions that the value there may have to fulfil, over all branches. Items must
+differ if they must in every branch; where it depends on the branch, the check of the finished text decides. Arrays
+whose items have few values need no guard: their grammar remembers which values were used.
+
+Cost: the normal forms of each place; equal places are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from constrain.languages.automata.shape import endless
+from constrain.languages.schema.normalize.normalizer import Normalizer
+from constrain.languages.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, value_of
+from constrain.languages.schema.sets.shapes_arrays import CountedArrays
+from constrain.languages.schema.sets.strings import is_void
+
+REMEMBERED = 1_000  # names of members
+
+
+class Watched:
+    """The values at one place; implements `guards.json_reader.Place`.
+
+    Attributes:
+        conjs: The conjunctions that the value may have to fulfil.
+    """
+
+    def __init__(self, normalizer: Normalizer, conjs: frozenset[Conj], known: dict[frozenset[Conj], Watched]) -> None:
+        self.normalizer = normalizer
+        self.conjs = conjs
+        self._known = known
+        normals = [normalizer.normal(conj) for conj in conjs]
+        self._arrays = [box for normal in normals for box in normal.arrays if normalizer.has_arrays(box)]
+        self._objects = [box for normal in normals for box in normal.objects]
+        self._members: dict[str, Watched | None] = {}
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether every branch requires unique items, and the grammar does not enforce it already."""
+        return (
+            bool(self._arrays)
+            and all(box.unique for box in self._arrays)
+            and any(isinstance(self.normalizer.array_shape(box), CountedArrays) for box in self._arrays)
+        )
+
+    @cached_property
+    def runs_out(self) -> frozenset[str]:
+        """Of which kinds an item's beginning may leave values only that were seen. "value": even an item not begun.
+
+        A free string always goes on by a character, an object that takes any further name by one, an array without a
+        limit by an item. A number may not (0), but of unbounded ones there are always more.
+        """
+        conjs = {conj for box in self._arrays for conj in (*box.prefix, box.rest) if conj != FALSE}
+        return frozenset(kind for conj in conjs for kind in self._ending(self.normalizer.normal(conj)))
+
+    def _ending(self, normal: NormalForm) -> Iterator[str]:
+        """The kinds of values in a set that may run out."""
+        strings = endless(normal.strings) and not is_void(normal.strings)
+        objects = all(map(self._is_open, normal.objects))
+        arrays = all(map(self._is_long, normal.arrays))
+        unbounded = any(box.points is None and (box.low is None or box.high is None) for box in normal.numbers)
+        if not (strings or (objects and normal.objects) or (arrays and normal.arrays) or unbounded):
+            yield "value"
+        if not strings:
+            yield "string"
+        if not objects:
+            yield "object"
+        if not arrays:
+            yield "array"
+        if normal.numbers:
+            yield "number"
+
+    def _is_open(self, box: ObjectBox) -> bool:
+        """Whether every beginning of an object takes any number of further names."""
+        if box.high is not None or box.names != TRUE or box.needs or not self.normalizer.has_objects(box):
+            return False
+        return any(endless(language) and self.normalizer.inhabited(conj) for language, conj in box.classes)
+
+    def _is_long(self, box: ArrayBox) -> bool:
+        """Whether every beginning of an array takes any number of further items."""
+        return box.high is None and not (box.counts or box.unique) and self.normalizer.inhabited(box.rest)
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether every branch requires that two items are equal."""
+        return bool(self._arrays) and all(box.repeats for box in self._arrays)
+
+    def item(self, i: int) -> Watched | None:
+        """The place of item i; None if nothing is watched there."""
+        return self._at(box.prefix[i] if i < len(box.prefix) else box.rest for box in self._arrays)
+
+    def member(self, name: str) -> Watched | None:
+        """The place of the value of a property; None if nothing is watched there."""
+        if name not in self._members:
+            if len(self._members) >= REMEMBERED:
+                self._members.clear()
+            self._members[name] = self._at(value_of(box, name) for box in self._objects)
+        return self._members.get(name)
+
+    def _at(self, conjs: Iterable[Conj]) -> Watched | None:
+        key = frozenset(conj for conj in conjs if conj != FALSE)
+        if not key or key == {TRUE}:
+            return None
+        place = self._known.get(key)
+        if place is None:
+            place = self._known[key] = Watched(self.normalizer, key, self._known)
+        return place
+
+
+def watched_root(normalizer: Normalizer) -> Watched | None:
+    """The place of the whole value; None if the schema has no `uniqueItems`."""
+    if not any(keyword == "uniqueItems" for _, keyword, _ in normalizer.document.residuals):
+        return None
+    return Watched(normalizer, frozenset({normalizer.document.root}), {})

@@ -1,0 +1,418 @@
+"""From formulas to normal forms.
+
+The idea: `normal(conj)` intersects the sets of its atoms. Complements are pushed inwards by De Morgan's laws until they
+meet a box (`sets/complement.py`). A container does not look inside its parts, so only a schema that combines itself
+with itself *without* passing through a property or item can run in circles, and that is an error.
+
+Whether a set is inhabited is decided by the subclass `Normalizer`. Its answers keep products and differences small. An
+answer may depend on an atom that is still being computed; then `Loop` is raised, and the box in question is kept.
+
+Where branches of a `oneOf` overlap in too many ways, their union stands for it, and the finished text is checked. A set
+may be greater than its formula says for no other reason, and never smaller: complements are of boxes only.
+
+Cost: each conjunction is computed once, when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import accumulate, combinations
+from typing import TypeVar
+
+from constrain.errors import ConstrainError, LimitError
+from constrain.languages.automata.syntax import EMPTY, Literals, Node
+from constrain.languages.schema.read.document import Document, Negation, Site
+from constrain.languages.schema.sets.algebra import (
+    EVERYTHING,
+    FALSE,
+    MAX_ALTERNATIVES,
+    NOTHING,
+    TRUE,
+    ArrayBox,
+    Conj,
+    NormalForm,
+    ObjectBox,
+    TooManyBoxes,
+    intersection,
+    union,
+    value_of,
+)
+from constrain.languages.schema.sets.complement import complement_of
+from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, KnownSet, OneOf
+from constrain.languages.schema.sets.strings import is_void
+from constrain.languages.schema.sets.subtract import EmptinessTests, subtract
+from constrain.limits import tick
+
+T = TypeVar("T")
+MAX_WORK = 1_000_000  # pairs of boxes that are intersected for one schema
+MAX_TRIED = 40_000  # of them for one set that may be left to the check
+MAX_UNPRUNED = 6  # empty boxes are dropped from a product with more boxes than this
+MAX_PRUNING = 8  # nested products that are pruned
+MAX_SUBTRACTIONS = 1000  # of branches of a oneOf from each other, one by one
+MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
+OVERLAP = "branches overlap in too many ways: what tells them apart is checked on the finished text"
+
+
+class Loop(Exception):
+    """An atom is needed while it is being computed."""
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+
+
+class _Located:
+    """The context that `NormalForms.located` returns. PERF: a generator would cost ten times as much."""
+
+    __slots__ = ("_conj", "_forms")
+
+    def __init__(self, forms: NormalForms, conj: Conj) -> None:
+        self._forms = forms
+        self._conj = conj
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            placed = self._forms.place(self._conj, error)
+            try:
+                if placed is not error:
+                    raise placed from error
+            finally:
+                del placed  # its traceback holds this frame
+
+
+class NormalForms:
+    """The normal forms of one document, each computed once. `Normalizer` adds the tests of emptiness."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self._normals: dict[Conj, NormalForm] = {TRUE: EVERYTHING, FALSE: NOTHING}
+        self._atoms: dict[tuple[int, bool], NormalForm] = {}  # by serial number and sign
+        self._open: dict[tuple[int, bool], None] = {}  # the atoms that are being computed, the innermost last
+        self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}  # as far as it is decided
+        self._work, self._most_work = 0, MAX_WORK
+        self._pruning = 0  # how many products that are being pruned enclose the present one
+
+    def inhabited(self, conj: Conj) -> bool:
+        """Whether some value fulfils the conjunction."""
+        raise NotImplementedError
+
+    def has_values(self, normal: NormalForm) -> bool:
+        """Whether a set is inhabited."""
+        raise NotImplementedError
+
+    def has_arrays(self, box: ArrayBox) -> bool:
+        """Whether the box is inhabited."""
+        raise NotImplementedError
+
+    def has_objects(self, box: ObjectBox) -> bool:
+        """Whether the box is inhabited."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------- conjunctions and atoms
+
+    def normal(self, conj: Conj) -> NormalForm:
+        """The set of values that fulfil a conjunction.
+
+        Raises:
+            SchemaError: References run in a circle.
+            LimitError: The algebra reached one of its limits.
+        """
+        known = self._normals.get(conj)
+        if known is not None:
+            return known
+        formula = self.document.formulas[conj[0]]
+        if len(conj) == 1 and type(formula) is KnownSet:
+            return formula.normal
+        if self._open:  # the outermost conjunction gives errors their place
+            return self._conjunction(conj)
+        with self.located(conj):
+            return self._conjunction(conj)
+
+    def _conjunction(self, conj: Conj) -> NormalForm:
+        normal = EVERYTHING
+        for serial in conj:
+            both = partial(self._intersection, normal, self._atom(serial, True))
+            if type(self.document.atoms[serial]) is Negation:
+                normal = self._unless_large(both, serial, otherwise=normal)
+            else:
+                normal = both()
+        self._normals[conj] = normal
+        return normal
+
+    def _unless_large(self, compute: Callable[[], NormalForm], serial: int, *, otherwise: NormalForm) -> NormalForm:
+        """A set, if it is a union of few boxes; else `otherwise`, which holds it, and an atom is left to the check."""
+        most, self._most_work = self._most_work, min(self._most_work, self._work + MAX_TRIED)
+        try:
+            normal = compute()
+            if len(normal.objects) <= max(MAX_ALTERNATIVES, len(otherwise.objects)):
+                return normal
+        except TooManyBoxes:
+            pass
+        finally:
+            self._most_work = most
+        residual = self.document.site_of((serial,)), "(overlap)", OVERLAP
+        if residual not in self.document.residuals:
+            self.document.residuals.append(residual)
+        return otherwise
+
+    def _atom(self, serial: int, positive: bool) -> NormalForm:
+        """The set of an atom, or its complement."""
+        key = (serial, positive)
+        normal = self._atoms.get(key)
+        if normal is None:
+            if key in self._open:
+                raise Loop(serial)
+            self._open[key] = None
+            try:
+                formula = self.document.formulas[serial]
+                assert formula is not None
+                if positive:
+                    normal = self._set_of(formula)
+                else:
+                    normal = self._unless_large(lambda: self._outside(formula), serial, otherwise=EVERYTHING)
+            finally:
+                self._open.pop(key, None)
+            self._atoms[key] = normal
+        return normal
+
+    def strings(self, conj: Conj) -> Node:
+        """The strings that fulfil a conjunction."""
+        return self.normal(conj).strings
+
+    def located(self, conj: Conj) -> _Located:
+        """A context that gives errors from inside the algebra the place of a conjunction."""
+        return _Located(self, conj)
+
+    def place(self, conj: Conj, error: Exception) -> Exception:
+        """The error with its place; the same error if it has a place, or is not ours."""
+        if isinstance(error, Loop) and not self._open:
+            atom = self.document.atoms[error.serial]
+            site = atom if isinstance(atom, Site) else self.document.site_of(conj)
+            return site.error(
+                "this schema refers to itself without passing through a property or an item", "remove the loop"
+            )
+        if isinstance(error, TooManyBoxes) and self._open:
+            return error  # what is being computed may do without
+        if isinstance(error, ConstrainError) and error.place is None:
+            kind = LimitError if isinstance(error, TooManyBoxes) else type(error)
+            return self.document.site_of(conj).error(error.message, error.fix, kind=kind)
+        return error
+
+    # --------------------------------------------------------------------------------------------------- formulas
+
+    def _set_of(self, formula: Formula) -> NormalForm:
+        """The set of a formula."""
+        if isinstance(formula, KnownSet):
+            return formula.normal
+        if isinstance(formula, Atoms):
+            return self.normal(formula.conj)
+        if isinstance(formula, AllOf):
+            return self._all(formula.parts)
+        if isinstance(formula, AnyOf):
+            return union(self._set_of(part) for part in formula.parts)
+        if isinstance(formula, OneOf):
+            return self._exactly_one(formula.parts, EVERYTHING)
+        return self._outside(formula.part)
+
+    def _all(self, parts: tuple[Formula, ...]) -> NormalForm:
+        """The intersection of the parts, in their order, which decides the order of properties.
+
+        Branches of a `oneOf` need to differ only inside the other parts: often it is their `type`, or the `required`
+        property with a `const` in each branch, that tells branches apart.
+        """
+        others = [self._set_of(part) for part in parts if not isinstance(part, OneOf)]
+        within = self._product(others) if len(others) < len(parts) else EVERYTHING
+        known = iter(others)
+        return self._product(
+            self._exactly_one(part.parts, within) if isinstance(part, OneOf) else next(known) for part in parts
+        )
+
+    def _product(self, sets: Iterable[NormalForm]) -> NormalForm:
+        result = EVERYTHING
+        for normal in sets:
+            result = self._intersection(result, normal)
+        return result
+
+    def _outside(self, formula: Formula) -> NormalForm:
+        """The complement of a formula."""
+        if isinstance(formula, KnownSet):
+            return complement_of(formula.normal, self.document.negation, self.strings, self._intersection)
+        if isinstance(formula, Atoms):
+            return union(self._atom(serial, False) for serial in formula.conj) if formula.conj else NOTHING
+        if isinstance(formula, AllOf):
+            return union(self._outside(part) for part in formula.parts)
+        if isinstance(formula, AnyOf):
+            result = EVERYTHING
+            for part in formula.parts:
+                result = self._intersection(result, self._outside(part))
+            return result
+        if isinstance(formula, OneOf):
+            pairs = (self._set_of(AllOf(pair)) for pair in combinations(formula.parts, 2))
+            return union([self._outside(AnyOf(formula.parts)), *pairs])
+        return self._set_of(formula.part)
+
+    def _intersection(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        """`algebra.intersection`, with its work counted and large products pruned. Raises LimitError."""
+        self.count(len(a.arrays) * len(b.arrays) + len(a.objects) * len(b.objects))
+        common = intersection(a, b)
+        if len(common.objects) > MAX_UNPRUNED and len(a.objects) > 1 and len(b.objects) > 1:
+            boxes = dict.fromkeys(pruned for box in common.objects if (pruned := self._pruned(box)) is not None)
+            return common._replace(objects=tuple(boxes))
+        return common
+
+    def _pruned(self, box: ObjectBox) -> ObjectBox | None:
+        """The box with properties that have no value forbidden by name; None if one of them is required.
+
+        Products of conditions on one property (`if` its value is a, `if` its value is b, ...) would grow exponentially
+        if their empty combinations were kept.
+        """
+        if self._pruning == MAX_PRUNING:  # the tests may compute further products, which may ask the same again
+            return box
+        self._pruning += 1
+        try:
+            empty = {
+                name
+                for name, conj in box.named
+                if conj != FALSE
+                and not (self._inhabited.get(conj) or self._unless_loop(self.inhabited, conj, otherwise=True))
+            }
+        finally:
+            self._pruning -= 1
+        if empty.intersection(box.required):
+            return None
+        if not empty:
+            return box
+        return box._replace(named=tuple((name, FALSE if name in empty else conj) for name, conj in box.named))
+
+    def _unless_loop(self, test: Callable[[T], bool], subject: T, *, otherwise: bool) -> bool:
+        """The result of a test; `otherwise` if it depends on an atom that is being computed."""
+        self.count(1)
+        try:
+            return test(subject)
+        except Loop:
+            return otherwise
+
+    def count(self, pairs: int) -> None:
+        """Count pairs of boxes that are intersected. Raises LimitError if the schema has taken too many."""
+        self._work += pairs
+        tick(max(1, pairs))
+        if self._work > self._most_work:
+            kind = LimitError if self._most_work == MAX_WORK else TooManyBoxes
+            raise kind(
+                f"combining the alternatives of this schema takes more than {self._most_work} steps",
+                fix="give the branches of oneOf a required property with its own const, or use anyOf",
+            )
+
+    # ----------------------------------------------------------------------------------------------------- oneOf
+
+    def _exactly_one(self, parts: tuple[Formula, ...], within: NormalForm) -> NormalForm:
+        """Each branch less the branches that it overlaps within a set; disjoint branches (the usual case) need no
+        complement. The result counts within the set only."""
+        sets = [self._set_of(part) for part in parts]
+        inside = [self._intersection(within, part) for part in sets]
+        if _visibly_disjoint(inside) and self._objects_disjoint(inside):
+            return union(sets)
+        innermost, _ = next(reversed(self._open))
+        return self._unless_large(lambda: self._apart(parts, sets, inside), innermost, otherwise=union(sets))
+
+    def _apart(self, parts: tuple[Formula, ...], sets: list[NormalForm], inside: list[NormalForm]) -> NormalForm:
+        """The union of the branches, each less the branches that it overlaps. `inside`: what counts of their sets."""
+        if len(parts) > MAX_BRANCHES:
+            raise TooManyBoxes(f"oneOf has {len(parts)} branches that no property tells apart")
+        overlaps: dict[int, list[int]] = {i: [] for i in range(len(parts))}
+        for i, j in combinations(range(len(parts)), 2):
+            if self._may_overlap(inside[i], inside[j]):
+                overlaps[i].append(j)
+                overlaps[j].append(i)
+        if sum(map(len, overlaps.values())) > MAX_SUBTRACTIONS and (found := self._without_the_others(parts, sets)):
+            return union(found)
+        tests = EmptinessTests(
+            lambda box: self._unless_loop(self.has_arrays, box, otherwise=True),
+            lambda box: self._unless_loop(self.has_objects, box, otherwise=True),
+        )
+        outside: dict[int, NormalForm] = {}
+        branches = []
+        for i, others in overlaps.items():
+            branch = sets[i]
+            for j in others:
+                if branch == NOTHING:
+                    break
+                if j not in outside:
+                    outside[j] = self._outside(parts[j])
+                branch = subtract(branch, sets[j], outside[j], tests)
+            branches.append(branch)
+        return union(branches)
+
+    def _without_the_others(self, parts: tuple[Formula, ...], sets: list[NormalForm]) -> list[NormalForm]:
+        """Each branch intersected with the complements of all others; nothing if a complement is a union of boxes,
+        whose products might grow.
+
+        PERF: the complements before a branch and those after it are products, made once each, so that n branches take
+        3 n intersections, not n * n differences.
+        """
+        outside = [self._outside(part) for part in parts]
+        if any(max(len(each.numbers), len(each.arrays), len(each.objects)) > 1 for each in outside):
+            return []
+        before = list(accumulate(outside[:-1], self._intersection, initial=EVERYTHING))
+        after = list(accumulate(outside[:0:-1], self._intersection, initial=EVERYTHING))[::-1]
+        others = map(self._intersection, before, after)
+        return [self._intersection(branch, each) for branch, each in zip(sets, others, strict=True)]
+
+    def _may_overlap(self, a: NormalForm, b: NormalForm) -> bool:
+        """False only if the intersection is provably empty."""
+        common = self._intersection(a, b)
+        return common != NOTHING and self._unless_loop(self.has_values, common, otherwise=True)
+
+    def _objects_disjoint(self, sets: list[NormalForm]) -> bool:
+        """Whether a property that every object requires tells the branches apart by its texts."""
+        unions = [part.objects for part in sets if part.objects]
+        if len(unions) <= 1:
+            return True
+        common = set(unions[0][0].required)
+        for boxes in unions:
+            for box in boxes:
+                common &= set(box.required)
+        return any(
+            self._unless_loop(lambda name: self._discriminates(name, unions), name, otherwise=False)
+            for name in sorted(common)
+        )
+
+    def _discriminates(self, name: str, unions: list[tuple[ObjectBox, ...]]) -> bool:
+        """Whether the property takes finitely many texts in every union of objects, and no text in two of them."""
+        taken: set[str] = set()
+        for boxes in unions:
+            own: set[str] = set()
+            for box in boxes:
+                allowed = self.normal(value_of(box, name))
+                if allowed == NOTHING:
+                    continue
+                if allowed._replace(strings=EMPTY) != NOTHING or not isinstance(allowed.strings, Literals):
+                    return False
+                own.update(allowed.strings.texts)
+            if taken & own:
+                return False
+            taken |= own
+        return True
+
+
+def _visibly_disjoint(sets: list[NormalForm]) -> bool:
+    """Whether the sets, without their objects, are disjoint by type, or by strings that are listed."""
+    return (
+        sum(part.null for part in sets) <= 1
+        and sum(len(part.booleans) for part in sets) == len(frozenset().union(*(part.booleans for part in sets)))
+        and sum(bool(part.numbers) for part in sets) <= 1
+        and _languages_disjoint([part.strings for part in sets])
+        and sum(bool(part.arrays) for part in sets) <= 1
+    )
+
+
+def _languages_disjoint(languages: list[Node]) -> bool:
+    """Whether at most one language is not empty, or all are lists of texts that share none."""
+    inhabited = [language for language in languages if not is_void(language)]
+    if len(inhabited) <= 1:
+        return True
+    finite = [language.texts for language in inhabited if isinstance(language, Literals)]
+    return len(finite) == len(inhabited) and len(frozenset().union(*finite)) == sum(map(len, finite))

@@ -1,0 +1,211 @@
+"""A schema as a table of atoms: every subschema that the root reaches, with its serial number.
+
+The idea: a container mentions its items and properties only by conjunctions of serial numbers (`Conj`). So recursion is
+a number that occurs in its own definition, and two routes to one subschema are the same number. `reader.py` fills the
+table; complements and constants are added while normal forms are computed.
+
+Nothing in the table refers back to it, so a schema that nobody uses is freed without the garbage collector
+(docs/notes/0010-compiling.md).
+"""
+
+from __future__ import annotations
+
+import json
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from constrain.errors import ConstrainError, SchemaError
+from constrain.languages.schema.read.dialect import Dialect
+from constrain.languages.schema.read.dynamic import DynamicScope
+from constrain.languages.schema.read.references import Resource
+from constrain.languages.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
+from constrain.languages.schema.sets.formula import Atoms, Formula, KnownSet, Not
+from constrain.languages.schema.sets.numbers import MAX_BITS
+from constrain.languages.schema.sets.values import Value, set_of_values, value_key
+
+if TYPE_CHECKING:
+    from constrain.languages.schema.write.json_layout import JsonLayout
+
+
+class Options(NamedTuple):
+    """The options of `json_schema` that say how a schema is read and written."""
+
+    whitespace: str | JsonLayout = "indented"
+    property_order: str = "schema"
+    formats: str = "assert"
+    dialect: str | None = None
+    spelling: str = "plain"
+
+
+class Site:
+    """A subschema and its place.
+
+    Attributes:
+        raw: The subschema as given.
+        parent: The enclosing subschema that it was reached from; None at a root.
+        steps: The path down from the parent.
+        resource: The resource against which its references are resolved.
+        dialect: The draft that it is read by.
+        dynamic: The dynamic scope in which it was reached.
+    """
+
+    __slots__ = ("raw", "parent", "steps", "resource", "dialect", "dynamic")
+
+    def __init__(
+        self,
+        raw: Any,  # a schema; `reader.py` checks that it is one
+        parent: Site | None,
+        steps: tuple[str | int, ...],
+        resource: Resource,
+        dialect: Dialect,
+        dynamic: DynamicScope,
+    ) -> None:
+        self.raw = raw
+        self.parent = parent
+        self.steps = steps
+        self.resource = resource
+        self.dialect = dialect
+        self.dynamic = dynamic
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The steps from the root; in another resource its URI, then the steps from its root."""
+        steps: list[str | int] = []
+        site: Site | None = self
+        while site is not None:
+            steps[:0] = site.steps
+            site = site.parent
+        return tuple(steps)
+
+    @property
+    def pointer(self) -> str:
+        """The place as a path: `$.properties.name`, `$.items[0]`, `$.properties["a b"]`."""
+        path = self.path
+        base = "$"
+        if path and isinstance(path[0], str) and path[0].startswith("\0"):
+            base, path = f"$({path[0][1:]})", path[1:]
+        return base + "".join(draw_step(step) for step in path)
+
+    def error(
+        self, message: str, fix: str | None = None, *keywords: str, kind: type[ConstrainError] = SchemaError
+    ) -> ConstrainError:
+        """An error at this place, with the keywords in question (and `type`) as a one-line excerpt."""
+        shown = self.raw
+        if keywords and isinstance(shown, dict):
+            shown = {key: shown[key] for key in ("type", *keywords) if key in shown}
+        return kind(message, place=f"{self.pointer}\n{excerpt(shown)}", fix=fix)
+
+
+def draw_step(step: str | int) -> str:
+    """One step of a path, as text."""
+    if isinstance(step, int):
+        return f"[{step}]"
+    return (
+        f".{step}"
+        if step.replace("$", "").replace("-", "").isidentifier()
+        else f"[{json.dumps(step, ensure_ascii=False)}]"
+    )
+
+
+class _Unwritten(Repr):
+    """`repr` of values that `json` does not write: nested deeply, or of more digits than Python writes."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() <= MAX_BITS else "(an integer of many digits)"
+
+
+def excerpt(value: object, width: int = 100) -> str:
+    """A JSON value on one line, cut after `width` characters."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        text = _Unwritten().repr(value)
+    text = text.encode("utf-8", "backslashreplace").decode()  # half surrogate pairs
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+class Negation(NamedTuple):
+    """An atom for the complement of a conjunction."""
+
+    conj: Conj
+
+
+Atom = Site | Negation | Value | None
+
+
+class Document:
+    """The atoms of one schema: made while reading it, extended by complements and constants later.
+
+    Attributes:
+        options: How the schema is read and written.
+        dialect: The draft of the root.
+        atoms: The atom with each serial number; None for 0, the empty set.
+        formulas: The meaning of each atom; None until it is read.
+        residuals: Keywords that are left to the check of the finished text, as (site, keyword, note).
+        must_explore: Some keyword needs complements or products: `explore` computes everything, to find errors early.
+        root: The conjunction of the whole schema.
+        root_site: The place of the root.
+    """
+
+    def __init__(self, dialect: Dialect, options: Options, root_site: Site) -> None:
+        self.options = options
+        self.dialect = dialect
+        self.atoms: list[Atom] = [None]
+        self.formulas: list[Formula | None] = [KnownSet(NOTHING)]
+        self.residuals: list[tuple[Site, str, str]] = []
+        self.must_explore = False
+        self.root_site = root_site
+        self.root = TRUE
+        self._values: dict[Any, int] = {}
+        self._negations: dict[Conj, int] = {}
+
+    def add(self, atom: Atom, formula: Formula | None) -> int:
+        """Add an atom and return its serial number; `formula` is None if it will be read later."""
+        self.atoms.append(atom)
+        self.formulas.append(formula)
+        return len(self.atoms) - 1
+
+    def constant(self, value: Any) -> Conj:
+        """The conjunction that only this JSON value fulfils."""
+        key = value_key(value)
+        serial = self._values.get(key)
+        if serial is None:
+            serial = self._values[key] = self.add(Value(value), None)
+            self.formulas[serial] = KnownSet(set_of_values((value,), self.constant))
+        return (serial,)
+
+    def negation(self, conj: Conj) -> Conj:
+        """The complement of a conjunction, as a conjunction."""
+        if not conj:
+            return FALSE
+        if conj[0] == 0:
+            return TRUE
+        if len(conj) == 1:
+            atom = self.atoms[conj[0]]
+            if isinstance(atom, Negation):
+                return atom.conj
+        serial = self._negations.get(conj)
+        if serial is None:
+            serial = self._negations[conj] = self.add(Negation(conj), Not(Atoms(conj)))
+        return (serial,)
+
+    def site(self, serial: int) -> Site:
+        """The place of an atom that is a subschema."""
+        site = self.atoms[serial]
+        assert isinstance(site, Site)
+        return site
+
+    def site_of(self, conj: Conj) -> Site:
+        """The place that errors about a conjunction name: its first subschema, else the root."""
+        for serial in conj:
+            atom = self.atoms[serial]
+            if isinstance(atom, Site):
+                return atom
+            if isinstance(atom, Negation):
+                return self.site_of(atom.conj)
+        return self.root_site
+
+    @property
+    def sites(self) -> list[Site]:
+        """Every subschema that was reached, in the order of discovery."""
+        return [atom for atom in self.atoms if isinstance(atom, Site)]

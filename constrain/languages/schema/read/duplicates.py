@@ -1,0 +1,87 @@
+"""Content numbers: subschemas of equal content have the same number, so that they become one atom.
+
+The idea: schemas in the wild repeat themselves (tools inline their definitions). If repetitions are one atom, unions
+and intersections of them vanish, and their grammars share states. Annotations do not count. A subschema that names
+itself (`$id`, `$anchor`) is equal to no other. Cost: one visit of each subschema, linear in its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from constrain.languages.schema.sets.json_types import Json, JsonObject
+
+ANNOTATIONS = frozenset(
+    {"title", "description", "$comment", "default", "example", "examples", "deprecated", "readOnly", "writeOnly"}
+)
+IDENTIFIERS = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"})
+MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+SCHEMAS = frozenset(
+    {"items", "additionalItems", "additionalProperties", "prefixItems", "contains", "propertyNames", "not"}
+    | {"allOf", "anyOf", "oneOf", "if", "then", "else"}
+)
+ROLES = {keyword: role for role in (ANNOTATIONS, IDENTIFIERS, MAPS, SCHEMAS) for keyword in role}  # others hold values
+
+Content = tuple[Hashable, ...]
+
+
+class Contents:
+    """The content numbers of one document.
+
+    The root is equal to no subschema. It is not looked into, since it may hold definitions that nobody uses.
+    """
+
+    def __init__(self, root: Json) -> None:
+        self._numbers: dict[Content, int] = {}
+        self._contents: list[Content] = []
+        self._known: dict[int, int] = {}  # by id(raw): the document keeps its dicts alive
+        self._known[id(root)] = self._number(("itself", id(root)))
+
+    def number(self, raw: JsonObject) -> int:
+        """The content number of a subschema."""
+        known = self._known.get(id(raw))
+        if known is not None:
+            return known
+        parts: list[Hashable] = []
+        for key, value in raw.items():
+            role = ROLES.get(key)
+            if role is None:
+                parts += (key, value if type(value) is str else content_key(value))
+            elif role is ANNOTATIONS:
+                continue
+            elif role is IDENTIFIERS:
+                parts = ["itself", id(raw)]
+                break
+            elif role is SCHEMAS and isinstance(value, dict):
+                parts += (key, self.number(value))
+            elif isinstance(value, dict if role is MAPS else list):
+                inner: list[Hashable] = ["several"]
+                for name, part in value.items() if isinstance(value, dict) else enumerate(value):
+                    inner += (name, self.number(part) if type(part) is dict else content_key(part))
+                parts += (key, tuple(inner))
+            else:
+                parts += (key, content_key(value))
+        known = self._known[id(raw)] = self._number(tuple(parts))
+        return known
+
+    def content(self, number: int) -> Content:
+        """The content with a number: keywords and keys of their values, in turn."""
+        return self._contents[number]
+
+    def _number(self, content: Content) -> int:
+        known = self._numbers.setdefault(content, len(self._contents))
+        if known == len(self._contents):
+            self._contents.append(content)
+        return known
+
+
+def content_key(value: Any) -> Hashable:
+    """A hashable key of a JSON value: keys are equal exactly if Python types and contents are."""
+    if type(value) is str:  # the usual case; no other key is a text
+        return value
+    if isinstance(value, dict):
+        return ("object", *((key, content_key(item)) for key, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return ("array", *[item if type(item) is str else content_key(item) for item in value])
+    return type(value).__name__, value

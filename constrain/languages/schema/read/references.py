@@ -1,0 +1,208 @@
+"""References: the targets of `$ref`, by the rules of the draft.
+
+The common case, a JSON pointer into the same resource, is followed here, in a microsecond a step. All other references
+(`$id` bases, `$anchor`, other resources) are left to the `referencing` library, with the user's registry and the
+meta-schemas of all drafts.
+
+Source: JSON Schema Core 2020-12 sections 8.2 and 9; RFC 6901 (JSON pointer); RFC 3986 section 5 (resolving relative
+references).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+from constrain.errors import SchemaError
+from constrain.languages.schema.read.dialect import DRAFT_2020, Dialect, dialect_of
+from constrain.languages.schema.read.dynamic import dynamic_anchors
+from constrain.languages.schema.sets.json_types import Json, JsonObject
+
+if TYPE_CHECKING:
+    from referencing import Registry, Specification
+    from referencing._core import Resolver
+
+    from constrain.languages.schema.read.document import Site
+
+
+class Target(NamedTuple):
+    """The target of a reference.
+
+    Attributes:
+        raw: What is there: a schema, if the reference is right.
+        resource: The resource that holds it.
+        dialect: The draft that it is read by.
+        steps: Its path.
+        is_local: Whether the path starts at the root of the document.
+    """
+
+    raw: Any
+    resource: Resource
+    dialect: Dialect
+    steps: tuple[str | int, ...]
+    is_local: bool
+
+
+class Resource:
+    """A schema resource: the document, or an embedded document, that relative references start from.
+
+    Attributes:
+        root: Its schema.
+        dialect: Its draft.
+        registry: The user's registry.
+        outer: The resource that embeds it or refers to it; None for the document itself.
+        uri: Its URI, if it was reached by one.
+        shared: The resources of one document, by id(root).
+    """
+
+    def __init__(
+        self, root: Any, dialect: Dialect, registry: Registry[Any] | None = None, outer: Resource | None = None,
+        resolver: Resolver[Any] | None = None, uri: str = "",
+    ) -> None:  # fmt: skip
+        self.root = root
+        self.dialect = dialect
+        self.registry = registry
+        self.outer = outer
+        self.uri = uri
+        self.shared: dict[int, Resource] = outer.shared if outer is not None else {}
+        if resolver is not None:
+            self.resolver = resolver
+        self.shared.setdefault(id(root), self)
+
+    @cached_property
+    def resolver(self) -> Resolver[Any]:
+        """The `referencing` resolver whose base is this resource."""
+        import referencing
+        import referencing.jsonschema
+
+        resource = _specification(self.dialect.uri).create_resource(self.root)
+        if self.outer is not None:
+            return self.outer.resolver.in_subresource(resource)
+        name = resource.id() if isinstance(self.root, dict) else None
+        registry = (self.registry if self.registry is not None else referencing.Registry()).with_resource(
+            name or "", resource
+        )
+        return _with_meta_schemas(registry).resolver(name or "")
+
+    def embedded(self, raw: dict[str, Any], name: str) -> Resource:
+        """The resource that an `$id` opens; an `$id` that is only a fragment names a place and opens none."""
+        if name.startswith("#"):
+            return self
+        return self.shared.get(id(raw)) or Resource(raw, self.dialect, outer=self)
+
+    @cached_property
+    def dynamic_anchors(self) -> dict[str, JsonObject]:
+        """Its dynamic anchors, with their subschemas."""
+        return dynamic_anchors(self.root, self.dialect.id)
+
+    def resolve(self, site: Site, ref: Json, keyword: str = "$ref") -> Target:
+        """The target of a reference. Raises SchemaError if it leads nowhere."""
+        if not isinstance(ref, str):
+            raise site.error(f"{keyword} is a text, not {ref!r}", 'write something like "#/$defs/name"', keyword)
+        if ref == "#":
+            return self._target(self.root, ())
+        if ref.startswith("#/"):
+            found = self._follow(ref)
+            if found is not None:
+                return self._target(*found)
+        elif ref.startswith("#") and ref[1:] in self.dynamic_anchors:
+            return self._target(self.dynamic_anchors[ref[1:]], ())
+        return self._lookup(site, ref, keyword)
+
+    def _target(self, raw: Json, steps: tuple[str | int, ...]) -> Target:
+        """A target in this resource."""
+        return Target(raw, self, self.dialect, self.prefix() + steps, self.outer is None)
+
+    def _follow(self, ref: str) -> tuple[Json, tuple[str | int, ...]] | None:
+        """Follow a JSON pointer: (its target, its path); None if it leads nowhere, or through another resource."""
+        value: Json = self.root
+        steps: list[str | int] = []
+        for part in ref[2:].split("/"):
+            if "%" in part or "~" in part:
+                part = unquote(part).replace("~1", "/").replace("~0", "~")
+            if isinstance(value, dict) and part in value:
+                value = value[part]
+                steps.append(part)
+            elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+                value = value[int(part)]
+                steps.append(int(part))
+            else:
+                return None
+            if isinstance(value, dict) and isinstance(value.get(self.dialect.id), str):
+                if not value[self.dialect.id].startswith("#"):
+                    return None
+        return value, tuple(steps)
+
+    def _lookup(self, site: Site, ref: str, keyword: str) -> Target:
+        """The target that the `referencing` library finds."""
+        from referencing.exceptions import Unresolvable
+
+        try:
+            found = self.resolver.lookup(ref)
+            whole = found.resolver.lookup("#").contents
+        except Unresolvable as error:
+            raise _unresolvable(site, ref, keyword) from error
+        except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading documents
+            raise site.error(
+                f"{keyword} {ref!r} cannot be looked up: some document is malformed ({error})",
+                "give every resource of the registry its own specification",
+                keyword,
+            ) from error
+        dialect = dialect_of(whole, self.dialect) or DRAFT_2020
+        resource = self.shared.get(id(whole)) or Resource(
+            whole, dialect, outer=self, resolver=found.resolver, uri=ref.partition("#")[0]
+        )
+        fragment = ref.partition("#")[2]
+        steps = tuple(unquote(part) for part in fragment.split("/")[1:]) if fragment.startswith("/") else ()
+        # `referencing` resolves a dynamic anchor in a dynamic scope of its own; here the anchor itself is meant
+        contents = found.contents if steps or not fragment else resource.dynamic_anchors.get(fragment, found.contents)
+        return Target(contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False)
+
+    def prefix(self) -> tuple[str | int, ...]:
+        """The path of its root: empty for the document, else its URI behind a NUL, which no keyword begins with."""
+        return () if self.outer is None else ("\0" + (self.uri or str(self.root.get(self.dialect.id, ""))),)
+
+
+@lru_cache(maxsize=8)
+def _specification(uri: str) -> Specification[Any]:
+    """The draft as `referencing` has it, corrected for `dependencies`.
+
+    `referencing` takes either all members of `dependencies` for schemas, or none.
+    """
+    import attrs
+    import referencing.jsonschema
+
+    known = referencing.jsonschema.specification_with(uri)
+
+    def subresources(contents: Any) -> Iterator[Any]:
+        if not isinstance(contents, dict):
+            return
+        dependencies = contents.get("dependencies")
+        rest = {key: value for key, value in contents.items() if key != "dependencies"}
+        yield from known.subresources_of(rest)
+        if isinstance(dependencies, dict):
+            yield from (value for value in dependencies.values() if isinstance(value, (dict, bool)))
+
+    return attrs.evolve(known, subresources_of=subresources)  # type: ignore[misc]
+
+
+def _with_meta_schemas(registry: Registry[Any]) -> Registry[Any]:
+    """The registry with the meta-schemas of the drafts added, if the package that carries them is installed."""
+    try:
+        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+    except ImportError:
+        return registry
+    return registry.combine(REGISTRY)
+
+
+def _unresolvable(site: Site, ref: str, keyword: str) -> SchemaError:
+    if ref.startswith("#"):
+        message, fix = f"{keyword} {ref!r} leads nowhere", "correct the path, or add the definition"
+    else:
+        message = f"{keyword} {ref!r} is not in this schema, and nothing is fetched from the network"
+        fix = "pass registry=referencing.Registry().with_resource(uri, resource), or put the definition under $defs"
+    error = site.error(message, fix, keyword)
+    assert isinstance(error, SchemaError)
+    return error

@@ -1,0 +1,292 @@
+"""The normal form of a set of JSON values: one part per JSON type, closed under intersection and union.
+
+The idea: JSON types are disjoint, so a set of values is six independent sets. Numbers, arrays and objects are unions of
+simple *boxes*; strings are one regular language of decoded texts. Subschemas inside a container are not expanded. Each
+is a `Conj`, a conjunction of *atoms* (subschemas known by serial number, `read/document.py`). So intersecting two
+objects only merges tuples of integers, recursion needs no unfolding, and there are finitely many conjunctions.
+
+    Conj    (3, 7)   values that fulfil atom 3 and atom 7;  TRUE = () everything;  FALSE = (0,) nothing
+
+Cost: intersecting unions multiplies their boxes; more than `MAX_BOXES` raise a `LimitError`. This file drops only boxes
+that are visibly empty; `normalize/normalizer.py` decides emptiness exactly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+from constrain.errors import LimitError
+from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, Node, alternate
+from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
+from constrain.languages.schema.sets.strings import begin_apart, is_void, matches, meet_strings
+from constrain.limits import tick
+
+Conj = tuple[int, ...]
+TRUE: Conj = ()
+FALSE: Conj = (0,)
+Box = TypeVar("Box", bound=tuple[Any, ...])
+MAX_BOXES = 100_000
+MAX_ALTERNATIVES = 5_000  # boxes of one value; making the rules of a box takes a millisecond
+MAX_OVERLAPS = 50  # classes of keys that overlapping patterns make: a mask follows each of them
+
+
+class TooManyBoxes(LimitError):
+    """A union of boxes has grown too large."""
+
+
+def both(a: Conj, b: Conj) -> Conj:
+    """The conjunction of two conjunctions."""
+    if not a or a == b:
+        return b
+    if not b:
+        return a
+    if a[0] == 0 or b[0] == 0:
+        return FALSE
+    return tuple(sorted({*a, *b}))
+
+
+class Count(NamedTuple):
+    """A counted condition: between `least` and `most` items from index `start` on fulfil `conj`; None: no maximum."""
+
+    start: int
+    conj: Conj
+    least: int = 1
+    most: int | None = None
+
+
+class ArrayBox(NamedTuple):
+    """A set of arrays.
+
+    No context-free grammar remembers values. So `unique` is written exactly where items have few values, and left to
+    the guard (`constrain.languages.guards`) elsewhere.
+
+    Attributes:
+        prefix: What item i fulfils, for the first items.
+        rest: What every later item fulfils.
+        low: The least number of items.
+        high: The largest number of items; None: no limit.
+        counts: How many items fulfil further conjunctions.
+        unique: No two items are equal.
+        repeats: At least two items are equal.
+    """
+
+    prefix: tuple[Conj, ...] = ()
+    rest: Conj = TRUE
+    low: int = 0
+    high: int | None = None
+    counts: tuple[Count, ...] = ()
+    unique: bool = False
+    repeats: bool = False
+
+
+class ObjectBox(NamedTuple):
+    """A set of objects. The value of a named key fulfils its own conjunction, the value of any other that of its class.
+
+    Attributes:
+        named: Pairs (name, conj) in declared order; FALSE forbids the name.
+        required: The names that must be present.
+        classes: Pairs (key language, conj). The languages are disjoint and together hold every text; they say nothing
+            of named keys.
+        names: What every key fulfils as a string.
+        low: The least number of properties.
+        high: The largest number of properties; None: no limit.
+        needs: Existential conditions (key language, conj): some key in the language has a value that fulfils `conj`.
+    """
+
+    named: tuple[tuple[str, Conj], ...] = ()
+    required: tuple[str, ...] = ()
+    classes: tuple[tuple[Node, Conj], ...] = ((ANY_TEXT, TRUE),)
+    names: Conj = TRUE
+    low: int = 0
+    high: int | None = None
+    needs: tuple[tuple[Node, Conj], ...] = ()
+
+
+class NormalForm(NamedTuple):
+    """A set of JSON values: the union of its parts.
+
+    Attributes:
+        null: Whether null is in the set.
+        booleans: The booleans in the set.
+        numbers: The union of these boxes.
+        strings: The regular language of decoded texts.
+        arrays: The union of these boxes.
+        objects: The union of these boxes.
+    """
+
+    null: bool
+    booleans: frozenset[bool]
+    numbers: tuple[NumberBox, ...]
+    strings: Node
+    arrays: tuple[ArrayBox, ...]
+    objects: tuple[ObjectBox, ...]
+
+
+ANY_ARRAY, ANY_OBJECT = ArrayBox(), ObjectBox()
+BOTH_BOOLEANS = frozenset((False, True))
+EVERYTHING = NormalForm(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
+NOTHING = NormalForm(False, frozenset(), (), EMPTY, (), ())
+
+
+def intersection(a: NormalForm, b: NormalForm) -> NormalForm:
+    """The values in both sets."""
+    if a is EVERYTHING or a is b:
+        return b
+    if b is EVERYTHING:
+        return a
+    return NormalForm(
+        a.null and b.null,
+        a.booleans & b.booleans,
+        _products(a.numbers, b.numbers, meet_numbers, ANY_NUMBER),
+        meet_strings(a.strings, b.strings),
+        _products(a.arrays, b.arrays, meet_arrays, ANY_ARRAY),
+        _products(a.objects, b.objects, meet_objects, ANY_OBJECT),
+    )
+
+
+def union(sets: Iterable[NormalForm]) -> NormalForm:
+    """The values in any of the sets."""
+    parts = list(sets)
+    if len(parts) == 1:
+        return parts[0]
+    return NormalForm(
+        any(part.null for part in parts),
+        frozenset().union(*(part.booleans for part in parts)),
+        _merged((part.numbers for part in parts), ANY_NUMBER),
+        alternate(*(part.strings for part in parts)),
+        _merged((part.arrays for part in parts), ANY_ARRAY),
+        _merged((part.objects for part in parts), ANY_OBJECT),
+    )
+
+
+def _merged(unions: Iterable[tuple[Box, ...]], whole: Box) -> tuple[Box, ...]:
+    """The boxes of all unions without repetition; only `whole`, if it is one of them."""
+    boxes = dict.fromkeys(box for boxes in unions for box in boxes)
+    return (whole,) if whole in boxes else tuple(boxes)
+
+
+def _products(
+    left: tuple[Box, ...], right: tuple[Box, ...], meet: Callable[[Box, Box], Box | None], whole: Box
+) -> tuple[Box, ...]:
+    """The nonempty pairwise intersections of two unions of boxes.
+
+    `meet` returns None for an empty intersection. `whole` is the box of everything.
+    """
+    if left == (whole,) or not right:
+        return right
+    if right == (whole,) or not left:
+        return left
+    if len(left) * len(right) > MAX_BOXES:
+        raise TooManyBoxes(
+            f"an intersection of two unions has {len(left)} x {len(right)} alternatives, more than {MAX_BOXES}",
+            fix="write fewer alternatives under allOf, or factor out what they share",
+        )
+    return tuple(dict.fromkeys(box for a in left for b in right if (box := meet(a, b)) is not None))
+
+
+def _lower_limit(a: int | None, b: int | None) -> int | None:
+    """The stricter of two maxima; None stands for no limit."""
+    return b if a is None else a if b is None else min(a, b)
+
+
+def meet_arrays(a: ArrayBox, b: ArrayBox) -> ArrayBox | None:
+    """The arrays in both boxes; None if there are visibly none."""
+    low, high = max(a.low, b.low), _lower_limit(a.high, b.high)
+    if (high is not None and low > high) or (a.unique and b.repeats) or (a.repeats and b.unique):
+        return None
+    length = max(len(a.prefix), len(b.prefix))
+    a_items = a.prefix + (a.rest,) * (length - len(a.prefix))
+    b_items = b.prefix + (b.rest,) * (length - len(b.prefix))
+    prefix = tuple(both(x, y) for x, y in zip(a_items, b_items, strict=True))
+    counts = tuple(dict.fromkeys(a.counts + b.counts))
+    return ArrayBox(prefix, both(a.rest, b.rest), low, high, counts, a.unique or b.unique, a.repeats or b.repeats)
+
+
+def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
+    """The objects in both boxes; None if there are visibly none."""
+    low, high = max(a.low, b.low), _lower_limit(a.high, b.high)
+    if high is not None and low > high:
+        return None
+    a_named, b_named = dict(a.named), dict(b.named)
+    required = a.required if not b.required else _joined(a.required, b.required)
+    for name in required:  # PERF: checked before any tuple is made; a conjunction with FALSE is FALSE
+        if a_named.get(name) == FALSE or b_named.get(name) == FALSE:
+            return None
+    named = []
+    a_open, b_open = (box.classes[0][1] if len(box.classes) == 1 else None for box in (a, b))
+    for pair in a.named:
+        name, left = pair
+        right = b_named.get(name, b_open)
+        if right is None:
+            right = class_of(b, name)
+        named.append((name, both(left, right)) if right and right != left else pair)
+    for pair in b.named:
+        name, right = pair
+        if name not in a_named:
+            left = class_of(a, name) if a_open is None else a_open
+            named.append((name, both(left, right)) if left and left != right else pair)
+    forbidden = {name for name, conj in named if conj == FALSE}
+    if forbidden and not forbidden.isdisjoint(required):
+        return None
+    classes = meet_classes(a.classes, b.classes)
+    needs = a.needs if not b.needs else _joined(a.needs, b.needs)
+    return ObjectBox(tuple(named), required, classes, both(a.names, b.names), low, high, needs)
+
+
+def _joined(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both tuples, without repetition."""
+    return tuple(dict.fromkeys(a + b)) if a and a != b else b
+
+
+def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], ...]) -> tuple[tuple[Node, Conj], ...]:
+    """The common refinement of two partitions of the keys.
+
+    n patterns that overlap make 2^n classes. Raises LimitError if more than `MAX_OVERLAPS` of them are new.
+    """
+    if len(a) == len(b) == 1:
+        return a if a[0][1] == b[0][1] else ((ANY_TEXT, both(a[0][1], b[0][1])),)
+    met = [(i, j) for i, (left, _) in enumerate(a) for j, (right, _) in enumerate(b) if not begin_apart(left, right)]
+    of_left, of_right = Counter(i for i, _ in met), Counter(j for _, j in met)
+    merged: dict[Conj, list[Node]] = {}
+    overlaps: set[Conj] = set()
+    for i, j in met:
+        tick()
+        # PERF: a class that lies in one of the other partition stays as it is: n disjoint patterns are n small trees.
+        if of_left[i] == 1:
+            language = a[i][0]
+        elif of_right[j] == 1:
+            language = b[j][0]
+        else:
+            tick(32)  # it may take long to decide whether an intersection of patterns is empty
+            language = meet_strings(a[i][0], b[j][0])
+            if is_void(language):
+                of_left[i] -= 1
+                of_right[j] -= 1
+                continue
+        conj = both(a[i][1], b[j][1])
+        merged.setdefault(conj, []).append(language)
+        if conj not in (a[i][1], b[j][1]) and a[i][0] != b[j][0]:
+            overlaps.add(conj)
+            if len(overlaps) > MAX_OVERLAPS:
+                raise LimitError(
+                    f"patternProperties overlap in more than {MAX_OVERLAPS} ways",
+                    fix="write patterns that no key matches together, or fewer of them",
+                )
+    return tuple((alternate(*languages), conj) for conj, languages in merged.items())
+
+
+def value_of(box: ObjectBox, name: str) -> Conj:
+    """The conjunction that the value of a key must fulfil."""
+    for named, conj in box.named:
+        if named == name:
+            return conj
+    return class_of(box, name)
+
+
+def class_of(box: ObjectBox, name: str) -> Conj:
+    """The conjunction that the value of an unnamed key must fulfil."""
+    if len(box.classes) == 1:
+        return box.classes[0][1]
+    return next((conj for language, conj in box.classes if matches(language, name)), FALSE)

@@ -1,0 +1,65 @@
+"""Formulas: the meaning of a subschema before it is computed, over sets of values and conjunctions of atoms.
+
+    KnownSet(normal)  a set in normal form         Atoms(conj)       the values that fulfil a conjunction of atoms
+    AllOf, AnyOf      intersection, union          OneOf             the values in exactly one part
+    Not               complement
+
+Keywords (`read/keywords.py`) write formulas. `normalize/normalizer.py` computes them, pushing complements inwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from constrain.languages.schema.sets.algebra import Conj, NormalForm
+
+
+class KnownSet(NamedTuple):
+    """A set in normal form."""
+
+    normal: NormalForm
+
+
+class Atoms(NamedTuple):
+    """The values that fulfil every atom of a conjunction."""
+
+    conj: Conj
+
+
+class AllOf(NamedTuple):
+    """The values in all of the parts."""
+
+    parts: tuple[Formula, ...]
+
+
+class AnyOf(NamedTuple):
+    """The values in at least one part."""
+
+    parts: tuple[Formula, ...]
+
+
+class OneOf(NamedTuple):
+    """The values in exactly one part."""
+
+    parts: tuple[Formula, ...]
+
+
+class Not(NamedTuple):
+    """The values outside the part."""
+
+    part: Formula
+
+
+def combined_atoms(formula: Formula) -> Iterator[int]:
+    """Yield the atoms that a formula says of the value itself, not of its items and properties."""
+    if isinstance(formula, Atoms):
+        yield from formula.conj
+    elif isinstance(formula, Not):
+        yield from combined_atoms(formula.part)
+    elif isinstance(formula, (AllOf, AnyOf, OneOf)):
+        for part in formula.parts:
+            yield from combined_atoms(part)
+
+
+Formula = KnownSet | Atoms | AllOf | AnyOf | OneOf | Not

@@ -1,0 +1,132 @@
+"""Differences of unions of boxes, kept small, for `oneOf` with overlapping branches.
+
+The idea: A minus B is A intersected with the complement of B, but only those boxes of A that meet B have to be split.
+After each step, empty boxes and boxes inside other boxes are dropped. So a `oneOf` of closed objects that differ in
+some optional property stays about as large as it is written, instead of growing by a factor per branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from constrain.languages.schema.sets.algebra import (
+    FALSE,
+    MAX_ALTERNATIVES,
+    ArrayBox,
+    NormalForm,
+    ObjectBox,
+    TooManyBoxes,
+    meet_arrays,
+    meet_objects,
+)
+from constrain.languages.schema.sets.numbers import has_numbers, meet_numbers
+from constrain.languages.schema.sets.shapes_objects import split_needs
+from constrain.languages.schema.sets.strings import meet_strings
+from constrain.limits import tick
+
+Box = TypeVar("Box", bound=tuple[Any, ...])
+MAX_COMPARED = 400  # the largest number of boxes among which boxes inside others are looked for, pair by pair
+
+
+class EmptinessTests(NamedTuple):
+    """Tests whether boxes are inhabited. False is exact; True may also mean that it is not known yet."""
+
+    arrays: Callable[[ArrayBox], bool]
+    objects: Callable[[ObjectBox], bool]
+
+
+def subtract(a: NormalForm, b: NormalForm, outside_b: NormalForm, tests: EmptinessTests) -> NormalForm:
+    """The values of `a` that are not in `b`; `outside_b` is the complement of `b`."""
+    return NormalForm(
+        a.null and not b.null,
+        a.booleans - b.booleans,
+        tuple(_split(a.numbers, b.numbers, outside_b.numbers, meet_numbers, has_numbers, _same)),
+        meet_strings(a.strings, outside_b.strings),
+        tuple(_split(a.arrays, b.arrays, outside_b.arrays, meet_arrays, tests.arrays, _same)),
+        tuple(_outermost(_split(a.objects, b.objects, outside_b.objects, meet_objects, tests.objects, _split_closed))),
+    )
+
+
+def _same(box: Box) -> Iterator[Box]:
+    yield box
+
+
+def _split_closed(box: ObjectBox) -> Iterator[ObjectBox]:
+    """Split the needs of a box without open keys, which only its names can meet."""
+    if box.needs and all(conj == FALSE for _, conj in box.classes):
+        yield from split_needs(box)
+    else:
+        yield box
+
+
+def _split(
+    left: tuple[Box, ...],
+    right: tuple[Box, ...],
+    outside: tuple[Box, ...],
+    meet: Callable[[Box, Box], Box | None],
+    inhabited: Callable[[Box], bool],
+    split: Callable[[Box], Iterator[Box]],
+) -> list[Box]:
+    """The boxes of `left` without the values of `right`; `outside` is the complement of `right`."""
+
+    def overlap(a: Box, b: Box) -> bool:
+        tick()
+        common = meet(a, b)
+        return common is not None and inhabited(common)
+
+    difference: dict[Box, None] = {}
+    for box in left:
+        if not any(overlap(box, other) for other in right):
+            difference[box] = None
+            continue
+        for other in outside:
+            tick()
+            common = meet(box, other)
+            if common is not None:
+                difference.update((part, None) for part in split(common) if part not in difference and inhabited(part))
+        if len(difference) > MAX_ALTERNATIVES:
+            raise TooManyBoxes(
+                f"a difference of overlapping branches has more than {MAX_ALTERNATIVES} alternatives",
+                fix="give every branch of oneOf a required property with its own const, or use anyOf",
+            )
+    return list(difference)
+
+
+def _outermost(boxes: list[ObjectBox]) -> list[ObjectBox]:
+    """The boxes that are not visibly subsets of another one."""
+    if len(boxes) > MAX_COMPARED:
+        return boxes
+    kept: list[_Outline] = []
+    for box in sorted(boxes, key=lambda box: len(box.required) + len(box.named)):
+        tick(1 + len(kept) // 8)
+        outline = _Outline(box)
+        if not any(outline.is_subset(other) for other in kept):
+            kept.append(outline)
+    outermost = {outline.box for outline in kept}
+    return [box for box in boxes if box in outermost]
+
+
+class _Outline:
+    """The conditions of a box as sets, to compare it with others."""
+
+    __slots__ = ("box", "named", "needs", "required")
+
+    def __init__(self, box: ObjectBox) -> None:
+        self.box = box
+        self.named = {name: frozenset(conj) for name, conj in box.named}
+        self.required = frozenset(box.required)
+        self.needs = frozenset(box.needs)
+
+    def is_subset(self, other: _Outline) -> bool:
+        """Whether it is visibly a subset of the other box; False if that takes more than comparing conditions."""
+        a, b = self.box, other.box
+        if not (other.required <= self.required and other.needs <= self.needs):
+            return False
+        if a.classes != b.classes or a.names != b.names or a.low < b.low:
+            return False
+        if b.high is not None and (a.high is None or a.high > b.high):
+            return False
+        if self.named.keys() != other.named.keys():
+            return False
+        return all(other.named[name] <= conj or 0 in conj for name, conj in self.named.items())

@@ -1,0 +1,149 @@
+"""From conjunctions of atoms to symbols of a lazy grammar.
+
+The idea: a value is a nonterminal whose alternatives are made when a text first reaches it. Small terminals (brackets,
+the comma, `null`, any string, any number) are shared by all schemas, so that the engine shares their states. A set of
+values that one terminal can spell is that terminal. Every alternative is inhabited (`normalize/normalizer.py`), so a
+text never runs into a dead end. Symbols refer to the lowering, and the lowering keeps no nonterminal: nonterminals are
+made again where they are needed again, and equal keys make them one to the engine.
+
+Structure: what is written around values depends on the depth (`Level`), so each depth has rules of its own. Tails of
+lists are right recursive and are parsed in constant space, so a value ends when its last bracket is read.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from constrain.languages.automata.syntax import ANY_TEXT, EMPTY
+from constrain.languages.cfg.bulk_rules import ValueSymbols
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.schema.normalize.normalizer import Normalizer
+from constrain.languages.schema.read.document import Options
+from constrain.languages.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
+from constrain.languages.schema.sets.numbers import has_numbers
+from constrain.languages.schema.sets.strings import is_void
+from constrain.languages.schema.write.lower_arrays import array_alternatives
+from constrain.languages.schema.write.lower_objects import object_alternatives
+from constrain.languages.schema.write.terminals import (
+    BOOLEAN,
+    BOOLEANS,
+    NULL,
+    Alternatives,
+    any_string,
+    any_value,
+    number_terminal,
+    string_terminal,
+)
+from constrain.languages.schema.write.whitespace import layout, space
+
+_serials = itertools.count()
+
+
+class Lowering:
+    """Makes the symbols of one schema under some options.
+
+    Attributes:
+        plain: Whether values are spelled plainly.
+        in_order: Whether properties come in the order of the schema.
+        before: The whitespace before the document.
+        serial: A number for the schema in keys of nonterminals, which outlive the schema.
+    """
+
+    def __init__(self, normalizer: Normalizer, options: Options) -> None:
+        self.normalizer = normalizer
+        self.whitespace = options.whitespace
+        self.plain = options.spelling == "plain"
+        self.in_order = options.property_order == "schema"
+        self.before = space(options.whitespace) if isinstance(options.whitespace, str) else ()
+        self.serial = next(_serials)
+        self._terminals: dict[Conj, Terminal | None] = {}  # None: one terminal is not enough
+        self._box_numbers: dict[ArrayBox | ObjectBox, int] = {}
+
+    def box_number(self, box: ArrayBox | ObjectBox) -> int:
+        """A number for a box: equal boxes of this schema have equal numbers, and large boxes are hashed once."""
+        return self._box_numbers.setdefault(box, len(self._box_numbers))
+
+    def value(self, conj: Conj, depth: int = 0) -> Symbol:
+        """The symbol of the values that fulfil a conjunction, inside so many containers; the conjunction is
+        inhabited."""
+        if conj == TRUE:
+            return any_value(self.whitespace, depth, self.plain)
+        if conj in self._terminals:
+            terminal = self._terminals[conj]
+        else:
+            normal = self.normalizer.normal(conj)
+            terminals = [] if normal.arrays or normal.objects else self.terminals(normal)
+            terminal = self._terminals[conj] = terminals[0] if len(terminals) == 1 else None
+        return terminal if terminal is not None else _Value(Level(self, depth), conj)
+
+    def terminals(self, normal: NormalForm) -> list[Terminal]:
+        """The terminals of a set's inhabited parts, without arrays and objects."""
+        terminals: list[Terminal] = []
+        if normal.null:
+            terminals.append(NULL)
+        if normal.booleans:
+            terminals.append(BOOLEAN if len(normal.booleans) == 2 else BOOLEANS[next(iter(normal.booleans))])
+        numbers = [box for box in normal.numbers if has_numbers(box)]
+        if numbers:
+            terminals.append(number_terminal(tuple(numbers), self.plain))
+        if normal.strings == ANY_TEXT:
+            terminals.append(any_string(self.plain))
+        elif normal.strings is not EMPTY and not is_void(normal.strings):
+            terminals.append(string_terminal(normal.strings, self.plain))
+        return terminals
+
+
+class Level:
+    """Makes the symbols of the containers at one depth, and of the values in them.
+
+    Attributes:
+        around: What is written around the values.
+        plain: Whether values are spelled plainly.
+    """
+
+    def __init__(self, lowering: Lowering, depth: int) -> None:
+        self.lowering = lowering
+        self.depth = depth
+        self.normalizer = lowering.normalizer
+        self.plain = lowering.plain
+        self.around = layout(lowering.whitespace, depth)
+
+    def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int, int]:
+        """A short key for a box at this depth."""
+        return self.lowering.serial, self.depth, self.lowering.box_number(box)
+
+    @property
+    def value_symbols(self) -> ValueSymbols:
+        """The function from conjunctions to symbols, for the engine. Not kept: it would be a reference cycle."""
+        return ValueSymbols((self.lowering.serial, "value", self.around.inner), self.value)
+
+    def value(self, conj: Conj) -> Symbol:
+        """The symbol of the values in a container that fulfil a conjunction; the conjunction is inhabited."""
+        return self.lowering.value(conj, self.around.inner)
+
+    def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
+        """The symbols of a member of an object, with the whitespace after its value."""
+        return [key, *self.around.colon, self.value(conj), *self.around.behind]
+
+    def alternatives(self, conj: Conj) -> Alternatives:
+        """The alternatives of a value. Those of arrays and objects are a bracket and a nonterminal."""
+        normal = self.normalizer.normal(conj)
+        alternatives: Alternatives = [[terminal] for terminal in self.lowering.terminals(normal)]
+        for array in normal.arrays:
+            alternatives += array_alternatives(self, array)
+        if normal.objects:
+            alternatives += object_alternatives(self, conj, normal.objects)
+        return alternatives
+
+
+class _Value(Nonterminal):
+    """The values that fulfil a conjunction."""
+
+    __slots__ = ("conj", "level")
+
+    def __init__(self, level: Level, conj: Conj) -> None:
+        super().__init__("value", key=(level.lowering.serial, "value", level.depth, *conj))
+        self.level, self.conj = level, conj
+
+    def expand(self) -> Alternatives:
+        return self.level.alternatives(self.conj)

@@ -1,0 +1,125 @@
+"""Arrays as rules: one nonterminal for each number of items written so far and state of the shape.
+
+    array -> "[" items(0)
+    items(i) -> "]"                    if the array may end here
+              | item items(1)          for i = 0
+              | "," item items(i + 1)  for i > 0
+
+Nonterminals are made when a text reaches them, so `maxItems: 100000` costs what is written. Numbers that differ in
+nothing (`ArrayShape.steady`) share a nonterminal: an unbounded list loops back to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from constrain.languages.cfg.bulk_rules import ArrayRules, BulkNonterminal
+from constrain.languages.cfg.rules import Nonterminal
+from constrain.languages.schema.sets.algebra import ArrayBox
+from constrain.languages.schema.sets.shapes_arrays import ArrayShape, ArrayState, Choice, CountedArrays
+from constrain.languages.schema.write.terminals import Alternatives
+
+if TYPE_CHECKING:
+    from constrain.languages.schema.write.lower import Level
+
+MANY_CHOICES = 16  # of one item
+
+
+def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
+    """The alternatives for the arrays of a box; none if it is empty."""
+    shape = level.normalizer.array_shape(box)
+    if shape is None:
+        return []
+    return [[*level.around.open_array, _ArrayRules(level, shape).items(0, shape.start)]]
+
+
+class _ArrayRules:
+    """Makes the nonterminals of the arrays of one shape.
+
+    Attributes:
+        watched: Whether the guard has to look for equal items.
+        plain: Whether all items are alike, and only the first has no comma.
+    """
+
+    def __init__(self, level: Level, shape: ArrayShape) -> None:
+        self.level = level
+        self.shape = shape
+        self.key = level.key(shape.box)
+        counted = isinstance(shape, CountedArrays)
+        self.watched = (shape.box.unique or shape.box.repeats) and counted
+        self.plain = counted and shape.steady <= 1 and shape.high is None and not (shape.box.prefix or shape.start)
+        self.plain &= level.around.is_bulky
+
+    def items(self, i: int, state: ArrayState) -> Nonterminal:
+        """The nonterminal of the array's rest after i items and the whitespace after them."""
+        if self.shape.high is None:
+            i = min(i, max(self.shape.steady, 1))
+        return _Items(self, i, state)
+
+    def alternatives(self, i: int, state: ArrayState) -> Alternatives:
+        """The end, or one more item."""
+        around = self.level.around
+        alternatives: Alternatives = []
+        if self.shape.complete(i, state):
+            alternatives.append([*around.end_array(i > 0)])
+        before = around.comma if i else around.opening
+        choices = [choice for choice in self.shape.choices(i, state) if self.shape.viable(i + 1, choice[1])]
+        if len(choices) > MANY_CHOICES:
+            key = (*self.key, "choice", i, *state)
+            many = _Choices(f"item {i}", lambda: self._chosen(i, choices), key, True, self.watched)
+            return [*alternatives, [*before, many]]
+        return [*alternatives, *([*before, *chosen] for chosen in self._chosen(i, choices))]
+
+    def _chosen(self, i: int, choices: list[Choice]) -> Alternatives:
+        """An item, and the array's rest after it, for each choice.
+
+        Where choices are many they stand behind a nonterminal of their own: at the end of each of them the engine
+        expands what may come next, which is then the comma, and not as many choices again.
+        """
+        behind = self.level.around.behind
+        return [[self.level.value(conj), *behind, self.items(i + 1, after)] for conj, after in choices]
+
+    def bulk_rules(self) -> ArrayRules | None:
+        """All rules of a plain array, which the engine makes in one call; None if it is not plain."""
+        if not self.plain:
+            return None
+        around = self.level.around
+        return ArrayRules(
+            key=(*self.key, "list"),
+            name="items",
+            value_key=self.shape.box.rest,
+            value_symbols=self.level.value_symbols,
+            may_be_empty=self.shape.box.low == 0,
+            opening=around.opening,
+            separator=around.comma,
+            close=around.close_array,
+            after_value=around.behind,
+        )
+
+
+class _Choices(Nonterminal):
+    """Many alternatives: made when a text has come to them, since each choice before them has as many behind it."""
+
+    ahead = False
+    __slots__ = ()
+
+
+class _Items(BulkNonterminal):
+    """The rest of an array after i items. A class, not a closure: each object costs the garbage collector time."""
+
+    __slots__ = ("i", "rules", "state")
+
+    def __init__(self, rules: _ArrayRules, i: int, state: ArrayState) -> None:
+        super().__init__(f"item {i}", None, (*rules.key, i, *state), True, rules.watched)
+        self.rules, self.i, self.state = rules, i, state
+
+    def expand(self) -> Alternatives:
+        return self.rules.alternatives(self.i, self.state)
+
+    def bulk_rules(self) -> ArrayRules | None:
+        return None if self.i else self.rules.bulk_rules()
+
+    @property
+    def bulk_position(self) -> tuple[Hashable, int] | None:
+        return ((*self.rules.key, "list"), 0) if self.i and self.rules.plain else None

@@ -1,0 +1,87 @@
+"""Terminals and rules that all schemas share: any string, any number, any value.
+
+The engine keeps its states by terminal, so equal languages are equal terminals here, whatever schema they come from.
+plain: only the spellings that serializers write (`automata/lower.py`, `sets/plain_numbers.py`), not all of JSON's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from constrain.languages.automata.syntax import ANY_TEXT, Node, alternate, json_string, literal, literals
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.schema.formats.bounds import at_most
+from constrain.languages.schema.sets.digits import number_node
+from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox
+from constrain.languages.schema.sets.plain_numbers import plain_number_node
+from constrain.languages.schema.write.whitespace import Policy, layout, punctuation
+
+Alternatives = list[list[Symbol]]
+
+NULL = punctuation("null")
+BOOLEANS = {False: punctuation("false"), True: punctuation("true")}
+BOOLEAN = Terminal(literals(("true", "false")), name="boolean", literal=True)
+
+
+@lru_cache(maxsize=2)
+def any_string(plain: bool) -> Terminal:
+    """Any string literal."""
+    return Terminal(json_string(ANY_TEXT, plain), name="string")
+
+
+@lru_cache(maxsize=4096)
+def key_terminal(name: str, plain: bool) -> Terminal:
+    """A declared key."""
+    return Terminal(json_string(literal(name), plain), name=f"key {name!r}")
+
+
+def other_key(names: Sequence[str], plain: bool) -> Terminal:
+    """Any key but these."""
+    excluded = frozenset(key_terminal(name, plain) for name in names)
+    return Terminal(any_string(plain).node, name="key", excluding=excluded)
+
+
+@lru_cache(maxsize=1024)
+def number_terminal(boxes: tuple[NumberBox, ...], plain: bool) -> Terminal:
+    """The spellings of the numbers in any of the boxes."""
+    return Terminal(alternate(*map(plain_number_node if plain else number_node, boxes)), name="number")
+
+
+@lru_cache(maxsize=1024)
+def string_terminal(language: Node, plain: bool) -> Terminal:
+    """The string literals of a language of decoded texts."""
+    return Terminal(json_string(at_most(language), plain), name="string")
+
+
+@lru_cache(maxsize=256)
+def any_value(whitespace: Policy, depth: int, plain: bool) -> Nonterminal:
+    """Any JSON value at a depth: the same symbol in every schema."""
+    around = layout(whitespace, depth)
+
+    def rule(
+        name: str, *alternatives: Sequence[Symbol | str], tail: bool = False, watched: bool = False
+    ) -> Nonterminal:
+        def expand() -> Alternatives:
+            return [[symbol(part) if isinstance(part, str) else part for part in each] for each in alternatives]
+
+        key = ("any", whitespace, depth, plain, name)
+        rules[name] = Nonterminal(name, expand, key=key, right_recursive=tail, watched=watched, shared=True)
+        return rules[name]
+
+    def symbol(name: str) -> Symbol:
+        return any_value(whitespace, around.inner, plain) if name == "inner value" else rules[name]
+
+    rules: dict[str, Nonterminal] = {}
+    pair = (any_string(plain), *around.colon, "inner value", *around.behind, "any members")
+    rule("any member", pair, tail=True)
+    rule("any next member", pair, tail=True, watched=True)
+    rule("any members", around.close_object, (*around.comma, "any next member"), tail=True, watched=True)
+    rule("any object", (*around.open_object, "any first member"))
+    rule("any first member", around.end_object(False), (*around.opening, "any member"), tail=True)
+    rule("any items", around.close_array, (*around.comma, "inner value", *around.behind, "any items"), tail=True)
+    rule("any array", (*around.open_array, "any first item"))
+    item = (*around.opening, "inner value", *around.behind, "any items")
+    rule("any first item", around.end_array(False), item, tail=True)
+    number = number_terminal((ANY_NUMBER,), plain)
+    return rule("any value", (NULL,), (BOOLEAN,), (number,), (any_string(plain),), ("any array",), ("any object",))

@@ -1,0 +1,1 @@
+"""Masks: which tokens may come next, from a language and a vocabulary."""

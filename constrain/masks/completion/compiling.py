@@ -1,0 +1,54 @@
+"""`constrain.compile`: a constraint for a vocabulary, as far as its tokens can write it.
+
+Masks are exact in bytes: a token is allowed if its bytes begin some member. Where every byte is a token, that member
+can be written. Where some have none, it may be that no tokens spell the rest; so the constraint is cut down first to
+the texts that can be written (writable.py), and a token is allowed exactly if tokens can complete the text.
+
+Limit: what writable.py does not find is as in the engine, exact in bytes.
+
+Cost: nothing for a vocabulary with all bytes; else see writable.py, once for each constraint.
+"""
+
+from __future__ import annotations
+
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.completion.writable import written
+from constrain.masks.engine import CompiledConstraint
+from constrain.masks.engine import compile as compile_as_it_stands
+from constrain.masks.engine.automaton import TokenAutomaton
+
+
+def compile(  # noqa: A001
+    constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None
+) -> CompiledConstraint:
+    """Compile a constraint for a vocabulary.
+
+    Args:
+        constraint: The constraint: `json_schema(...)`, `regex(...)`, `grammar(...)`, `choices([...])`, ...
+        vocabulary: The bytes of every token id. Where some bytes are no token, texts that the tokens cannot write are
+            left out of the constraint.
+        automaton: Holds the states. Default: the automaton that all constraints on the vocabulary share, with 256 MiB
+            at most. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
+
+    Returns:
+        The compiled constraint. Equal constraints share their states. Cost: usually under 1 ms.
+
+    Raises:
+        UnsatisfiableError: No text fulfils the constraint, or the tokens can write none.
+        LimitError: A stated limit was reached.
+        VocabularyError: The constraint mentions a token (`constrain.token`) that the vocabulary lacks, or that ends
+            the text.
+        ConstrainError: An argument has the wrong type, or the constraint itself is faulty (SchemaError, GrammarError,
+            RegexError).
+
+    Example:
+        >>> import constrain
+        >>> compiled = constrain.compile(constrain.regex("a|b"), constrain.Vocabulary.of_bytes())
+        >>> matcher = compiled.matcher()
+        >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
+        ['a', 'b']
+    """
+    if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
+        constraint = written(constraint, vocabulary)
+    return compile_as_it_stands(constraint, vocabulary, automaton=automaton)

@@ -1,0 +1,302 @@
+"""Matchers with a length budget: at least and at most so many tokens, and complete when the last token is written.
+
+    limited = LengthBudget(compiled).matcher(least=0, most=64)
+
+The idea: a token is allowed only if the text can still be completed with the remaining tokens (tokens_to_end.py). So
+the last tokens of a budget close brackets instead of opening more. The bound is inductive: if it holds, it holds again
+after the next token of the shortest completion. So a text that could be completed at the start is complete at the end.
+It is an upper bound on the tokens needed: near the end of a budget a token may be refused although a completion with
+more bytes but fewer tokens would fit.
+
+`least`: an EOS is refused before this number of tokens, EOS included, as long as another token is allowed.
+
+Where keys or items must differ, the completion must please the guard, too (guarded.py). In the last `NEAR` tokens that
+the text can spare, tokens are tried: those after which a key or an item may still repeat another one, and one of those
+others that lead to the same state of the grammar. The completion that was found last is kept: its next token is
+allowed.
+
+Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
+does. Monitors of names, which have a say in where a text may end (`EndingGuard`), are not asked. Cost: the engine's
+mask, plus `TokensToEnd.after` for each new configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.errors import ConstrainError
+from constrain.languages.automata.marks import without_marks
+from constrain.languages.guards.repeats import Reading
+from constrain.languages.vocab.bits import has_bit, set_bits
+from constrain.masks.completion.guarded import End, GuardedEnds
+from constrain.masks.completion.tokens_to_end import NEVER, Counts, TokensToEnd
+from constrain.masks.engine.compiled import CompiledConstraint
+from constrain.masks.engine.matcher import Matcher
+
+NEAR = 32  # tokens that are left beyond those that the text needs
+FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
+
+
+class LengthBudget:
+    """The common data of the limited matchers of one compiled constraint.
+
+    Args:
+        compiled: The constraint.
+        complete: Restrict masks to tokens after which the text can be completed in time; else only `least` applies.
+
+    Raises:
+        LimitError: No text of the grammar was found (`Shortest`).
+    """
+
+    def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
+        self.compiled = compiled
+        automaton, self.to_end, self.guarded = compiled.automaton, None, None
+        if complete:
+            make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
+            self.to_end = automaton.attempt(make)
+            if compiled.lookahead is not None and not hasattr(compiled.lookahead.guard, "may_end"):
+                self.guarded = GuardedEnds(self.to_end, compiled.lookahead)
+        self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
+        set_bits(self.eos, compiled.vocabulary.eos_ids)
+
+    def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
+        """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
+
+        Raises ConstrainError if the shortest text needs more than `most` tokens.
+        """
+        limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
+        need = limited.needs_allowed()
+        if need > most:
+            raise ConstrainError(self._too_small(need, most), fix=self._fix(need))
+        return limited
+
+    def _too_small(self, need: int, most: int) -> str:
+        if need >= NEVER:
+            return "no completion was found that the vocabulary can spell, so the text cannot be closed in time"
+        text = self._shortest()
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        return f"a budget of {most} tokens is too small: the shortest text, {shown!r}, takes {need}, EOS counted"
+
+    def _fix(self, need: int) -> str:
+        """A suggestion for a budget that is smaller than `need`, the least number of tokens."""
+        alternative = "leave out complete=True"
+        return alternative if need >= NEVER else f"set max_tokens to {need} or more, or {alternative}"
+
+    def _shortest(self) -> str:
+        def ask() -> bytes:
+            assert self.to_end is not None
+            start = self.compiled.start()
+            if self.guarded is not None:
+                return self.guarded.completion(start, self.guarded.guard.start()) or b""
+            return self.to_end.shortest.completion(start) or b""
+
+        text: bytes = self.compiled.automaton.attempt(ask)
+        return without_marks(text).decode()
+
+
+class LimitedMatcher:
+    """A matcher with a length budget; it has the methods of `Matcher` that samplers use.
+
+    Attributes:
+        budget: Shared with other matchers of the same constraint.
+        inner: The matcher without the budget.
+        least: The least number of tokens, EOS included.
+        most: The greatest number of tokens, EOS included.
+        taken: The number of tokens so far.
+    """
+
+    def __init__(self, budget: LengthBudget, inner: Matcher, least: int, most: int) -> None:
+        self.budget = budget
+        self.inner = inner
+        self.least = least
+        self.most = most
+        self.taken = 0
+        self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
+        self._ends: dict[int, End] = {}  # tokens taken -> the completion that was found then
+
+    @property
+    def state(self) -> tuple[Any, int]:
+        """A hashable state: equal states allow the same continuations."""
+        return self.inner.state, self.taken
+
+    @property
+    def left(self) -> int:
+        """The number of tokens that may still be written, EOS included."""
+        return self.most - self.taken
+
+    def needs(self) -> int:
+        """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
+        to_end = self.budget.to_end
+        return 0 if to_end is None else self.inner.locked(to_end.needs)
+
+    def needs_allowed(self) -> int:
+        """The tokens with which the grammar completes the text and the guard allows it; 0 with complete=False."""
+        return self.needs() if self.budget.guarded is None else self._end().tokens
+
+    def _end(self) -> End:
+        """The completion that the guard allows: what is left of the one that was found before, or a new one."""
+        if self.taken not in self._ends:
+            self._ends[self.taken] = self._new_end()
+        return self._ends[self.taken]
+
+    def _new_end(self) -> End:
+        guarded = self.budget.guarded
+        assert guarded is not None
+        _, state = self._reading()
+        end: End = self.inner.locked(lambda configuration: guarded.end(configuration, state))
+        return end
+
+    def fill_mask(self, row: NDArray[np.uint32]) -> None:
+        """See `Matcher.fill_mask`."""
+        if self.budget.to_end is None:
+            self.inner.fill_mask(row)
+        elif self._is_near():
+            row.view(np.uint32)[: len(self.budget.eos)] = self._near_mask()
+        else:
+            self._write_in_time(row, self.left)
+        words = row.view(np.uint32)[: len(self.budget.eos)]
+        if self.taken + 1 < self.least and (words & ~self.budget.eos).any():
+            words &= ~self.budget.eos
+
+    def _reading(self) -> tuple[Reading | None, Hashable]:
+        """(the JSON text under way, the state of the constraint's own guard)."""
+        compiled, state = self.budget.compiled, self.inner.guard_state()
+        if compiled.followed is not None:
+            state = compiled.followed.inner_state(state)
+        assert self.budget.guarded is not None
+        return self.budget.guarded.guard.reader(state), state
+
+    def _is_near(self) -> bool:
+        """Whether the guard may veto the grammar's completions, and few tokens more are left than the text needs."""
+        if self.budget.guarded is None or self.inner.ended:
+            return False
+        if self.left >= FAR * self.needs() + 2 * NEAR:
+            return False
+        return self.left < self.needs_allowed() + NEAR
+
+    def _near_mask(self) -> NDArray[np.uint32]:
+        """uint32[ceil(V / 32)]: the mask near the end, where the guard's objections count."""
+        if self._near is not None and self._near[:2] == (self.inner.state, self.taken):
+            return self._near[2]
+        row = np.zeros(len(self.budget.eos), np.uint32)
+        self._write_in_time(row, self.left)
+        late = np.zeros(32 * len(row), np.bool_)
+        for alike in self._alike(row):
+            late[alike] = not self._leaves_time(int(alike[0]))
+        row &= ~np.packbits(late, bitorder="little").view(np.uint32)
+        if self.needs_allowed() <= self.left:
+            set_bits(row, self._first_of_end())
+        self._near = self.inner.state, self.taken, row
+        return row
+
+    def _alike(self, row: NDArray[np.uint32]) -> Iterator[NDArray[np.int64]]:
+        """The tokens of text in a mask, those together after which the same text is missing."""
+        to_end, (reading, _) = self.budget.to_end, self._reading()
+        assert to_end is not None
+        reached = self.inner.locked(to_end.reached)
+        left = np.unpackbits((row & ~self.budget.eos).view(np.uint8), bitorder="little").astype(np.bool_)
+        groups: list[Sequence[int]] = []
+        if reading is not None:
+            guard, here = reading
+            groups = [*guard.suspects(here, row, names=True), *guard.moving(here, row)]
+        for group in [*map(np.array, groups), np.arange(len(left))]:
+            group = group[left[group]]
+            left[group] = False
+            for number in np.unique(reached[group]):
+                yield group[reached[group] == number]
+
+    def _leaves_time(self, token: int) -> bool:
+        """Whether the guard allows a completion in time after a token."""
+        if not self.inner.advance(token):
+            return False
+        end = self._new_end()
+        self.inner.rollback(1)
+        return end.tokens < self.left
+
+    def _first_of_end(self) -> list[int]:
+        """The first token of the completion; none if it is not a token of text."""
+        guarded, text = self.budget.guarded, self._end().text
+        assert guarded is not None
+        if not text or guarded.to_end.spellings.fewest(text) >= NEVER:
+            return []
+        token = guarded.to_end.spellings.first(text)
+        return [token] if token < self.budget.compiled.vocabulary.size and self.inner.allows(token) else []
+
+    def _write_in_time(self, row: NDArray[np.uint32], left: int) -> None:
+        """Write the mask of the tokens after which the grammar needs fewer than `left` tokens."""
+        to_end = self.budget.to_end
+        assert to_end is not None
+        self.inner.write_mask(row, lambda configuration: self._in_time(to_end.after(configuration), left))
+
+    def _in_time(self, counts: Counts, left: int) -> NDArray[np.uint32]:
+        """uint32[ceil(V / 32)]: the tokens after which fewer than `left` tokens complete the text."""
+        words = np.zeros(len(self.budget.eos), np.uint32)
+        bits = np.packbits(counts < left, bitorder="little")
+        words.view(np.uint8)[: len(bits)] = bits
+        return words
+
+    def allows(self, token_id: int) -> bool:
+        """Whether the token may come next."""
+        if not self.advance(token_id):
+            return False
+        self.rollback(1)
+        return True
+
+    def advance(self, token_id: int) -> bool:
+        """See `Matcher.advance`."""
+        ends = token_id in self.budget.compiled.vocabulary.eos_ids
+        near = not ends and self._is_near()
+        inside = 0 <= token_id < self.budget.compiled.vocabulary.size
+        if near and inside and not has_bit(self._near_mask(), token_id):
+            return False
+        if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
+            return False
+        self._keep_end(token_id)
+        self.taken += 1
+        if not (ends or near) and self.needs() > self.left:
+            self.rollback(1)
+            return False
+        return True
+
+    def _keep_end(self, token: int) -> None:
+        """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
+        now, spelled = self._ends.get(self.taken), self.budget.compiled.vocabulary.tokens[token]
+        self._ends.pop(self.taken + 1, None)
+        if now is not None and spelled and now.text.startswith(spelled):
+            assert self.budget.guarded is not None
+            text = now.text[len(spelled) :]
+            self._ends[self.taken + 1] = End(text, self.budget.guarded.to_end.spellings.fewest(text) + 1)
+
+    def is_accepting(self) -> bool:
+        """Whether an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
+        return self.inner.is_accepting() and (self.taken + 1 >= self.least or not self._can_go_on())
+
+    def _can_go_on(self) -> bool:
+        row = np.zeros(self.budget.compiled.vocabulary.words, np.uint32)
+        self.fill_mask(row)
+        return bool((row & ~self.budget.eos).any())
+
+    def is_finished(self) -> bool:
+        """See `Matcher.is_finished`."""
+        return self.inner.is_finished()
+
+    def forced_tokens(self) -> list[int]:
+        """See `Matcher.forced_tokens`. Tokens that only the budget forces are not included."""
+        return self.inner.forced_tokens()
+
+    def rollback(self, n_tokens: int) -> None:
+        """Undo the last n tokens."""
+        self.inner.rollback(n_tokens)
+        self.taken -= n_tokens
+        self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
+
+    def fork(self) -> LimitedMatcher:
+        """An independent copy at the same place."""
+        copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
+        copy.taken = self.taken
+        copy._ends = dict(self._ends)
+        return copy

@@ -1,0 +1,429 @@
+"""The shortest text that completes a member, from any configuration.
+
+    Shortest(automaton, rules).completion(c)      # bytes; None: no completion was found
+
+The idea: texts under *shortlex* order (shorter first, then byte by byte) form a semiring: the least text of a sequence
+is the sequence of least texts. So the least text of a nonterminal is a shortest derivation (Knuth, "A generalization of
+Dijkstra's algorithm", 1977). The least rest of a lexeme is found by breadth-first search, and the least text after a
+rule on the parser's stack by relaxation (engine/inspect.py). The least of all these ways is the completion. Since the
+order agrees with concatenation, the shortest completion after its own first bytes is its rest.
+
+Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
+plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
+Cost: once, the rules of the grammar; then Python, about 50 µs for each new configuration. Of a grammar with very many
+or infinitely many rules, only the `ENOUGH` nearest ones are examined, and beyond these the `AROUND` nearest ones of a
+symbol, and more if they derive no text; then the completion is an upper bound. LimitError if `LIMIT` rules derive no
+text.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from constrain.errors import LimitError
+from constrain.kernels.lexer import derivatives
+from constrain.kernels.parser import configurations
+from constrain.kernels.records import arena, view
+from constrain.kernels.records.expressions import EXPRESSION
+from constrain.kernels.records.grammars import TERMINAL, terminal_excluded, terminal_expression
+from constrain.languages.automata import decide
+from constrain.languages.automata.quotient import spelled
+from constrain.languages.automata.shape import nullable
+from constrain.languages.automata.syntax import alternate, difference, token_sets, with_ids
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.transform.walk import Alternatives, nearest
+from constrain.masks.engine import inspect
+from constrain.masks.engine.automaton import TokenAutomaton
+from constrain.masks.engine.compiled_rules import CompiledRules
+
+ENOUGH = 5_000
+AROUND = 250  # nonterminals that are examined first for a symbol beyond `ENOUGH`
+LIMIT = 50_000  # nonterminals
+SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
+
+Text = bytes | None
+Tails = dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]]
+
+
+def _least(one: Text, two: Text) -> Text:
+    """The lesser text in shortlex order; None is greater than any text."""
+    if one is None or two is None:
+        return two if one is None else one
+    if len(one) != len(two):  # PERF: half a million times for a mask in SQL
+        return one if len(one) < len(two) else two
+    return min(one, two)
+
+
+def least_texts(
+    table: dict[Nonterminal, Alternatives],
+    glue: bytes = b"",
+    lexeme: Callable[[Terminal], Text] | None = None,
+    known: Mapping[Symbol, bytes] | None = None,
+) -> dict[Symbol, bytes]:
+    """The least text of every symbol of a grammar.
+
+    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: texts of
+    symbols that are not in the table.
+
+    Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
+    symbols are settled.
+    """
+    settled: dict[Symbol, bytes] = {}
+    users: dict[Symbol, list[tuple[Nonterminal, int]]] = {}
+    missing: dict[tuple[Nonterminal, int], int] = {}
+    heap: list[tuple[int, bytes, int, Symbol]] = []
+    serial = 0
+
+    def offer(symbol: Symbol, text: bytes) -> None:
+        nonlocal serial
+        serial += 1
+        heapq.heappush(heap, (len(text), text, serial, symbol))
+
+    for nonterminal, alternatives in table.items():
+        for i, alternative in enumerate(alternatives):
+            distinct = set(alternative)
+            missing[nonterminal, i] = len(distinct)
+            for symbol in distinct:
+                if symbol in users:
+                    pass
+                elif known is not None and symbol in known:
+                    offer(symbol, known[symbol])
+                elif isinstance(symbol, Terminal):
+                    text = (lexeme or least_lexeme)(symbol)
+                    if text is not None:
+                        offer(symbol, text + glue if text else b"")
+                users.setdefault(symbol, []).append((nonterminal, i))
+            if not distinct:
+                offer(nonterminal, b"")
+    while heap:
+        _, text, _, symbol = heapq.heappop(heap)
+        if symbol in settled:
+            continue
+        settled[symbol] = text
+        for nonterminal, i in users.get(symbol, ()):
+            missing[nonterminal, i] -= 1
+            if not missing[nonterminal, i] and nonterminal not in settled:
+                offer(nonterminal, b"".join(settled[inner] for inner in table[nonterminal][i]))
+    return settled
+
+
+@lru_cache(maxsize=1 << 14)
+def least_lexeme(terminal: Terminal) -> Text:
+    """The least text of a terminal; None if it has none."""
+    node = terminal.node
+    if nullable(node):
+        return b""
+    if terminal.excluding:
+        node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
+    text = decide.shortest(node)
+    return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+class Shortest:
+    """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
+
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
+        """Raises LimitError if too many rules derive no text."""
+        self.automaton, self.rules = automaton, rules
+        self.grammar = grammar = rules.grammar
+        glues = [b""]
+        if grammar.lexer == "greedy":
+            blanks = (self.lexeme(terminal) for terminal in grammar.ignore)
+            glues += sorted({text for text in blanks if text}, key=lambda text: (len(text), text))[:1]
+        self.ways = [_Ways(self, glue) for glue in glues]
+        for way in self.ways:
+            way.learn(grammar.start)
+        self._forget()
+
+    @property
+    def is_least(self) -> bool:
+        """Whether all completions so far are the shortest: false where a grammar has more than `ENOUGH` rules."""
+        return all(way.is_least for way in self.ways)
+
+    def _forget(self) -> None:
+        self.epoch = self.automaton.epoch
+        self.names: dict[int, Symbol] = {}
+        self._known: dict[int, Text] = {}
+        self._lexers: dict[int, _Search] = {}
+        self._alive: dict[int, frozenset[int]] = {}
+        self._terminals: dict[int, list[tuple[int, int]]] = {}
+        self.waiters = inspect.Waiters(self.automaton)
+        for way in self.ways:
+            way.forget()
+
+    def lexeme(self, terminal: Terminal) -> Text:
+        """The least text of a terminal, with marks of tokens as the automaton has them; None if it has none."""
+        if self.automaton.spans and token_sets(terminal.node):
+            terminal = Terminal(with_ids(terminal.node, self.automaton.spans), excluding=terminal.excluding)
+        return least_lexeme(terminal)
+
+    def completion(self, configuration: int) -> Text:
+        """The shortest text that completes a member; b"" if the text is one; None if none was found."""
+        if self.epoch != self.automaton.epoch:
+            self._forget()
+        if configuration not in self._known:
+            self._known[configuration] = self._completion(configuration)
+        return self._known[configuration]
+
+    def _completion(self, configuration: int) -> Text:
+        automaton = self.automaton
+        if automaton.call(configurations.accepts, configuration):
+            return b""
+        texts = [way.completion(configuration) for way in self.ways]
+        if self.grammar.lexer == "dynamic":
+            return texts[0]
+        for way, text in zip(self.ways, texts, strict=True):  # maximal munch: the engine verifies the candidates
+            for candidate in () if text is None else dict.fromkeys((text.removesuffix(way.glue), text)):
+                state = inspect.after(automaton, configuration, candidate)
+                if state != arena.NONE and automaton.call(configurations.accepts, state):
+                    return candidate
+        return None
+
+    def name(self, record: int) -> Symbol:
+        """The symbol of a record."""
+        if record not in self.names:
+            self.names = {self.automaton.terminal(terminal): terminal for terminal in self.grammar.ignore}
+            self.names |= inspect.symbols(self.automaton, self.rules)
+            if record not in self.names:  # a member behind others that no text has reached
+                self.names |= inspect.symbols(self.automaton, self.rules, whole=True)
+        return self.names[record]
+
+    def terminals(self, parser: int) -> list[tuple[int, int]]:
+        """(record, tag) of each terminal that a lexeme may become if it begins in a parser state."""
+        if parser not in self._terminals:
+            A = self.automaton.A
+            records = [symbol for symbol in self.waiters.symbols(parser) if arena.kind(A, symbol) == TERMINAL.KIND]
+            self._terminals[parser] = [(record, terminal_expression(A, record)) for record in records]
+        return self._terminals[parser]
+
+    def alive(self, lexer: int) -> frozenset[int]:
+        """The tags of the terminals that a lexeme in a lexer state may still become."""
+        if lexer not in self._alive:
+            self._alive[lexer] = view.terminals_within(self.automaton.A, lexer)
+        return self._alive[lexer]
+
+    def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
+        """Pairs (text, tags of the terminals that a lexeme is after it) from a lexer state, least texts first."""
+        if lexer not in self._lexers:
+            self._lexers[lexer] = _Search(self.automaton, lexer)
+        return self._lexers[lexer].ends()
+
+
+class _Ways:
+    """Completions built from the least texts of symbols. glue: a text after every lexeme."""
+
+    def __init__(self, owner: Shortest, glue: bytes) -> None:
+        self.owner = owner
+        self.least: dict[Symbol, bytes] = {}
+        self.is_least = True
+        self.glue = glue
+        self.forget()
+
+    def forget(self) -> None:
+        """Clear all caches by record, because the records are new."""
+        self.follows: dict[tuple[int, int], Text] = {}  # (rule, origin) -> text after the rule
+        self._ended: dict[tuple[int, int], Text] = {}  # (lexer state, terminal) -> rest of the lexeme
+        self._closed: dict[int, Text] = {}  # parser state -> completion between two lexemes
+        self._left: dict[tuple[int, int], Text] = {}  # (parser state, lexer state) -> completion inside a lexeme
+        self._scanned: dict[tuple[int, int], Text] = {}  # (parser state, terminal) -> completion after the terminal
+        self._texts: dict[int, bytes] = {0: b""}  # SUFFIX list -> text
+
+    def completion(self, configuration: int) -> Text:
+        """The least text that completes a member from a configuration."""
+        best: Text = None
+        lexemes = inspect.lexemes(self.owner.automaton, configuration)
+        for lexeme in lexemes:
+            if lexeme.fresh:
+                after = self._between(lexeme.parser)
+                ended = self.glue if len(lexemes) > 1 else b""  # keeps the previous lexeme from continuing
+                best = _least(best, None if after is None else ended + after)
+            else:
+                best = _least(best, self._inside(lexeme.parser, lexeme.lexer))
+        return best
+
+    def _between(self, parser: int) -> Text:
+        """The least completion if no lexeme is open."""
+        if parser not in self._closed:
+            best: Text = None
+            for rule, rest, origin in inspect.kernel_rows(self.owner.automaton, parser):
+                best = _least(best, self._after(rule, rest, origin))
+            self._closed[parser] = best
+        return self._closed[parser]
+
+    def _inside(self, parser: int, lexer: int) -> Text:
+        """The least completion if a lexeme is open that began in a parser state.
+
+        PERF: only terminals that the lexeme may still become are examined: in SQL tens of items instead of thousands.
+        """
+        if (parser, lexer) in self._left:
+            return self._left[parser, lexer]
+        automaton = self.owner.automaton
+        best: Text = None
+        alive = self.owner.alive(lexer)
+        for terminal, tag in self.owner.terminals(parser):
+            end = self._end(lexer, terminal) if tag in alive else None
+            after = None if end is None else self._behind(parser, terminal)
+            best = _least(best, end + after if end is not None and after is not None else None)
+        for blank in inspect.ignored(automaton, parser):
+            end = self._end(lexer, blank) if terminal_expression(automaton.A, blank) in alive else None
+            after = b"" if inspect.is_final(automaton, parser) else self._between(parser)
+            best = _least(best, end + after if end is not None and after is not None else None)
+        self._left[parser, lexer] = best
+        return best
+
+    def _behind(self, parser: int, terminal: int) -> Text:
+        """The least completion after a lexeme of a terminal that began in a parser state."""
+        if (parser, terminal) not in self._scanned:
+            best: Text = None
+            for waiter in self.owner.waiters.of(parser, terminal):
+                best = _least(best, self._after(*waiter))
+            self._scanned[parser, terminal] = best
+        return self._scanned[parser, terminal]
+
+    def learn(self, symbol: Symbol) -> None:
+        """Compute the least texts of a symbol and of the symbols that it leads to. Raises LimitError.
+
+        PERF: in Python each deeper block has rules of its own, without end. Where not all rules were examined before,
+        the nearest `AROUND` will do.
+        """
+        limit, complete = ENOUGH if self.is_least else min(AROUND, ENOUGH), False
+        while symbol not in self.least:
+            if complete or limit > LIMIT:
+                raise LimitError(
+                    f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
+                    fix="leave out complete=True; with property_order='schema' there are fewer rules",
+                )
+            table, complete = nearest(symbol, limit, self.least)  # what is known once is not asked again
+            self.is_least &= complete
+            for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
+                self.least.setdefault(other, text)
+            if isinstance(symbol, Terminal):
+                text = self.owner.lexeme(symbol) or b""
+                self.least[symbol] = text + self.glue if text else b""
+            limit *= 2
+
+    def text_of(self, record: int) -> bytes:
+        """The least text of a symbol by its record."""
+        symbol = self.owner.name(record)
+        if symbol not in self.least:
+            self.learn(symbol)
+        return self.least[symbol]
+
+    def _end(self, lexer: int, terminal: int) -> Text:
+        """The least text that completes an open lexeme to a text of a terminal."""
+        if (lexer, terminal) not in self._ended:
+            self._ended[lexer, terminal] = self._search_end(lexer, terminal)
+        return self._ended[lexer, terminal]
+
+    def _search_end(self, lexer: int, terminal: int) -> Text:
+        A = self.owner.automaton.A
+        tag, excluded = terminal_expression(A, terminal), terminal_excluded(A, terminal)
+        others: frozenset[int] = frozenset()
+        if excluded:
+            others = frozenset(view.key_words(A, excluded).tolist())
+        for text, tags in self.owner.ends(lexer):
+            if tag in tags and not tags & others:
+                return text + self.glue
+        return None
+
+    def _after(self, rule: int, rest: int, origin: int) -> Text:
+        """The least completion after an item: its symbols after the dot (`rest`), then the text after its rule."""
+        following = self._follow(rule, origin) if origin else b""
+        return None if following is None else self._text(rest) + following
+
+    def _text(self, rest: int) -> bytes:
+        """The least text of a SUFFIX list."""
+        if rest not in self._texts:
+            self._texts[rest] = b"".join(map(self.text_of, inspect.suffix(self.owner.automaton, rest)))
+        return self._texts[rest]
+
+    def _follow(self, rule: int, origin: int) -> Text:
+        """The least completion after a rule that began in `origin`."""
+        if (rule, origin) in self.follows:
+            return self.follows[rule, origin]
+        tails = self._tails(rule, origin)
+        least: dict[tuple[int, int], Text] = dict.fromkeys(tails)
+        changed = True
+        while changed:  # relaxation (Bellman-Ford), inner rules last
+            changed = False
+            for key in reversed(tails):
+                best = least[key]
+                for text, after in tails[key]:
+                    following = b"" if after is None else least[after] if after in least else self.follows[after]
+                    best = _least(best, None if following is None else text + following)
+                if best != least[key]:
+                    least[key], changed = best, True
+        self.follows |= least
+        return self.follows[rule, origin]
+
+    def _tails(self, rule: int, origin: int) -> Tails:
+        """The graph that `_follow` relaxes: (rule, origin) -> pairs (text, next (rule, origin) or None at the end)."""
+        waiters = self.owner.waiters
+        tails: Tails = {}
+        pending = [(rule, origin)]
+        while pending:
+            key = pending.pop()
+            if key in tails or key in self.follows:
+                continue
+            tails[key] = []
+            for outer, rest, begun in waiters.of(key[1], key[0]):
+                after = (outer, begun) if begun else None
+                tails[key].append((self._text(rest), after))
+                pending += [after] if after else []
+        return tails
+
+
+class _Search:
+    """A lazy breadth-first search from a lexer state."""
+
+    def __init__(self, automaton: TokenAutomaton, lexer: int) -> None:
+        self.automaton = automaton
+        self._results: list[tuple[bytes, frozenset[int]]] = []
+        self._run = self._walk(lexer)
+
+    def ends(self) -> Iterator[tuple[bytes, frozenset[int]]]:
+        """The results, first the cached ones."""
+        i = 0
+        while True:
+            while i < len(self._results):
+                yield self._results[i]
+                i += 1
+            result = next(self._run, None)
+            if result is None:
+                return
+            self._results.append(result)
+
+    def _walk(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
+        seen = {lexer}
+        level = [(b"", lexer)]
+        seen_ends: set[frozenset[int]] = set()
+        while level and len(seen) < SEARCHED:
+            following: list[tuple[bytes, int]] = []
+            for text, state in level:
+                for byte, successor in self._successors(state):
+                    if successor not in seen:
+                        seen.add(successor)
+                        longer = text + bytes([byte])
+                        following.append((longer, successor))
+                        tags = view.terminals_within(self.automaton.A, successor, ended=True)
+                        if tags and tags not in seen_ends:
+                            seen_ends.add(tags)
+                            yield longer, tags
+            level = following
+
+    def _successors(self, state: int) -> list[tuple[int, int]]:
+        """(least byte, lexer state) for each class of bytes that can follow, sorted by byte."""
+        automaton = self.automaton
+        automaton.call(_prepare, state)
+        least = sorted(view.least_bytes(automaton.A, state).tolist())
+        pairs = [(byte, automaton.call(derivatives.run, np.array([byte], np.int32), state)) for byte in least]
+        return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
+
+
+def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
+    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
+    return e

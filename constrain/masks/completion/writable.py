@@ -1,0 +1,219 @@
+"""What the tokens of a vocabulary can write of a constraint.
+
+The idea: most vocabularies have a token for each byte, and can write everything. Others are made of characters, and
+have no token with, say, "é". A constraint whose texts all need such a character is found out before anything is
+generated: terminals are intersected with the texts over the characters that tokens have, and if the grammar then
+derives no text (Knuth, "A generalization of Dijkstra's algorithm", 1977; shortest.py), no member can be written.
+
+Where some texts can be written and others begin like them and cannot be ended, a mask of the whole constraint would
+lead into the latter. So each terminal is walked beside its writable texts: if some beginning is left with no end, the
+constraint is intersected with the texts over the characters (cfg/transform/product.py), and masks allow exactly what
+can be written. If no terminal has such a beginning, nothing needs to be changed.
+
+What is found is so; not all is found: characters may stand in longer tokens only, which do not fit elsewhere; parts of
+characters are put together in more ways than are looked at; of a grammar with very many rules only the nearest are
+examined, and at most `STATES` states of terminals; constraints that mention tokens are left as they are.
+Cost: nothing for a vocabulary with all bytes; else that of the shortest text of a grammar and of the walks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from constrain.errors import GrammarError, LimitError, UnsatisfiableError
+from constrain.languages.automata.paths import Language
+from constrain.languages.automata.syntax import Chars, Node, Ranges, chars, intersect, repeat, token_sets
+from constrain.languages.automata.unicode.intervals import common, subtract, union
+from constrain.languages.cfg.rules import Terminal
+from constrain.languages.cfg.transform.walk import nearest
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.regular import Regular
+from constrain.languages.vocab.tables import PerVocabulary
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.limits import tick
+from constrain.masks.completion.shortest import ENOUGH, Text, least_lexeme, least_texts
+
+REMEMBERED = 256  # constraints whose answer is kept, since servers ask at each request
+STATES = 4_000  # of terminals that are walked
+NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
+
+
+class Writable(PerVocabulary):
+    """The characters that the tokens of a vocabulary have.
+
+    Attributes:
+        letters: Their code points, or None: the tokens can write every text, as far as can be told here.
+        ranges: The same as ranges.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.letters: frozenset[int] | None = None
+        self.ranges: Ranges = ()
+        self.shortest_of_none = lru_cache(maxsize=REMEMBERED)(self._shortest_of_none)
+        self.part = lru_cache(maxsize=REMEMBERED)(self._part)
+        tokens = [token for token in vocabulary.tokens if token]
+        if set(b"".join(tokens)) >= set(range(256)) - NOT_IN_UTF8:
+            return
+        try:
+            letters = set().union(*(token.decode() for token in tokens))
+            self.ranges, self.letters = union((ord(c), ord(c)) for c in letters), frozenset(map(ord, letters))
+        except UnicodeDecodeError:  # parts of characters, which are put together in more ways than are looked at
+            return
+
+    def _shortest_of_none(self, constraint: Constraint) -> str | None:
+        """The shortest text of a constraint of which none can be written; None: one can be, or it is not known."""
+        grammar = constraint.to_grammar()
+        table, is_whole = nearest(grammar.start, ENOUGH)
+        texts = self._texts(grammar.closing)  # nobody writes the closing byte
+        if not is_whole or grammar.start in least_texts(table, lexeme=_within(texts)):
+            return None
+        return least_texts(table).get(grammar.start, b"").decode("utf-8", "replace")
+
+    def _part(self, constraint: Constraint) -> Constraint:
+        """The constraint without the texts that cannot be written, if one of these begins like one that can."""
+        if constraint.token_sets or constraint.counts_tokens or constraint.followed:
+            return constraint
+        grammar = constraint.to_grammar()
+        table, is_whole = nearest(grammar.start, ENOUGH)
+        texts = self._texts(grammar.closing)
+        if constraint.node is not None:
+            terminals = [Terminal(constraint.node)]
+        else:
+            rules = (
+                symbol for alternatives in table.values() for alternative in alternatives for symbol in alternative
+            )
+            terminals = list(dict.fromkeys(symbol for symbol in rules if isinstance(symbol, Terminal)))
+        try:
+            stuck = self._stuck([*terminals, *grammar.ignore], texts)
+        except LimitError:
+            return constraint
+        if stuck is None or not is_whole:
+            return constraint
+        if grammar.lexer != "dynamic":
+            raise GrammarError(
+                f"the tokens of the vocabulary cannot write all of {stuck.name or 'a terminal'}, and of a grammar with "
+                "lexer='greedy' it is not computed what they can write",
+                place=stuck.name or None,
+                fix="use lexer='dynamic', or leave the characters out that the tokens do not have",
+            )
+        try:
+            part = constraint & Regular(texts, "the characters of the tokens")
+            part.to_grammar()
+        except (LimitError, GrammarError):  # too large, or of a kind that cannot be intersected: left as it is
+            return constraint
+        return part
+
+    def _stuck(self, terminals: Sequence[Terminal], texts: Node) -> Terminal | None:
+        """A terminal that has no writable text, or a writable beginning without a writable end. Raises LimitError."""
+        left = STATES
+        for terminal in dict.fromkeys(terminals):
+            left -= self._states(terminal, texts, left)
+            if left < 0:
+                return terminal
+        return None
+
+    def _states(self, terminal: Terminal, texts: Node, most: int) -> int:
+        """How many states of a terminal its writable texts meet; more than `most` where one of them is stuck."""
+        own, some = Language(terminal.node), Language(intersect(terminal.node, texts))
+        if some.is_empty:
+            return most + 1
+        seen, pending = {(0, 0)}, [(0, 0)]
+        while pending:
+            tick()
+            whole, part = pending.pop()
+            after = [(_ranges(characters), state) for characters, state in some.steps(part)]
+            writable = union(*(ranges for ranges, _ in after))
+            for characters, state in own.steps(whole):
+                if subtract(common(_ranges(characters), self.ranges), writable):
+                    return most + 1
+                pairs = {(state, end) for ranges, end in after if common(_ranges(characters), ranges)}
+                pending += pairs - seen
+                seen |= pairs
+            if len(seen) > most:
+                raise LimitError("terminals have too many states to be walked", fix="lower their counts")
+        return len(seen)
+
+    def _texts(self, more: bytes) -> Node:
+        """The texts over the letters and some more, in ASCII."""
+        return repeat(chars([*self.ranges, *((byte, byte) for byte in more)]))
+
+
+def written(constraint: Constraint, vocabulary: Vocabulary) -> Constraint:
+    """The constraint as far as the tokens of a vocabulary can write it.
+
+    Args:
+        constraint: The constraint.
+        vocabulary: The bytes of the tokens.
+
+    Returns:
+        The constraint itself, or, where a text that the tokens can begin could not be ended, its texts without those.
+
+    Raises:
+        UnsatisfiableError: No text of the constraint can be written.
+        GrammarError: Some can, others begin like them, and the grammar has `lexer="greedy"`.
+        LimitError: The limits of the thread are exceeded.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.masks.completion.writable import written
+        >>> letters = constrain.Vocabulary([b"n", b"o", None], eos_ids=[2])
+        >>> compiled = constrain.compile(written(constrain.choices(["no", "nnö"]), letters), letters)
+        >>> compiled.matcher().forced_bytes()
+        b'no'
+    """
+    refuse_unwritable(constraint, vocabulary)
+    writable = Writable.of(vocabulary)
+    return constraint if writable.letters is None else writable.part(constraint)
+
+
+def refuse_unwritable(constraint: Constraint, vocabulary: Vocabulary) -> None:
+    """Refuse a constraint of whose texts the tokens of a vocabulary can write none, where that is found.
+
+    Args:
+        constraint: The constraint.
+        vocabulary: The bytes of the tokens.
+
+    Raises:
+        UnsatisfiableError: No text of the constraint can be written.
+        LimitError: The limits of the thread are exceeded.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.masks.completion.writable import refuse_unwritable
+        >>> letters = constrain.Vocabulary([b"n", b"o", None], eos_ids=[2])
+        >>> refuse_unwritable(constrain.choices(["no", "nö"]), letters)
+        >>> try:
+        ...     refuse_unwritable(constrain.choices(["nö"]), letters)
+        ... except constrain.UnsatisfiableError as error:
+        ...     print(error.message)
+        the tokens of the vocabulary can write no text of this constraint: 'nö', the shortest, needs 'ö'
+    """
+    writable = Writable.of(vocabulary)
+    if writable.letters is None:
+        return
+    unwritable = writable.shortest_of_none(constraint)
+    if unwritable is None:
+        return
+    missing = [letter for letter in dict.fromkeys(unwritable) if ord(letter) not in writable.letters]
+    needed = f": {unwritable[:60]!r}, the shortest, needs {', '.join(map(repr, missing[:8]))}" if missing else ""
+    raise UnsatisfiableError(
+        f"the tokens of the vocabulary can write no text of this constraint{needed}",
+        fix="ask for characters that the model's tokens have, or use a model whose tokens write every byte",
+    )
+
+
+def _ranges(characters: Node) -> Ranges:
+    assert isinstance(characters, Chars)
+    return characters.ranges
+
+
+def _within(texts: Node) -> Callable[[Terminal], Text]:
+    """The least text of a terminal among some texts."""
+
+    def lexeme(terminal: Terminal) -> Text:
+        if token_sets(terminal.node):  # tokens without bytes
+            return least_lexeme(terminal)
+        return least_lexeme(Terminal(intersect(terminal.node, texts), excluding=terminal.excluding))
+
+    return lexeme

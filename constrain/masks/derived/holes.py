@@ -1,0 +1,121 @@
+"""A text with several holes: what the first may become, so that some filling of all makes a member.
+
+The idea: the grammar is projected onto its first gap (gaps/projection.py); long texts before and after all holes are
+read by the engine first (quotient.py). So masks are exact although the text behind the hole has holes of its own. When
+the first hole is filled, its text is part of the prefix of the next one; the last is an ordinary `between`.
+
+Three things are decided on the whole text, when the last hole is filled: the deferred checks of a schema, repetitions
+behind a hole, and maximal munch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from constrain.errors import ConstrainError, LimitError, span
+from constrain.languages.cfg.rules import Grammar, Nonterminal
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.report import Entry
+from constrain.languages.guards import Guard
+from constrain.languages.guards.prefixed import AfterPrefix
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.derived.quotient import left_quotient, right_quotient
+from constrain.masks.gaps.projection import first_gap
+
+LONG = 200  # characters; longer texts before the first or after the last hole are read by the engine
+
+
+@dataclass(frozen=True)
+class Continuation(Constraint):
+    """Texts that stand after a prefix in a member of `inner`; its guard reads the prefix first."""
+
+    inner: Constraint
+    prefix: str
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the inner constraint has a guard."""
+        return self.inner.guarded
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        """The guard of the inner constraint, after it has read the prefix."""
+        guard = self.inner.guard(vocabulary)
+        return guard if guard is None or not self.prefix else AfterPrefix(guard, self.prefix.encode())
+
+    def _watched(self, grammar: Grammar) -> Grammar:
+        """A quotient of the inner grammar. Its rules do not know where they are watched, so all of the text is."""
+        if not self.inner.guarded:
+            return grammar
+        return Grammar(Nonterminal("start", lambda: [[grammar.start]]), watched=True)
+
+
+@dataclass(frozen=True)
+class FirstHole(Continuation):
+    """The texts w such that prefix + w + after[0] + x + after[1] + … is a member of `inner` for some texts x, …"""
+
+    after: tuple[str, ...]
+
+    def _build(self) -> Grammar:
+        grammar, after = self.inner.as_dynamic(), list(self.after)
+        if grammar.closing:
+            return first_gap(grammar, self.prefix, after)
+        if len(after[-1]) > LONG:
+            grammar, after[-1] = right_quotient(grammar, after[-1]), ""
+        return self._watched(self._first_gap(grammar, after))
+
+    def _first_gap(self, grammar: Grammar, after: list[str]) -> Grammar:
+        """With a short text before it, the tables of the grammar serve for all texts."""
+        if len(self.prefix) <= LONG:
+            try:
+                return first_gap(grammar, self.prefix, after)
+            except LimitError:  # with the text read, the grammar may be smaller
+                if not self.prefix:
+                    raise
+        return first_gap(left_quotient(grammar, self.prefix), "", after)
+
+    @property
+    def report(self) -> list[Any]:
+        """The entries of the inner constraint, and what is left to the last hole."""
+        return [*self.inner.report, Entry("(holes)", "$", "residual", "the whole is checked with its last hole")]
+
+    def __repr__(self) -> str:
+        return f"between({self.inner!r}, a text with {len(self.after)} holes)"
+
+
+def split_holes(text: str | None, holes: Sequence[tuple[int, int]]) -> list[str]:
+    """The text before the first hole, between any two, and after the last. Raises ConstrainError, with the place."""
+    if not isinstance(text, str):
+        raise ConstrainError(f"text is a str, not {type(text).__name__}: {text!r:.60}", fix="decode it")
+    if not holes:
+        raise ConstrainError("a text with holes needs at least one", fix="holes=[(begin, end)]")
+    pieces, at = [], 0
+    for number, hole in enumerate(holes):
+        if not (isinstance(hole, tuple | list) and len(hole) == 2 and all(type(end) is int for end in hole)):
+            raise ConstrainError(f"hole {number} is a pair (begin, end), not {hole!r:.60}", fix="count in characters")
+        begin, end = hole
+        if not 0 <= begin <= end <= len(text):
+            raise ConstrainError(
+                f"hole {number}, {begin} to {end}, is no stretch of a text of {len(text)} characters",
+                fix="0 <= begin <= end <= len(text)",
+            )
+        if begin < at:
+            raise ConstrainError(
+                f"hole {number} begins at {begin}, before the hole in front of it ends, at {at}",
+                place=span(text, begin),
+                fix="sort the holes, and join the ones that overlap",
+            )
+        if number and begin == at:
+            raise ConstrainError(
+                f"holes {number - 1} and {number} touch at {at}: nothing says where one ends",
+                place=span(text, min(begin, len(text) - 1)) if text else None,
+                fix="make one hole of both",
+            )
+        pieces.append(text[at:begin])
+        at = end
+    pieces.append(text[at:])
+    for piece in pieces:
+        if any("\ud800" <= character <= "\udfff" for character in piece):
+            raise ConstrainError(f"the text has a lone surrogate: {piece!r:.60}", fix="it is not text: remove it")
+    return pieces

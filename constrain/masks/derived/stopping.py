@@ -1,0 +1,130 @@
+"""Stop sequences as part of the language: a text ends where a stop sequence is first complete.
+
+    constrain.generate(model, prompt, grammar=..., stop=["\\n\\n", "###"])
+
+The idea: the texts are the members w of L, and w s for a stop sequence s, such that no stop sequence ends before the
+end of the text. That is an intersection with a regular language. So masks know that nothing can follow a stop sequence,
+even in the middle of a token, and that a member of L must not contain one earlier.
+
+Exact for regular constraints and for grammars under `lexer="dynamic"` (GrammarError under "greedy"). A guard of the
+constraint is not used: repeated keys and items are checked on the finished text, and `report` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.languages.automata.syntax import (
+    ANY_CHAR,
+    ANY_TEXT,
+    EPSILON,
+    Node,
+    Ranges,
+    Tokens,
+    alternate,
+    complement,
+    concat,
+    intersect,
+    literal,
+    literals,
+)
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.transform.product import product
+from constrain.languages.constraints.base import Constraint, refuse_tokens
+from constrain.languages.constraints.report import Entry
+from constrain.masks.derived.members import is_member
+from constrain.masks.derived.triggered import start_of
+
+
+@dataclass(frozen=True)
+class Stopped(Constraint):
+    """The members of `inner`, maybe followed by a stop sequence, that contain no earlier stop sequence.
+
+    Attributes:
+        inner: The constraint on the text before the stop sequence.
+        stops: The stop sequences.
+    """
+
+    inner: Constraint
+    stops: tuple[str, ...]
+
+    @cached_property
+    def _ends(self) -> Node:
+        """The texts in which nothing follows a stop sequence."""
+        return complement(concat(ANY_TEXT, literals(self.stops), ANY_CHAR, ANY_TEXT))
+
+    @cached_property
+    def node(self) -> Node | None:
+        """The language as a regular one, if that of the inner constraint is known to be regular."""
+        if self.inner.node is None:
+            return None
+        return intersect(concat(self.inner.node, alternate(EPSILON, literals(self.stops))), self._ends)
+
+    def _build(self) -> Grammar:
+        if self.node is not None:
+            return super()._build()
+        start = start_of(self.inner)
+        stopped = [[start, Terminal(literal(stop), repr(stop), literal=True)] for stop in self.stops]
+        alternatives: list[list[Symbol]] = [[start], *stopped]
+        return product(Grammar(Nonterminal("start", lambda: alternatives)), self._ends)
+
+    def cut(self, text: str) -> tuple[str, str]:
+        """(text before the stop sequence, stop sequence); the sequence is "" if none ended the text."""
+        for stop in sorted(self.stops, key=len, reverse=True):
+            if text.endswith(stop) and is_member(self.inner, text[: len(text) - len(stop)]):
+                return text[: len(text) - len(stop)], stop
+        return text, ""
+
+    @property
+    def residual(self) -> bool:
+        """Whether a finished text counts only if it passes `check`."""
+        return self.inner.residual or self.inner.guarded
+
+    def check(self, text: str) -> str | None:
+        """The inner constraint's verdict on the text before the stop sequence: None, or one sentence."""
+        return self.inner.check(self.cut(text)[0])
+
+    @property
+    def captured(self) -> bool:
+        """Whether the inner constraint has captures."""
+        return self.inner.captured
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """The captures of the inner constraint in the text before the stop sequence."""
+        return self.inner.capture_spans(self.cut(text.decode())[0].encode(), spans)
+
+    @property
+    def report(self) -> list[Any]:
+        """The entries of the inner constraint, and the checks of the finished text."""
+        note = "with stop sequences repeated keys and items are checked on the finished text"
+        return [*self.inner.report, *([Entry("(guard)", "$", "residual", note)] if self.inner.guarded else [])]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "parse":  # defined if the inner constraint defines it
+            parse = self.inner.parse  # type: ignore[attr-defined]
+            return lambda text: parse(self.cut(text)[0])
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"stopped({self.inner!r}, {list(self.stops)!r})"
+
+
+def stopped(constraint: Constraint, stop: Any) -> Stopped:
+    """A constraint whose texts end at the first stop sequence. stop: a text, or a list of texts.
+
+    Raises ConstrainError if `stop` is not one, GrammarError for a recursive constraint with lexer="greedy".
+    """
+    stops = (stop,) if isinstance(stop, str) else tuple(stop) if isinstance(stop, list | tuple) else (stop,)
+    for text in stops:
+        if not isinstance(text, str) or not text or any("\ud800" <= character <= "\udfff" for character in text):
+            raise ConstrainError(f"a stop sequence is a text that is not empty, not {text!r:.60}", fix='stop="\\n\\n"')
+    if not stops:
+        raise ConstrainError("stop is an empty list", fix="leave it out, or name the sequences that end a text")
+    refuse_tokens(constraint, "cannot end at a stop sequence")
+    made = Stopped(constraint, tuple(dict.fromkeys(stops)))
+    made.to_grammar()  # raise errors here, not when it is compiled
+    return made

@@ -1,0 +1,40 @@
+"""Compiled rules: the grammar of one constraint with the arena records of its nonterminals.
+
+The idea: nonterminals get records when a text first reaches them. The table belongs to the constraint, not to the
+automaton, so it is freed with the constraint; the arena keeps the records until the next flush.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable
+
+from constrain.languages.cfg.rules import Grammar, Nonterminal
+
+
+class CompiledRules:
+    """A grammar with the records of the nonterminals that texts have reached.
+
+    Attributes:
+        grammar: The grammar.
+        epoch: The automaton's epoch in which the records are valid.
+        records: Nonterminal, by its key or by itself -> record.
+        waiting: Record -> nonterminal that is not expanded yet.
+        bulk: Key of bulk rules -> their first record; of an object with key sets -> its KEY_SET_RULES region.
+        reference: A weak reference to this object.
+    """
+
+    __slots__ = ("__weakref__", "bulk", "epoch", "grammar", "records", "reference", "waiting")
+
+    def __init__(self, grammar: Grammar, epoch: int) -> None:
+        self.grammar = grammar
+        self.reference = weakref.ref(self)
+        self.epoch = epoch
+        self.records: dict[Hashable, int] = {}
+        self.waiting: dict[int, Nonterminal] = {}
+        self.bulk: dict[Hashable, int] = {}
+
+    def follow(self, epoch: int) -> None:
+        """Forget the records if they belong to another epoch."""
+        if self.epoch != epoch:
+            self.records, self.waiting, self.bulk, self.epoch = {}, {}, {}, epoch

@@ -1,0 +1,256 @@
+"""Looks ahead where a guard may veto everything that the grammar leaves.
+
+The idea: a guard has a doubt only while a value can still become one that must not come again (`rivals.doubt`). Nearly
+always that is settled without the values: from here the value can become any number of ones (guards/unbounded.py). Else
+the search follows the grammar's bytes and the guard together, depth first, and stops at the first text after which the
+guard has no doubt: then the grammar's promise of a completion holds. It ends without one after it has seen all places
+in doubt, which are few: equal places (one configuration, one key of the guard) are visited once, so that the many
+spellings of one value are one way.
+
+Which tokens of a mask move to another value or member and may be in doubt there depends on the configuration and on the
+conditions of the open containers alone, so it is remembered, as are the answers of searches.
+
+Cost: about 5 µs for each byte that is tried; a way out is mostly found within ten. Limit: after `MOST` bytes the search
+gives up, and the text counts as one that can be completed. Then it may still run into a dead end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.kernels.parser import advance
+from constrain.kernels.records import arena, view
+from constrain.kernels.records.configurations import CONFIG
+from constrain.languages.automata.marks import MARK
+from constrain.languages.guards import Guard
+from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.rivals import conditions, doubt, item_in_question
+from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
+from constrain.languages.vocab.bits import clear_bits
+from constrain.masks.engine.rows import Row, words_of
+
+if TYPE_CHECKING:
+    from constrain.masks.engine.automaton import TokenAutomaton
+    from constrain.masks.engine.matcher import Matcher
+
+MOST = 2_000  # bytes that one search tries
+# What is tried first: what ends a value, then what begins one. Spellings that bring nothing new come last.
+FIRST, LAST = b'"]}:0123456789', b",\\\n \t\r"
+ORDER = np.array([*FIRST, *sorted(set(range(256)) - set(FIRST + LAST)), *LAST], np.uint8)
+WORDS = [np.array([byte], np.int32) for byte in range(256)]
+UNKNOWN = -1
+REMEMBERED = 1 << 13  # places and answers; beyond, all are forgotten
+
+
+class Lookahead:
+    """Answers for one compiled constraint. Called under the automaton's lock and `attempt`."""
+
+    def __init__(self, automaton: TokenAutomaton, guard: Guard, tokens: Sequence[bytes | None], greedy: bool) -> None:
+        """greedy: by maximal munch."""
+        self.automaton = automaton
+        self.guard = guard
+        self.greedy = greedy
+        self.tokens = tokens
+        self._forget()
+
+    def _forget(self) -> None:
+        self._epoch = self.automaton.epoch
+        self._known_ways: dict[int, list[list[Any]]] = {}  # configuration -> [bytes, configuration after one] each
+        self._lives: dict[tuple[int, Hashable], bool] = {}
+        self._moving: dict[Hashable, list[Sequence[int]]] = {}
+        self._unbounded = Unbounded(self.ways)
+
+    def _follow(self) -> None:
+        """Forget what belongs to another epoch, or takes much memory."""
+        size = len(self._lives) + len(self._moving) + len(self._unbounded.known)
+        if self._epoch != self.automaton.epoch or size > REMEMBERED:
+            self._forget()
+
+    def lives(self, reached: Callable[[], int], state: Hashable) -> bool:
+        """Whether a text has a completion that the guard allows.
+
+        reached: Computes the grammar's state after the text, which is not dead. state: that of the guard.
+        """
+        self._follow()
+        item = self._item(state)
+        if item is None:
+            return True
+        configuration = reached()
+        if self._is_unbounded(configuration, item):
+            return True
+        key = self._doubt(state)
+        if key is None:
+            return True
+        known = self._lives.get((configuration, key))
+        if known is None:
+            known = self._search(configuration, state, key)
+            self._lives[configuration, key] = known
+        return known
+
+    def _item(self, state: Hashable) -> tuple[Reading, int] | None:
+        """The item that may run out, as the text around it and the number of containers open in it; None: no item."""
+        reading = doubted(self.guard, state)
+        item = None if reading is None else item_in_question(reading.here)
+        return None if reading is None or item is None else (reading, item)
+
+    def _doubt(self, state: Hashable) -> Hashable | None:
+        """None: the guard cannot veto everything that the grammar leaves.
+
+        Else a key: of states with equal keys, in one state of the grammar, either all have a completion or none.
+        """
+        reading = doubted(self.guard, state)
+        key = None if reading is None else doubt(reading.here)
+        return None if reading is None or key is None else (reading.guard, key)
+
+    def _is_unbounded(self, configuration: int, item: tuple[Reading, int]) -> bool:
+        """Whether an item can still become any number of values."""
+        reading, inside = item
+        place = place_of(configuration, reading.here, inside)
+        return place is not None and place in self._unbounded
+
+    def moving(self, configuration: int, state: Hashable, row: Row) -> Iterable[Sequence[int]]:
+        """The tokens that may leave no completion since they move to another value, those together that behave alike.
+
+        row: The tokens that the grammar allows, the ones that the guard vetoes too.
+        """
+        self._follow()
+        reading = doubted(self.guard, state)
+        if reading is None:
+            return ()
+        here = reading.here
+        key = (configuration, here.mode, reading.guard, conditions(here))
+        if key not in self._moving:
+            groups = reading.guard.moving(here, row)
+            self._moving[key] = [alike for alike in groups if not self._is_settled(configuration, state, alike[0])]
+        return self._moving[key]
+
+    def _is_settled(self, configuration: int, state: Hashable, token: int) -> bool:
+        """Whether it is known without the values that a token leaves a completion."""
+        after = self.guard.step(state, self.tokens[token] or b"")
+        if after is None:
+            return False
+        item = self._item(after)
+        if item is None:
+            return True
+        reached = self.automaton.call(self.automaton.step, configuration, token) & advance.STATE
+        return reached != arena.NONE and self._is_unbounded(reached, item)
+
+    def _search(self, configuration: int, state: Hashable, key: Hashable) -> bool:
+        visited = {(configuration, key)}
+        tried = 0
+        ways = [self._steps(configuration, state)]
+        while ways:
+            for after, reached in ways[-1]:
+                tried += 1
+                key = None if reached is None or tried > MOST else self._doubt(reached)
+                if key is None:
+                    return True
+                if (after, key) not in visited:
+                    visited.add((after, key))
+                    ways.append(self._steps(after, reached))
+                    break
+            else:
+                ways.pop()
+        return False
+
+    def _steps(self, configuration: int, state: Hashable) -> Iterator[tuple[int, Hashable | None]]:
+        """The configurations and guard's states after one byte that both allow; None: behind a special token."""
+        for alike, after in self.ways(configuration):
+            for byte in alike:
+                reached = self.guard.step(state, bytes((byte,)))
+                if byte == MARK:
+                    yield after, None
+                elif reached is not None:
+                    yield after, reached
+
+    def ways(self, configuration: int) -> Ways:
+        """The bytes that the grammar allows, in the order in which they are tried. PERF: read only as far as asked."""
+        known = self._known_ways.get(configuration)
+        if known is None:
+            known = self._known_ways[configuration] = [[alike, UNKNOWN] for alike in self._classes(configuration)]
+        for way in known:
+            alike, after = way
+            if after == UNKNOWN:
+                after = way[1] = self._step(configuration, alike[0])
+            if after != arena.NONE:
+                yield alike, after
+
+    def _classes(self, configuration: int) -> list[bytes]:
+        """The bytes that a configuration does not tell apart, in the order in which they are tried."""
+        self._step(configuration, 0)  # a configuration has classes once a byte was read
+        classes = view.byte_classes(self.automaton.A, configuration)[ORDER]
+        alike = _equal(classes)
+        if self.greedy:  # a byte that ends a lexeme is read by the whole configuration
+            for members in alike:
+                self._step(configuration, members[0])
+            whole = int(self.automaton.A[configuration + CONFIG.WHOLE])
+            if whole:
+                self._step(whole, 0)
+                alike = _equal(classes * np.int32(256) + view.byte_classes(self.automaton.A, whole)[ORDER])
+        return alike
+
+    def _step(self, configuration: int, byte: int) -> int:
+        """The configuration after a byte, or `arena.NONE`."""
+        return self.automaton.call(advance.advance_bytes, configuration, WORDS[byte]) & advance.STATE
+
+
+def _equal(classes: NDArray[Any]) -> list[bytes]:
+    """The bytes of each class. classes: of the bytes of ORDER."""
+    _, first = np.unique(classes, return_index=True)
+    return [ORDER[classes == classes[i]].tobytes() for i in sorted(first.tolist())]
+
+
+def lives_after(matcher: Matcher, step: int | bytes, state: Hashable) -> bool:
+    """Whether the text of a matcher has a completion after a step that its grammar allows, whatever its tokens.
+
+    state: the guard's state after the step.
+    """
+    automaton, compiled = matcher.compiled.automaton, matcher.compiled
+    lookahead = compiled.lookahead
+    assert lookahead is not None  # some guard has a doubt
+    reader = state if compiled.followed is None else compiled.followed.inner_state(state)
+
+    def look(configuration: int) -> bool:
+        def reached() -> int:
+            if isinstance(step, bytes):
+                return automaton.call(advance.advance_bytes, configuration, words_of(step)) & advance.STATE
+            return automaton.call(automaton.step, configuration, step) & advance.STATE
+
+        return lookahead.lives(reached, reader)
+
+    return matcher.locked(look)
+
+
+def doubted(guard: Guard, state: Hashable) -> Reading | None:
+    """The JSON text under way in which a value may run out; None: there is none, so some end stays open."""
+    reading = guard.reader(state)
+    return reading if reading is not None and reading.runs_out else None
+
+
+def veto_ahead(matcher: Matcher, guard: Guard, state: Hashable, row: Row) -> None:
+    """Remove the tokens from a mask that the guard vetoes, and those after which it vetoes all that the grammar leaves.
+
+    guard: the matcher's; state: where it stands; row: what the grammar allows, changed in place.
+    """
+    reading = doubted(guard, state)
+    moving: Iterable[Sequence[int]] = ()
+    if reading is not None and reading.here.stack is not None:
+        moving = _moving_tokens(matcher, state, row)
+    guard.veto(state, row)
+    for alike in chain(moving, () if reading is None else reading.guard.suspects(reading.here, row)):
+        if not matcher.is_clear(alike[0]):
+            clear_bits(row, alike)
+
+
+def _moving_tokens(matcher: Matcher, state: Hashable, row: Row) -> Iterable[Sequence[int]]:
+    """See `Lookahead.moving`. state: the guard's; row: what the grammar allows."""
+    compiled = matcher.compiled
+    lookahead = compiled.lookahead
+    assert lookahead is not None  # a guard reads values
+    reader = state if compiled.followed is None else compiled.followed.inner_state(state)
+    return matcher.locked(lambda configuration: lookahead.moving(configuration, reader, row))

@@ -1,0 +1,265 @@
+"""Which derivations of a grammar fit a pattern: emptiness, live arcs, a shortest text.
+
+    language = GapLanguage(grammar)
+    solution = language.solve(pattern)
+    solution.is_empty, solution.live_arcs(), solution.shortest()
+
+The idea: lexemes between the nodes of the pattern (kernels/gaps/lexemes.py), then derivations between them from the
+bottom up, then those of whole texts from the top down (derivations.py). What is left is exactly what some filling uses.
+Only nodes where a lexeme may end become positions, so rows of bits are short although patterns are long.
+
+Cost: rules x positions^3 / 32 at worst. Limit: LimitError beyond `MOST_BYTES` of rows (chart.py).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain import kernels
+from constrain.errors import GrammarError
+from constrain.kernels.gaps import least, lexemes
+from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
+from constrain.languages.automata.decide import shared_store
+from constrain.languages.cfg.rules import Grammar
+from constrain.masks.gaps.adjacency import Adjacency
+from constrain.masks.gaps.chart import MOST_BYTES, Chart, Rows, too_large, upwards
+from constrain.masks.gaps.folding import fold_ignored
+from constrain.masks.gaps.lexer import LexerTable
+from constrain.masks.gaps.pattern import Pattern
+from constrain.masks.gaps.rules import BinaryRules
+
+Int32 = NDArray[np.int32]
+
+
+class GapLanguage:
+    """A grammar as the tables that gaps need. Immutable: patterns of many texts share it.
+
+    Args:
+        grammar: Read with the dynamic lexer.
+
+    Raises:
+        GrammarError: The grammar has a layout whose columns are not given.
+        LimitError: The grammar or its terminals are too large.
+
+    Attributes:
+        closing: At most one byte, which a text need not have at its end.
+    """
+
+    def __init__(self, grammar: Grammar) -> None:
+        if grammar.lexer == "greedy":
+            raise GrammarError(
+                "a grammar with a layout of lines and columns has gaps only where its columns are known",
+                fix="give the layout its columns: Layout(columns=(0, 4, 8))",
+            )
+        self.grammar = fold_ignored(Grammar(grammar.start, grammar.ignore))
+        self.closing = grammar.closing
+        self.rules = BinaryRules(self.grammar)
+        self.adjacency = Adjacency(self.rules)
+        self.lexer = LexerTable(self.rules.languages)
+        shared_store()
+        kernels.load()
+
+    def pattern(self) -> Pattern:
+        """A new, empty pattern."""
+        return Pattern(self.lexer)
+
+    def solve(self, pattern: Pattern) -> Solution:
+        """Find what fits a pattern. Raises LimitError."""
+        return Solution(self, pattern)
+
+
+class Solution:
+    """What fits a pattern.
+
+    Attributes:
+        positions: The nodes that are positions, in the order of their numbers.
+        place: int32[nodes], the number of a node's position; -1: no lexeme of a fitting text ends there.
+        begun: For each pair, the positions where its lexeme began.
+        chart: The items between positions.
+    """
+
+    def __init__(self, language: GapLanguage, pattern: Pattern) -> None:
+        self.language, self.rules, self.lexer, self.pattern = language, language.rules, language.lexer, pattern
+        self.first, self.by, self.to, self.weights, self.order = pattern.table()
+        self.ends = np.zeros(pattern.nodes, np.int32)
+        self.ends[pattern.frontier] = 1
+        self._pairs()
+        self._inside()
+
+    def _pairs(self) -> None:
+        lexer, nodes = self.lexer, self.pattern.nodes
+        cells = len(lexer.kinds) * nodes
+        if cells * 12 > MOST_BYTES:
+            raise too_large(f"{len(lexer.kinds):,} states of terminals and {nodes:,} places in the text")
+        seen, order = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
+        boundary = np.zeros(nodes, np.int32)
+        table = (self.first, self.by, self.to, lexer.moves, lexer.kinds)
+        count = lexemes.reach(*table, lexer.starts, seen, order, boundary, lexer.n_classes, 0)
+        order = order[:count]
+        order = np.ascontiguousarray(order[np.lexsort((order // nodes, order % nodes))])  # by nodes
+        lexemes.retain(*table, self.ends, seen, order, boundary, lexer.n_classes, count)
+        found = order[seen[order] == 2]
+        self.pair_s, self.pair_q = (np.ascontiguousarray(each, np.int32) for each in (found // nodes, found % nodes))
+        self.number = np.full(cells, -1, np.int32)
+        self.number[found] = np.arange(len(found), dtype=np.int32)
+        self.positions = np.flatnonzero(boundary == 2)
+        self.place = np.full(nodes, -1, np.int32)
+        self.place[self.positions] = np.arange(len(self.positions), dtype=np.int32)
+
+    def _inside(self) -> None:
+        self.chart = Chart(self.language, len(self.positions))
+        self.begun = np.zeros((len(self.pair_s), self.chart.width), np.uint32)
+        if len(self.pair_s) and len(self.positions):
+            lexemes.spread(*(*self._lexing(), self.begun, self.number, self.chart.R, self.lexer.n_classes))
+        self.chart.complete()
+
+    def _lexing(self) -> Any:
+        lexer = self.lexer
+        table = (self.first, self.by, self.to, lexer.moves, lexer.kinds, lexer.owners)
+        return (*table, self.place, self.pair_s, self.pair_q)
+
+    def has(self, symbol: int, begin: int, end: int) -> bool:
+        """Whether a symbol derives a text that leads from one position to another. begin, end: positions."""
+        return self.chart.has(symbol, begin, end)
+
+    @cached_property
+    def tops(self) -> list[int]:
+        """The positions where a whole text may end."""
+        if self.place[0] < 0:
+            return []
+        ends = [int(self.place[node]) for node in self.pattern.frontier if self.place[node] >= 0]
+        return [end for end in dict.fromkeys(ends) if self.has(self.rules.start, int(self.place[0]), end)]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no member of the grammar fits the pattern."""
+        return not self.tops
+
+    @cached_property
+    def live(self) -> Rows:
+        """The items that are part of a derivation of a whole text; rows as in the chart."""
+        return self.chart.live(self.tops)
+
+    def live_arcs(self) -> NDArray[np.bool_]:
+        """bool[arcs of the pattern]: whether some whole text uses the arc."""
+        arcs = np.zeros(len(self.by), np.int32)
+        if not self.is_empty and len(self.pair_s):
+            useful = np.zeros_like(self.begun)
+            arguments = (*self._lexing(), self.begun, useful, self.number, self.live, arcs, self.lexer.n_classes)
+            lexemes.recede(*arguments)
+        live = np.zeros(len(arcs), np.bool_)
+        live[self.order] = arcs == 1
+        return live
+
+    def shortest(self) -> list[int] | None:
+        """The arcs of a fitting text with the least sum of weights, in their order; None if there is no text."""
+        return None if self.is_empty else _Shortest(self).arcs()
+
+
+class _Shortest:
+    """A cheapest derivation of a solution."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.of = solution
+        self.n = len(solution.positions)
+        rows = solution.rules.size * self.n
+        nothing = np.zeros(0, np.int32)
+        self.offset = np.zeros(rows, np.int32)
+        count = least.number_items(solution.live, self.offset, nothing, nothing, rows)
+        self.row, self.end = np.zeros(count, np.int32), np.zeros(count, np.int32)
+        least.number_items(solution.live, self.offset, self.row, self.end, rows)
+        self.cost = np.full(count, NOWHERE, np.int32)
+        self.rule, self.middle = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
+        self._price_lexemes()
+        for symbol in solution.rules.nullable:
+            for place in range(self.n):
+                item = self._item(symbol, place, place)
+                if item >= 0:
+                    self.cost[item] = 0
+        heap, place_in_heap = np.zeros(count, np.int32), np.zeros(count, np.int32)
+        tables = (solution.live, self.offset, self.row, self.end, self.cost, self.rule, self.middle)
+        least.settle(*(*tables, heap, place_in_heap, *upwards(solution.rules), self.n))
+
+    def _item(self, symbol: int, begin: int, end: int) -> int:
+        return int(least.item_of(self.of.live, self.offset, symbol * self.n + begin, end))
+
+    def _least(self, pair: int) -> Int32:
+        """The least weight from a fresh pair to each pair."""
+        of = self.of
+        found = np.full(len(of.pair_s), NOWHERE, np.int32)
+        queue = np.zeros(2 * len(of.pair_s), np.int32)
+        lexer = of.lexer
+        lexemes.cheapest(
+            of.first, of.by, of.to, np.ascontiguousarray(of.weights), lexer.moves, lexer.kinds, lexer.owners, of.place,
+            of.pair_s, of.pair_q, of.number, of.live, found, queue, lexer.n_classes, pair,
+        )  # fmt: skip
+        return found
+
+    def _price_lexemes(self) -> None:
+        of, kinds = self.of, self.of.lexer.kinds[self.of.pair_s]
+        accepting = np.flatnonzero((kinds == ACCEPTING) & (of.place[of.pair_q] >= 0))
+        for pair in np.flatnonzero((kinds == FRESH) & (of.place[of.pair_q] >= 0)).tolist():
+            terminal, begin = int(of.lexer.owners[of.pair_s[pair]]), int(of.place[of.pair_q[pair]])
+            if not of.live[terminal * self.n + begin].any():
+                continue
+            found = self._least(pair)
+            for last in accepting[found[accepting] < NOWHERE].tolist():
+                if of.lexer.owners[of.pair_s[last]] == terminal:
+                    item = self._item(terminal, begin, int(of.place[of.pair_q[last]]))
+                    if item >= 0:
+                        self.cost[item] = min(self.cost[item], found[last])
+
+    def arcs(self) -> list[int]:
+        """The arcs of the pattern along a cheapest text."""
+        of = self.of
+        begin = int(of.place[0])
+        tops = [self._item(of.rules.start, begin, end) for end in of.tops]
+        best = min(tops, key=lambda item: int(self.cost[item]))
+        path: list[int] = []
+        stack = [best]
+        while stack:
+            item = stack.pop()
+            symbol, start, end = int(self.row[item]) // self.n, int(self.row[item]) % self.n, int(self.end[item])
+            if self.rule[item] < 0:
+                if symbol < len(of.rules.languages) and not (start == end and symbol in of.rules.nullable):
+                    path += self._lexeme(symbol, start, end)
+                continue
+            rule, middle = int(self.rule[item]), int(self.middle[item])
+            if of.rules.right[rule] < 0:
+                stack.append(self._item(int(of.rules.left[rule]), start, end))
+            else:
+                stack.append(self._item(int(of.rules.right[rule]), middle, end))
+                stack.append(self._item(int(of.rules.left[rule]), start, middle))
+        return [int(of.order[arc]) for arc in path]
+
+    def _lexeme(self, terminal: int, begin: int, end: int) -> list[int]:
+        """The arcs of a cheapest text of a terminal between two positions, numbered as in `Solution.by`."""
+        of, lexer, nodes = self.of, self.of.lexer, self.of.pattern.nodes
+        start = int(of.number[int(lexer.starts[terminal]) * nodes + int(of.positions[begin])])
+        found = self._least(start)
+        node = int(of.positions[end])
+        at = [
+            pair
+            for pair in np.flatnonzero(of.pair_q == node).tolist()
+            if lexer.kinds[of.pair_s[pair]] == ACCEPTING and lexer.owners[of.pair_s[pair]] == terminal
+        ]
+        came: dict[int, tuple[int, int]] = {}  # a pair -> (the pair before, the arc); by a search along tight arcs
+        queue = [start]
+        for pair in queue:  # it grows
+            q = int(of.pair_q[pair])
+            for a in range(int(of.first[q]), int(of.first[q + 1])):
+                after = int(lexer.moves[int(of.pair_s[pair]) * lexer.n_classes + int(of.by[a])])
+                j = int(of.number[after * nodes + int(of.to[a])]) if after >= 0 else -1
+                if j >= 0 and j not in came and found[j] == found[pair] + of.weights[a]:
+                    came[j] = pair, a
+                    queue.append(j)
+        last = min((pair for pair in at if pair in came), key=lambda pair: int(found[pair]))
+        arcs: list[int] = []
+        while last != start:
+            last, arc = came[last]
+            arcs.append(arc)
+        return arcs[::-1]

@@ -1,0 +1,50 @@
+"""What a model's layers and head are given while it reads: what draft heads go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+
+from constrain.models.hf.model import HFModel
+from constrain.papers.layers.skip import layer_list
+
+
+@contextmanager
+def watched(handle: HFModel, wanted: bool | tuple[int, ...]) -> Iterator[list[torch.Tensor]]:
+    """Hidden states of the forwards meanwhile, one float[B, positions, F] each; empty if they are not wanted.
+
+    wanted: True, what the head is given, at the positions whose logits are computed; a tuple, at all positions what
+    goes into these layers, joined, or without layers what the last norm puts out (the base model's result).
+    """
+    seen: list[torch.Tensor] = []
+    model = handle.model
+    with ExitStack() as hooks:
+        if wanted is True:
+            head = model.get_output_embeddings()
+            hooks.callback(head.register_forward_pre_hook(lambda _, given: seen.append(given[0])).remove)
+        elif wanted == ():
+            hooks.callback(model.base_model.register_forward_hook(lambda _, __, out: seen.append(out[0])).remove)
+        elif wanted:
+            _watch_layers(layer_list(handle), wanted, hooks, seen)
+        yield seen
+
+
+def _watch_layers(layers: Any, wanted: tuple[int, ...], hooks: ExitStack, seen: list[torch.Tensor]) -> None:
+    """Hooks on layers: one tensor for each forward, complete with the last of them."""
+    parts: dict[int, torch.Tensor] = {}
+
+    def keep(index: int, hidden: torch.Tensor) -> None:
+        parts[index] = hidden
+        if len(parts) == len(wanted):
+            seen.append(torch.cat([parts[each] for each in wanted], dim=-1))
+            parts.clear()
+
+    for index in wanted:
+        hook = layers[index].register_forward_pre_hook(
+            lambda _, given, named, index=index: keep(index, given[0] if given else named["hidden_states"]),
+            with_kwargs=True,
+        )
+        hooks.callback(hook.remove)

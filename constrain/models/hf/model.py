@@ -1,0 +1,324 @@
+"""A causal model of transformers behind the samplers' `LanguageModel`, and as a target of drafts.
+
+The idea: what samplers ask for is the same for every model: logits after texts that grow, fork and end. How a model
+gives them differs: what it remembers, what it takes beside token ids, what padding does to it. That is found out by
+trial (reading.py) and lives in sessions (session.py).
+Limit: models that predict the token that follows from token ids alone; encoder-decoders, which read a text first, are
+in encoder_decoder.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from constrain.errors import ConstrainError
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.models.hf.cache import is_plain, keeps_everything
+from constrain.models.hf.kinds import auto_class, check_kind, is_encoder, is_encoder_decoder
+from constrain.models.hf.memory import forgotten
+from constrain.models.hf.reading import PLAIN, Reading
+from constrain.models.hf.session import GroupedSession, HFSession, RereadSession, open_session
+from constrain.models.hf.trials import reading_of
+
+if TYPE_CHECKING:
+    from constrain.speculative.target import TreeSession
+
+CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations
+_log = logging.getLogger(__name__)
+LOADED_MODELS = 4  # by name, kept for the next call
+
+
+class HFModel:
+    """A model and its tokenizer.
+
+    Args:
+        model: A causal language model of transformers; `HFModel.of` takes encoder-decoders too. It runs in
+            evaluation mode from now on.
+        tokenizer: Its tokenizer; or its processor, which has a tokenizer and reads images too (images.py).
+
+    Attributes:
+        processor: What was given as the tokenizer, if that is a processor; else None.
+        width: Logits a position.
+        context: Positions that the model has; None: unlimited.
+        vocabulary: The tokenizer's vocabulary, padded to `width`.
+
+    Raises:
+        ConstrainError: The model is no causal language model, or there is no tokenizer.
+
+    Example:
+        >>> import constrain
+        >>> HFModel.of(constrain.reference.load()).width
+        3072
+    """
+
+    # Whether every sequence begins with the name of a text for an encoder (constrain/sampling/core/sources.py).
+    encodes = False
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        check_kind(model, self.encodes)
+        self.model = model.eval()
+        self.processor = tokenizer if is_processor(tokenizer) else None
+        self.tokenizer = tokenizer.tokenizer if is_processor(tokenizer) else tokenizer
+        text_config = self.text_config
+        head = model.get_output_embeddings()
+        self.width: int = text_config.vocab_size if head is None else head.weight.shape[0]
+        known = (getattr(text_config, name, None) for name in CONTEXT_NAMES)
+        self.context: int | None = next((length for length in known if isinstance(length, int) and length > 0), None)
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any = None) -> HFModel:
+        """Of a handle, a model by object or name, or an object with `model` and `tokenizer`
+        (`constrain.reference.load()`).
+
+        Raises ConstrainError: not loadable, or no tokenizer.
+        """
+        if isinstance(model, HFModel):
+            return model if tokenizer is None else cls._of_kind(model.model, tokenizer)
+        if isinstance(model, str):
+            loaded = _load(model)
+            return loaded if tokenizer is None else cls._of_kind(loaded.model, tokenizer)
+        if not isinstance(model, torch.nn.Module) and hasattr(model, "model") and hasattr(model, "tokenizer"):
+            return cls._of_kind(model.model, tokenizer if tokenizer is not None else model.tokenizer)
+        if tokenizer is None and isinstance(model, torch.nn.Module):
+            tokenizer = _tokenizer_of(model)
+        return cls._of_kind(model, tokenizer)
+
+    @classmethod
+    def _of_kind(cls, model: Any, tokenizer: Any) -> HFModel:
+        if not is_encoder_decoder(model):
+            return cls(model, tokenizer)
+        from constrain.models.hf.encoder_decoder import EncoderDecoder
+
+        return EncoderDecoder(model, tokenizer)
+
+    @property
+    def text_config(self) -> Any:
+        """The configuration of what writes: the whole model, or a part of one that sees, hears or encodes as well."""
+        config = self.model.config
+        return config.get_text_config(decoder=True) if self.encodes else config.get_text_config()
+
+    def for_call(self) -> HFModel:
+        """The handle that a call of `generate` uses: itself, where it keeps nothing of prompts."""
+        return self
+
+    def begun(self, ids: Sequence[int], name: str) -> list[int]:
+        """The sequence that the outputs of a prompt continue. name: of the prompt, for messages."""
+        return list(ids)
+
+    @property
+    def hints(self) -> list[list[int]]:
+        """Texts beside the prompts' sequences that outputs are likely to repeat."""
+        return []
+
+    def trial_source(self, row: int) -> list[int]:
+        """What a sequence of a trial begins with; up to three rows."""
+        return []
+
+    def opened(self, chunks: Sequence[Sequence[int]]) -> tuple[Sequence[Sequence[int]], Any]:
+        """(the tokens of new sequences, what their forwards are given beside them: None, or an object with `select`)"""
+        return chunks, None
+
+    def forward(self, beside: Any, **arguments: Any) -> Any:
+        """One forward of the model. beside: of `opened`."""
+        with forgotten(self.noting):
+            return self.model(**arguments)
+
+    @cached_property
+    def noting(self) -> list[Any]:
+        """The modules in which the model notes something about the images of its last prompt."""
+        return [module for module in self.model.modules() if "rope_deltas" in vars(module)]
+
+    @cached_property
+    def plain(self) -> bool:
+        """What it remembers is a cache of keys and values, as far as names say; else that is found by trial."""
+        takes = inspect.signature(unwrapped(self.model).forward).parameters
+        try:
+            known = is_plain(self.new_cache())
+        except Exception:  # whatever the cache has against this configuration: the model makes its own
+            return False
+        both = is_encoder(self.model.config) and not self.encodes
+        unsure = getattr(unwrapped(self.model), "_is_stateful", False) or both
+        return known and "past_key_values" in takes and not unsure and (self.encodes or self._takes_chunks())
+
+    @torch.inference_mode()
+    def _takes_chunks(self) -> bool:
+        """Several tokens at once may follow what is remembered: two small forwards, which some models refuse."""
+        ids = torch.arange(5, device=self.model.device).unsqueeze(0) % self.width
+        try:
+            cache = self.new_cache()
+            self.forward(None, input_ids=ids[:, :3], past_key_values=cache, use_cache=True)
+            self.forward(None, input_ids=ids[:, 3:], past_key_values=cache, use_cache=True)
+        except Exception:  # whatever the model has against it: how it is read is found by trial
+            return False
+        return True
+
+    @cached_property
+    def may_be_ragged(self) -> bool:
+        """No layer has a window that a row's holes would take room in. Configurations name windows in many ways."""
+        config = self.text_config
+        said = {name: value for name, value in vars(config).items() if "window" in name and isinstance(value, int)}
+        windows = [value for name, value in said.items() if "layers" not in name and not isinstance(value, bool)]
+        if not said.get("use_sliding_window", True):
+            windows = []
+        return all(window >= (self.context or window + 1) for window in windows) and (
+            not self.plain or keeps_everything(self.new_cache())
+        )
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How it is read; found by trial when first asked for. Raises ConstrainError: see `reading_of`."""
+        return reading_of(self)
+
+    @property
+    def ragged(self) -> bool:
+        """Rows of a batch may grow by different lengths at once."""
+        return (not self.plain or self.may_be_ragged) and self.reading.ragged
+
+    @property
+    def takes_positions(self) -> bool:
+        """`position_ids` are given to it."""
+        return self.reading.positions
+
+    @cached_property
+    def takes_keep(self) -> bool:
+        """It computes the logits of the last positions only, if told so."""
+        takes = inspect.signature(unwrapped(self.model).forward).parameters
+        if (
+            "logits_to_keep" in takes
+            or self.encodes
+            or all(each.kind is not each.VAR_KEYWORD for each in takes.values())
+        ):
+            return "logits_to_keep" in takes
+        ids = torch.zeros((1, 2), dtype=torch.int64, device=self.model.device)
+        try:
+            with torch.inference_mode():
+                return int(self.model(input_ids=ids, use_cache=False, logits_to_keep=1).logits.shape[1]) == 1
+        except Exception:  # whatever it has against the argument
+            return False
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The bytes of every token id, as wide as the logits; the model's own end-of-text ids end a text too."""
+        return Vocabulary.from_huggingface(self.tokenizer, size=self.width, eos_ids=self._eos_ids() or None)
+
+    def _eos_ids(self) -> list[int]:
+        """The tokenizer's, and those of the model's configurations that the tokenizer holds special.
+
+        Chat models end a turn with a token of their own. Ids that are ordinary text are left out: a model configuration
+        that says nothing gets the family's default, whatever its tokenizer.
+        """
+        own = getattr(self.tokenizer, "eos_token_id", None)
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        special = {i for i, token in added.items() if token.special} | set(
+            getattr(self.tokenizer, "all_special_ids", ())
+        )
+        said = {i for i in eos_ids_of(self.model) if i in special}
+        return sorted(said | ({own} if own is not None else set()))
+
+    def start(
+        self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
+    ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
+        """Read B prefixes; see `constrain.sampling.LanguageModel`."""
+        lengths = list(map(len, prefixes))
+        even = self.plain and not self.encodes and len(set(lengths)) == 1  # then there is one way, and nothing to find
+        even = even and vars(self).get("reading", PLAIN).argument is not None
+        session = HFSession(self, len(prefixes)) if even else open_session(self, lengths, self.reading)
+        return session, session.feed(prefixes, keep)
+
+    @torch.inference_mode()
+    def read(self, texts: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        """Logits float[length, width] after each token of texts of equal lengths, read at once without a memory."""
+        tokens, beside = self.opened(texts)
+        ids = torch.tensor([list(text) for text in tokens], dtype=torch.int64, device=self.model.device)
+        return list(self.forward(beside, input_ids=ids, use_cache=False).logits)
+
+    @cached_property
+    def branching(self) -> bool:
+        """It reads trees of drafts, not only chains; see tree.py."""
+        from constrain.models.hf.tree import reads_trees
+
+        return reads_trees(self)
+
+    def open(self, rows: int) -> TreeSession:
+        """A session for drafts; see `constrain.speculative.Target`."""
+        from constrain.models.hf.tree import open_trees
+
+        return open_trees(self, rows)
+
+    def new_cache(self) -> Any:
+        """An empty cache of keys and values for a plain model."""
+        from transformers import DynamicCache
+
+        return DynamicCache(config=self.model.config)
+
+
+def eos_ids_of(model: Any) -> list[int]:
+    """What a model's generation config and config say ends a text: no id, one or several."""
+    config = getattr(model, "config", None)
+    text = getattr(config, "get_text_config", lambda: None)()
+    configs = (getattr(model, "generation_config", None), config, text)
+    said = [getattr(each, "eos_token_id", None) for each in configs]
+    return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
+
+
+def is_processor(tokenizer: Any) -> bool:
+    """Whether an object is a processor of transformers: it reads images beside text."""
+    return hasattr(tokenizer, "tokenizer") and hasattr(tokenizer, "image_processor")
+
+
+def unwrapped(model: Any) -> Any:
+    """The model inside `torch.compile` and adapters, whose own `forward` takes any arguments."""
+    model = getattr(model, "_orig_mod", model)
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def _tokenizer_of(model: Any) -> Any:
+    """The tokenizer beside the files that a model was loaded from."""
+    name = getattr(getattr(model, "config", None), "_name_or_path", "")
+    if not name:
+        raise ConstrainError("the model has no name to find its tokenizer by", fix="pass tokenizer=")
+    try:
+        return _reader_named(name, model.config)
+    except (OSError, ValueError) as error:
+        raise ConstrainError(f"no tokenizer was found for the model {name!r}", fix="pass tokenizer=") from error
+
+
+def _reader_named(name: str, config: Any) -> Any:
+    """The processor of a model that sees images, where there is one; else the tokenizer. Raises OSError, ValueError."""
+    from transformers import AutoProcessor, AutoTokenizer
+
+    if getattr(config, "vision_config", None) is not None:
+        try:
+            processor = AutoProcessor.from_pretrained(name)
+        except (OSError, ValueError, ImportError):  # text goes without one
+            return AutoTokenizer.from_pretrained(name)
+        if is_processor(processor):
+            return processor
+    return AutoTokenizer.from_pretrained(name)
+
+
+@lru_cache(maxsize=LOADED_MODELS)
+def _load(name: str) -> HFModel:
+    from transformers import AutoConfig
+
+    start = time.perf_counter()
+    try:
+        config = AutoConfig.from_pretrained(name)
+        handle = HFModel.of(auto_class(config).from_pretrained(name), _reader_named(name, config))
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConstrainError):
+            raise
+        reason = str(error).strip().split("\n")[0]
+        raise ConstrainError(
+            f"the model {name!r} cannot be loaded: {reason}",
+            fix="check the name; pass a folder, a model object with tokenizer=, or constrain.reference.load()",
+        ) from error
+    _log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
+    return handle

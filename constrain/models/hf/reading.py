@@ -1,0 +1,44 @@
+"""How a model is read: what it takes beside token ids, how it remembers, what padding does to it.
+
+    ragged      rows are padded and grow by different lengths: the slots without a token change nothing
+    padded      rows are padded on the left in the first forward, and grow by equal lengths
+    (neither)   rows of equal lengths are read together; those of a model that is not `batched` each alone
+    no argument nothing can be remembered: whole texts are read again
+
+Which it is for a model is found in trials.py.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from constrain.models.hf.memory import Axes
+
+
+class Reading(NamedTuple):
+    """A way to read a model.
+
+    argument: the name under which a forward takes and returns what it remembers; None if nothing is
+    given: the first forward is given an empty cache; if not, it makes what it returns
+    chunks: several tokens at once may follow what is remembered; if not, one by one
+    mask: "always", "first" (in the first forward only) or "never"
+    positions: `position_ids` are given
+    batched, padded, ragged: see the module
+    axes: where the rows are in what is remembered, for caches that cache.py does not know
+    held: dotted names of the tensors that the model keeps in attributes of its modules
+    """
+
+    argument: str | None
+    given: bool = False
+    chunks: bool = True
+    mask: str = "always"
+    positions: bool = False
+    batched: bool = True
+    padded: bool = False
+    ragged: bool = False
+    axes: Axes = {}  # noqa: RUF012  (never written to)
+    held: tuple[str, ...] = ()
+
+
+PLAIN = Reading("past_key_values", given=True)  # rows of equal lengths in a cache of keys and values
+REREAD = Reading(None, mask="never", padded=True, ragged=True)

@@ -1,0 +1,244 @@
+"""Sequences in a model's memory: batches that grow, fork and end.
+
+The idea: a batch is a rectangle of slots. Shorter prompts are padded on the left; when rows grow by different lengths
+the shorter ones get holes. The attention mask hides both, and positions count tokens, not slots, so neither changes a
+logit but for rounding. Not every model can be read so (reading.py): where padding would be seen, rows of equal lengths
+are batches of their own; where nothing can be remembered, the whole text is read again.
+
+Cost: one forward a call; a hole costs memory until its row ends. Groups cost a forward for each length, a model
+without memory one over the whole text. Logits are computed only where they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from constrain.errors import ConstrainError
+from constrain.models.hf.cache import branched, is_plain
+from constrain.models.hf.memory import gathered
+from constrain.models.hf.reading import PLAIN, Reading
+
+if TYPE_CHECKING:
+    from constrain.models.hf.model import HFModel
+
+FILL = 0  # token id in slots that nothing attends to
+
+
+class HFSession:
+    """A batch of B sequences in a memory of S slots.
+
+    attention: int64[B, S], 1 where a slot holds a token of the row. lengths: int64[B], tokens of each row.
+    cache: what the model's last forward returned to be given to the next; None before the first, for some models.
+    beside: what forwards are given beside tokens (`HFModel.opened`).
+    """
+
+    def __init__(self, handle: HFModel, rows: int, reading: Reading | None = None) -> None:
+        """reading: how the model is read; by default as was found for it, which is looked for when it matters."""
+        self.handle = handle
+        self.device = handle.model.device
+        self.attention = torch.zeros((rows, 0), dtype=torch.int64, device=self.device)
+        self.lengths = torch.zeros(rows, dtype=torch.int64, device=self.device)
+        self._reading = reading
+        self.cache: Any = None
+        self.beside: Any = None
+        self._padded = False  # there are slots without a token
+        self._held: list[torch.Tensor | None] = []  # what the model keeps in its modules
+
+    @property
+    def reading(self) -> Reading:
+        """How the model is read. Where rows are even and the cache is plain there is one way, and nothing to find."""
+        if self._reading is not None:
+            return self._reading
+        return self.handle.reading if self._padded or not self.handle.plain else PLAIN
+
+    @torch.inference_mode()
+    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
+        """Append a chunk to each row; logits float[keep[i], width] of its last positions."""
+        chunks = self._opened(chunks)
+        slots = max(map(len, chunks))
+        self._padded |= min(map(len, chunks)) < slots
+        padded = [[FILL] * (slots - len(chunk)) + list(chunk) for chunk in chunks]
+        real = [[0] * (slots - len(chunk)) + [1] * len(chunk) for chunk in chunks]
+        ids = torch.tensor(padded, dtype=torch.int64, device=self.device)  # [B, slots]
+        present = torch.tensor(real, dtype=torch.int64, device=self.device)
+        wanted = max(1, *keep)
+        if self.reading.chunks or not self.attention.shape[1]:
+            logits = self._forward(ids, present, wanted)
+        else:
+            steps = [self._forward(ids[:, i : i + 1], present[:, i : i + 1], 1)[:, -1:] for i in range(slots)]
+            logits = torch.cat(steps[-wanted:], dim=1)
+        return [row[row.shape[0] - k :] for row, k in zip(logits, keep, strict=True)]
+
+    def _opened(self, chunks: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """The tokens of chunks; the first ones may name what is read beside them."""
+        if self.attention.shape[1] or self.beside is not None:
+            return chunks
+        chunks, self.beside = self.handle.opened(chunks)
+        return chunks
+
+    def _forward(self, ids: torch.Tensor, present: torch.Tensor, wanted: int) -> torch.Tensor:
+        """One forward over new slots; logits float[B, wanted or more, width]."""
+        reading, first = self.reading, not self.attention.shape[1]
+        self.attention = torch.cat([self.attention, present], dim=1)
+        arguments: dict[str, Any] = {}
+        if reading.mask == "always" or (reading.mask == "first" and first):
+            arguments["attention_mask"] = self.attention
+        if reading.positions:
+            arguments["position_ids"] = (self.lengths.unsqueeze(1) + present.cumsum(1) - 1).clamp(min=0)
+        output = self.call(input_ids=ids, wanted=wanted, **arguments)
+        self.lengths = self.lengths + present.sum(1)
+        logits: torch.Tensor = output.logits
+        return logits
+
+    def call(self, *, wanted: int, **arguments: Any) -> Any:
+        """The model's forward, on what is remembered. wanted: last positions whose logits are needed."""
+        reading = self.reading
+        if reading.argument is None:
+            raise ConstrainError(
+                f"{type(self.handle.model).__name__} was read on what it remembers, and a trial finds that it does not "
+                "go on from there",
+                place="a batch whose rows grow by different lengths",
+                fix="let the way to read it be found first: HFModel.of(model, tokenizer).reading",
+            )
+        if self.handle.takes_keep:
+            arguments["logits_to_keep"] = wanted
+        if self.cache is None and reading.given:
+            self.cache = self.handle.new_cache()
+        if self.cache is not None:
+            arguments[reading.argument] = self.cache
+        places = [name.rpartition(".") for name in reading.held]
+        modules = [(self.handle.model.get_submodule(module), attribute) for module, _, attribute in places]
+        for (module, attribute), state in zip(modules, self._held or [None] * len(modules), strict=True):
+            setattr(module, attribute, state)
+        output = self.handle.forward(self.beside, use_cache=True, **arguments)
+        self.cache = getattr(output, reading.argument, self.cache)
+        self._held = [getattr(module, attribute) for module, attribute in modules]
+        return output
+
+    @torch.inference_mode()
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows; repeated rows are forks, which share what they have in common (cache.py)."""
+        index = torch.tensor(rows, dtype=torch.int64, device=self.device)
+        if is_plain(self.cache) and not self._held and len(set(rows)) == len(rows):
+            self.cache.batch_select_indices(index)
+        else:
+            self.cache, self._held = self._gathered(index)
+        self.attention = self.attention[index]
+        self.lengths = self.lengths[index]
+        self.beside = None if self.beside is None else self.beside.select(index)
+
+    @torch.inference_mode()
+    def fork(self, rows: Sequence[int]) -> HFSession:
+        """A session of its own on these rows; what they have read is shared (cache.py), or copied (memory.py)."""
+        index = torch.tensor(rows, dtype=torch.int64, device=self.device)
+        twin = HFSession(self.handle, 0, self._reading)
+        twin.cache, twin._held = self._gathered(index)
+        twin.attention, twin.lengths, twin._padded = self.attention[index], self.lengths[index], self._padded
+        twin.beside = None if self.beside is None else self.beside.select(index)
+        return twin
+
+    def _gathered(self, index: torch.Tensor) -> tuple[Any, list[torch.Tensor | None]]:
+        if is_plain(self.cache) and not self._held:
+            return branched(self.cache, index), []
+        memory: tuple[Any, list[torch.Tensor | None]] = gathered((self.cache, self._held), self.reading.axes, index)
+        return memory
+
+
+class GroupedSession:
+    """Rows in several batches, for models that would see padding: rows that begin with equal lengths are one batch.
+
+    A model that is not `batched` reads every row alone.
+    """
+
+    def __init__(self, handle: HFModel, lengths: Sequence[int], reading: Reading) -> None:
+        """lengths: of the first chunk of each row."""
+        kinds = list(lengths) if reading.batched else list(range(len(lengths)))
+        distinct = list(dict.fromkeys(kinds))
+        self.batched = reading.batched
+        self.groups = [HFSession(handle, kinds.count(kind), reading) for kind in distinct]
+        # (group, row there) of each row
+        self.places = [(distinct.index(kind), kinds[:row].count(kind)) for row, kind in enumerate(kinds)]
+
+    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
+        """See `HFSession.feed`; equally many tokens to each row, but for the first."""
+        found: list[list[torch.Tensor]] = []
+        for group, session in enumerate(self.groups):
+            rows = self._rows_of(group)
+            found.append(session.feed([chunks[row] for row in rows], [keep[row] for row in rows]))
+        return [found[group][place] for group, place in self.places]
+
+    def select(self, rows: Sequence[int]) -> None:
+        """See `HFSession.select`."""
+        self._take(rows, self.groups, set())
+
+    def fork(self, rows: Sequence[int]) -> GroupedSession:
+        """See `HFSession.fork`."""
+        twin: GroupedSession = object.__new__(GroupedSession)
+        twin.places, twin.batched = self.places, self.batched
+        twin._take(rows, self.groups, set(range(len(self.groups))))
+        return twin
+
+    def _take(self, rows: Sequence[int], groups: list[HFSession], used: set[int]) -> None:
+        """Go on with these rows of some groups. used: groups that must stay as they are."""
+        chosen = [self.places[row] for row in rows]
+        parts: dict[tuple[int, int], list[int]] = {}  # rows that go on together, by group
+        for row, (group, _) in enumerate(chosen):
+            parts.setdefault((group, 0 if self.batched else row), []).append(row)
+        self.groups, self.places = [], [(0, 0)] * len(rows)
+        for part, ((group, _), into) in enumerate(parts.items()):
+            kept = [chosen[row][1] for row in into]
+            session = groups[group]
+            if group in used:
+                session = session.fork(kept)
+            elif kept != list(range(len(session.lengths))):
+                session.select(kept)
+            used.add(group)
+            self.groups.append(session)
+            for place, row in enumerate(into):
+                self.places[row] = (part, place)
+
+    def _rows_of(self, group: int) -> list[int]:
+        """Its rows in this batch, in the order that they have there."""
+        inside = [(place, row) for row, (of, place) in enumerate(self.places) if of == group]
+        return [row for _, row in sorted(inside)]
+
+
+class RereadSession:
+    """A batch for models that remember nothing: the whole text is read at every call, equal lengths together."""
+
+    def __init__(self, handle: HFModel, rows: int) -> None:
+        self.handle = handle
+        self.texts: list[list[int]] = [[] for _ in range(rows)]
+
+    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
+        """See `HFSession.feed`."""
+        self.texts = [[*text, *chunk] for text, chunk in zip(self.texts, chunks, strict=True)]
+        found: dict[int, torch.Tensor] = {}
+        for length in set(map(len, self.texts)):
+            rows = [row for row, text in enumerate(self.texts) if len(text) == length]
+            found.update(zip(rows, self.handle.read([self.texts[row] for row in rows]), strict=True))
+        return [found[row][found[row].shape[0] - k :] for row, k in enumerate(keep)]
+
+    def select(self, rows: Sequence[int]) -> None:
+        """See `HFSession.select`."""
+        self.texts = [self.texts[row] for row in rows]
+
+    def fork(self, rows: Sequence[int]) -> RereadSession:
+        """See `HFSession.fork`."""
+        twin = RereadSession(self.handle, 0)
+        twin.texts = [self.texts[row] for row in rows]
+        return twin
+
+
+def open_session(
+    handle: HFModel, lengths: Sequence[int], reading: Reading
+) -> HFSession | GroupedSession | RereadSession:
+    """A session for rows whose first chunks have these lengths."""
+    if reading.argument is None:
+        return RereadSession(handle, len(lengths))
+    if reading.batched and (reading.padded or len(set(lengths)) == 1):
+        return HFSession(handle, len(lengths), reading)
+    return GroupedSession(handle, lengths, reading)

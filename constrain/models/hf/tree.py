@@ -1,0 +1,223 @@
+"""Draft trees on a Hugging Face model: one forward reads all branches, one path of it is kept.
+
+The idea: the nodes of a tree are further slots of the cache. A mask over query and key slots shows each node its
+ancestors and nothing of other branches, and its position is its depth, so its logits are those of the path alone
+(tree attention: Miao et al. 2024, "SpecInfer", section 4). What a verdict keeps is gathered to the front of the new
+slots, the rest is cut off.
+Rows of a batch have their own trees and keep paths of their own lengths. As in model.py, shorter rows have holes that
+the mask hides; when holes are many they are squeezed out.
+
+A chain needs no such mask: it is read as any text is, with a mask over slots. So the first read of a prompt, and models
+that know no other mask, take the plain way. Whether a model reads trees right is tried once, on three nodes.
+
+Cost: one forward; a gather of the new slots; squeezing copies what the rows hold. Limit: as of model.py.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from constrain.models.hf.cache import own_layers
+from constrain.models.hf.hidden import watched
+from constrain.models.hf.model import HFModel
+from constrain.models.hf.session import FILL, HFSession
+from constrain.speculative.target import ForkSession, TreeSession
+from constrain.speculative.tree import ROOT, Ints
+
+if TYPE_CHECKING:
+    from constrain.papers.layers.shallow import Shallow
+
+SLACK = 64  # holes that are not worth squeezing out
+_tried: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()  # by model: it reads trees right
+
+
+def open_trees(handle: HFModel, rows: int) -> TreeSession:
+    """A session of so many empty rows; one that reads chains only where the model cannot grow ragged or remember."""
+    remembers = handle.ragged and handle.reading.argument is not None
+    return HFTreeSession(handle, rows) if remembers else ForkSession(handle, rows)
+
+
+def reads_trees(handle: HFModel) -> bool:
+    """Whether logits of a tree are those of its paths, for this model; found out with three small forwards."""
+    if not handle.ragged or not handle.reading.positions:
+        return False
+    known = _tried.get(handle.model)
+    if known is None:
+        try:
+            known = _try(handle)
+        except Exception:  # whatever a model has against a mask of four dimensions, it reads chains
+            known = False
+        _tried[handle.model] = known
+    return known
+
+
+def _try(handle: HFModel) -> bool:
+    begin, x, y, z, end = (i % handle.width for i in (1, 2, 3, 4, 5))
+    session = HFTreeSession(handle, 1)
+    tokens, parents = np.array([x, y, z], np.int32), np.array([ROOT, ROOT, 1], np.int32)  # x | y z
+    source = handle.trial_source(0)
+    (found,) = session.forward([[*source, begin, begin]], [1], [tokens], [parents])
+    session.commit([[1, 2]])
+    (after,) = session.forward([[end]], [1], [tokens[:0]], [parents[:0]])
+    _, (first,) = handle.start([[*source, begin, begin, x]], [1])
+    _, (second,) = handle.start([[*source, begin, begin, y, z, end]], [3])
+    expected = torch.cat([first[-1:], second])
+    precision = torch.finfo(expected.dtype).eps ** 0.75 * max(1.0, float(expected.abs().max()))
+    return bool(((torch.cat([found[1:], after]) - expected).abs() < precision).all())
+
+
+class HFTreeSession(HFSession):
+    """A batch that grows by trees; see `constrain.speculative.TreeSession`."""
+
+    def __init__(self, handle: HFModel, rows: int) -> None:
+        super().__init__(handle, rows, handle.reading)
+        self._before = (self.attention, self.lengths)  # of the slots before the last forward
+        self._chunks: list[int] = []  # what the last forward read: lengths of chunks, and of trees
+        self._nodes: list[int] = []
+        self.keep_hidden: bool | tuple[int, ...] = False  # see `TreeSession`
+        self.hidden: list[torch.Tensor] | None = None
+        self.shallow: Shallow | None = None  # what the first layers have read already of what comes next
+
+    @property
+    def forwards(self) -> Sequence[int]:
+        """See `TreeSession`."""
+        return [int(chunk > 0) for chunk in self._chunks]
+
+    def fork(self, rows: Sequence[int]) -> HFTreeSession:
+        """See `TreeSession`."""
+        twin = super().fork(rows)
+        trees = HFTreeSession(self.handle, 0)
+        trees.cache, trees._held, trees._padded = twin.cache, twin._held, twin._padded
+        trees.attention, trees.lengths, trees.keep_hidden = twin.attention, twin.lengths, self.keep_hidden
+        trees.beside = twin.beside
+        return trees
+
+    @torch.inference_mode()
+    def forward(
+        self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
+    ) -> list[torch.Tensor]:
+        """See `TreeSession`."""
+        self._before = (self.attention, self.lengths)
+        chunks = self._opened(chunks)
+        self._chunks, self._nodes = list(map(len, chunks)), list(map(len, tokens))
+        rows = [[*chunk, *nodes.tolist()] for chunk, nodes in zip(chunks, tokens, strict=True)]
+        wanted = [kept + nodes for kept, nodes in zip(keep, self._nodes, strict=True)]
+        chains = all((each == np.arange(-1, len(each) - 1)).all() for each in parents)
+        shallow, self.shallow = self.shallow, None
+        if shallow is not None and self.keep_hidden is False:
+            return self._read(rows, wanted, parents, shallow)
+        with watched(self.handle, self.keep_hidden) as seen:
+            logits = self.feed(rows, wanted) if chains else self._read(rows, wanted, parents)
+        if self.keep_hidden is True and seen:
+            self.hidden = [row[row.shape[0] - k :] for row, k in zip(seen[-1], wanted, strict=True)]
+        elif seen:
+            read = torch.cat(seen, dim=1)
+            self.hidden = [hidden[hidden.shape[0] - len(row) :] for hidden, row in zip(read, rows, strict=True)]
+        return logits
+
+    def _read(
+        self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints], shallow: Shallow | None = None
+    ) -> list[torch.Tensor]:
+        """The forward of trees that branch. shallow: what the first layers made of them, where that is known."""
+        slots = max(map(len, rows))
+        seen = np.zeros((len(rows), slots, slots), bool)  # query, key: both among the new slots
+        depths = np.zeros((len(rows), slots), np.int64)
+        for i, (row, before) in enumerate(zip(rows, parents, strict=True)):
+            seen[i], depths[i] = _ancestors(slots, slots - len(row), before)
+        visible = torch.cat(
+            [self.attention.bool().unsqueeze(1).expand(-1, slots, -1), torch.from_numpy(seen).to(self.device)], dim=2
+        )
+        padded = [[FILL] * (slots - len(row)) + row for row in rows]
+        arguments = {
+            "input_ids": torch.tensor(padded, dtype=torch.int64, device=self.device),
+            "attention_mask": additive(visible, self.handle.model.dtype),
+            "position_ids": self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device),
+        }
+        if shallow is None:
+            output = self.call(wanted=max(wanted), **arguments)
+        else:
+            output = shallow.resume(self.cache, rows, parents, max(wanted), arguments)
+        return [logits[logits.shape[0] - k :] for logits, k in zip(output.logits, wanted, strict=True)]
+
+    @torch.inference_mode()
+    def commit(self, paths: Sequence[Sequence[int]]) -> None:
+        """See `TreeSession`."""
+        self.shallow = None
+        attention, lengths = self._before
+        rows = list(zip(self._chunks, self._nodes, paths, strict=True))
+        slots = max(chunk + nodes for chunk, nodes, _ in rows)
+        kept: list[list[int]] = []  # by row, the new slots that stay
+        for chunk, nodes, path in rows:
+            tree = slots - nodes
+            kept.append([*range(tree - chunk, tree), *(tree + node for node in path)])
+        grown = torch.tensor(list(map(len, kept)), dtype=torch.int64, device=self.device)
+        self.lengths = lengths + grown
+        width = max(map(len, kept))
+        if attention.shape[1] + width - int(self.lengths.max()) > SLACK + attention.shape[1] // 4:
+            own = attention.shape[1] - self._shared()
+            held = attention[:, self._shared() :].tolist()
+            kept = [
+                [slot for slot, real in enumerate(row) if real] + [own + slot for slot in new]
+                for row, new in zip(held, kept, strict=True)
+            ]
+            attention, slots, width = attention[:, : self._shared()], own + slots, max(map(len, kept))
+        self._keep(kept, slots, width)
+        present = [[0] * (width - len(row)) + [1] * len(row) for row in kept]
+        self.attention = torch.cat([attention, torch.tensor(present, dtype=torch.int64, device=self.device)], dim=1)
+
+    def _shared(self) -> int:
+        """Slots of a beginning that rows have in common (cache.py)."""
+        stem = getattr(own_layers(self.cache)[0], "stem_keys", None)
+        return 0 if stem is None else int(stem.shape[-2])
+
+    def _keep(self, kept: list[list[int]], slots: int, width: int) -> None:
+        """Of the last `slots` slots keep some of each row, aligned to the right of `width` slots.
+
+        Writes into tensors that the last forward made, which nothing else holds.
+        """
+        in_place = all(row == list(range(width)) for row in kept)
+        index = torch.tensor([[0] * (width - len(row)) + row for row in kept], dtype=torch.int64, device=self.device)
+        for layer in own_layers(self.cache):
+            for name in ("keys", "values"):
+                states = getattr(layer, name)  # [B, heads, all own slots, size]
+                start = states.shape[-2] - slots
+                if not in_place:
+                    places = (index + start)[:, None, :, None].expand(-1, states.shape[1], -1, states.shape[-1])
+                    states[..., start : start + width, :] = states.gather(2, places)
+                setattr(layer, name, states[..., : start + width, :])
+
+    @torch.inference_mode()
+    def select(self, rows: Sequence[int]) -> None:
+        """See `HFSession.select`."""
+        self.shallow = None
+        if list(rows) != list(range(len(self.attention))):
+            super().select(rows)
+
+
+def additive(visible: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """float[B, 1, queries, keys] to add to scores, of bool[B, queries, keys]."""
+    mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
+    return mask.masked_fill_(~visible, torch.finfo(dtype).min).unsqueeze(1)
+
+
+def _ancestors(slots: int, start: int, parents: Ints) -> tuple[np.ndarray, np.ndarray]:
+    """What each new slot sees of the new slots, bool[slots, slots], and its depth, int64[slots].
+
+    A row begins at slot `start`: first its chunk, each token of which sees those before it, then the tree.
+    """
+    seen = np.eye(slots, dtype=bool)
+    depths = np.zeros(slots, np.int64)
+    tree = slots - len(parents)
+    chunk = tree - start
+    seen[start:tree, start:tree] = np.tri(chunk, dtype=bool)
+    depths[start:tree] = np.arange(chunk)
+    for node, parent in enumerate(parents.tolist()):
+        before = tree - 1 if parent == ROOT else tree + parent
+        seen[tree + node] |= seen[before]
+        depths[tree + node] = depths[before] + 1
+    return seen, depths

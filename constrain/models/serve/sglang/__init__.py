@@ -1,0 +1,54 @@
+"""SGLang: a grammar backend named "constrain".
+
+    python -m sglang.launch_server --model-path MODEL --grammar-backend constrain
+
+The idea: SGLang has a registry of grammar backends, and loads the entry point `sglang.srt.plugins` in each of its
+processes before it reads its arguments. `register` adds the name to both. Servers with another backend are not changed.
+
+Written for the interface of SGLang 0.5.23. The tests drive its own classes of that version, with its imports replaced;
+its engine was run with it by hand, on a CPU (docs/howto/sglang.md).
+
+    versions.py      what of SGLang is relied upon
+    options.py       the options of the backend, in an environment variable
+    grammar.py       one request: accept, roll back, fill, jump forward
+    trees.py         the masks of a tree of drafted tokens, in one call
+    backend.py       one server: the vocabulary, what requests ask for, thoughts before the answer
+
+The page docs/howto/sglang.md says how to use it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from constrain.extras import require
+
+__all__ = ["register"]
+
+NAME = "constrain"
+
+
+def register() -> None:
+    """Make the backend "constrain" known to SGLang in this process. SGLang calls it; a second call changes nothing.
+
+    Raises:
+        MissingExtraError: SGLang is not installed.
+
+    Example:
+        >>> from constrain.models.serve.sglang import register
+        >>> register()  # doctest: +SKIP
+    """
+    require("sglang", "constrain.models.serve.sglang.register")
+    from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
+    from sglang.srt.server_args import GRAMMAR_BACKEND_CHOICES, add_grammar_backend_choices
+
+    register_grammar_backend(NAME, _create)
+    if NAME not in GRAMMAR_BACKEND_CHOICES:
+        add_grammar_backend_choices([NAME])
+
+
+def _create(*arguments: Any) -> Any:
+    """Kernels are imported where a server asks for the backend, and not when the plug-in is loaded."""
+    from constrain.models.serve.sglang.backend import create
+
+    return create(*arguments)

@@ -1,0 +1,46 @@
+"""vLLM: a backend of structured outputs named "constrain", and a drafter.
+
+    vllm serve MODEL --additional-config '{"constrain": {}}'
+
+The idea: vLLM loads the entry point `vllm.general_plugins` in each of its processes. `register` hooks into the start of
+an engine and into the check of a request. An engine that asks for the backend makes it when it starts, with warm
+kernels; requests are checked where they arrive, and a faulty constraint is an HTTP 400 with our message. Engines that
+do not ask for it are not touched.
+
+    versions.py      the versions that are tested, and what of vLLM is relied upon
+    options.py       how an engine asks for the backend
+    grammar.py       one request: accept, roll back, fill
+    backend.py       one engine: its rows, over what `serve/requests` shares between engines
+    hooks.py         where vLLM is changed
+    patches.py       how
+    recording.py     log p and log Z from the place where vLLM applies the mask
+    drafter.py       drafts for its speculative decoding
+    model.py         a `vllm.LLM` behind `constrain.generate`: logits, token by token
+    masked.py        whole sequences with their weights, in the engine
+
+hooks.py and versions.py import vLLM; recording.py, model.py and masked.py do where they are called.
+
+The page docs/howto/vllm.md says how to use it.
+"""
+
+from __future__ import annotations
+
+from constrain.extras import require
+
+__all__ = ["register"]
+
+
+def register() -> None:
+    """Make the backend "constrain" known to vLLM in this process. vLLM calls it; a second call changes nothing.
+
+    Raises:
+        MissingExtraError: vLLM is not installed.
+
+    Example:
+        >>> from constrain.models.serve.vllm import register
+        >>> register()  # doctest: +SKIP
+    """
+    require("vllm", "constrain.models.serve.vllm.register")
+    from constrain.models.serve.vllm import hooks
+
+    hooks.install()

@@ -1,0 +1,203 @@
+"""Where vLLM is changed: functions which first look whether their engine, or a request, asks for "constrain".
+
+The idea: vLLM's backends are a chain of `if`s on names, in the function that checks a request and in the one that makes
+the backend. There is no registry (its RFC 50966 asks for one). What can be relied upon is that the front end and the
+engine are each built from a `VllmConfig`, whose `additional_config` says what is wanted (options.py). So
+
+* `InputProcessor.__init__`, in the front end, checks options, tokenizer and version, and loads the kernels;
+* `InputProcessor._validate_params`, on the front end's path of a request, reads the constraint, looks up the tokens
+  that it names, and asks whether tokens can write any of its texts. A faulty one is vLLM's own error for faulty
+  requests, which becomes an HTTP 400. vLLM then checks all but the constraint;
+* `StructuredOutputManager.__init__`, in the engine, makes the backend at once, so that the first request finds it warm,
+  and vLLM finds that it need not choose one;
+* `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
+
+Without the entry the functions do what they did. Installing twice changes nothing: a hook knows itself.
+Kernels are imported where an engine asks for the backend, and not when the plug-in is loaded: workers need none.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import vllm
+from vllm.exceptions import VLLMValidationError
+from vllm.v1.engine.input_processor import InputProcessor
+from vllm.v1.structured_output import StructuredOutputManager
+from vllm.v1.structured_output.request import get_structured_output_key
+from vllm.v1.worker.worker_base import WorkerBase
+
+from constrain.errors import ConstrainError
+from constrain.models.serve.requests.options import Options
+from constrain.models.serve.vllm import recording
+from constrain.models.serve.vllm.options import options_in
+from constrain.models.serve.vllm.patches import MARK, wrap
+from constrain.models.serve.vllm.versions import INTERFACE, RECORDING
+
+if TYPE_CHECKING:
+    from constrain.languages.vocab.vocabulary import Vocabulary
+
+logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
+_REFUSED = {
+    "disable_any_whitespace": 'start vLLM with --additional-config \'{"constrain": {"whitespace": "compact"}}\'',
+    "disable_additional_properties": 'write "additionalProperties": false into the schema, or start vLLM with '
+    '--additional-config \'{"constrain": {"undeclared": "refuse"}}\'',
+    "whitespace_pattern": 'start vLLM with --additional-config \'{"constrain": {"whitespace": ...}}\'',
+}
+"""Fields of a request that would change its language, and what to do instead."""
+_VOCABULARY = "_constrain_vocabulary"
+"""Where a front end keeps the vocabulary of its engine."""
+
+
+def install() -> None:
+    """Change vLLM in this process, once."""
+    wrap(InputProcessor, "__init__", _starting_front_end)
+    wrap(InputProcessor, "_validate_params", _checking_request)
+    wrap(StructuredOutputManager, "__init__", _starting_engine)
+    wrap(WorkerBase, "__init__", _starting_worker)
+    recording.install_in_front_end()
+    _answer_scans()
+
+
+# --- at the start -----------------------------------------------------------------------------------------------------
+
+
+def _starting_front_end(original: Callable[..., None]) -> Callable[..., None]:
+    def start(self: Any, vllm_config: Any, *arguments: Any, **named: Any) -> None:
+        original(self, vllm_config, *arguments, **named)
+        options = options_in(vllm_config)
+        if options is not None:
+            _check_version()
+            from constrain import kernels
+            from constrain.models.serve.requests.vocabulary import vocabulary_of
+            from constrain.models.serve.requests.warm import read_warm
+
+            kernels.load()
+            _answer_scans()
+            read_warm(options)
+            tokenizer = getattr(self, "tokenizer", None)
+            if tokenizer is not None:  # what is wrong with it then stands in the log of the process that was started
+                size = vllm_config.model_config.get_vocab_size()
+                setattr(self, _VOCABULARY, vocabulary_of(tokenizer, size, _eos_ids(vllm_config)))
+
+    return start
+
+
+def _starting_engine(original: Callable[..., None]) -> Callable[..., None]:
+    def start(self: Any, vllm_config: Any) -> None:
+        original(self, vllm_config)
+        options = options_in(vllm_config)
+        if options is not None and not vllm_config.model_config.skip_tokenizer_init:
+            _check_version()
+            from constrain.models.serve.vllm.backend import ConstrainBackend
+
+            size = vllm_config.model_config.get_vocab_size()
+            self.backend = ConstrainBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
+            logger.info("constrain: ready for structured outputs over %d tokens", size)
+
+    return start
+
+
+def _starting_worker(original: Callable[..., None]) -> Callable[..., None]:
+    def start(self: Any, vllm_config: Any, *arguments: Any, **named: Any) -> None:
+        original(self, vllm_config, *arguments, **named)
+        if options_in(vllm_config) is not None:
+            differing = RECORDING.differences()
+            if differing:  # weights are then computed by reading outputs again
+                logger.warning("constrain: weights are not recorded here: %s", "; ".join(differing))
+            else:
+                recording.install_in_worker()
+
+    return start
+
+
+def _check_version() -> None:
+    warning = INTERFACE.check(vllm.__version__, INTERFACE.differences())
+    if warning:
+        logger.warning(warning)
+
+
+def _eos_ids(vllm_config: Any) -> list[int]:
+    """The ids that end a text, by the model's generation config: none, one or several."""
+    given = (vllm_config.model_config.try_get_generation_config() or {}).get("eos_token_id")
+    return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
+
+
+def _answer_scans() -> None:
+    """Let vLLM look at llvmlite's library, where kernels are compiled by numba.
+
+    Without Triton, a worker of vLLM 0.32 reads the `__dict__` of whatever stands in any module. llvmlite's wrapper of
+    its library has a function for every name that it is asked for, `__dict__` too, and the worker ends. A process that
+    is forked inherits the modules.
+    """
+    ffi = sys.modules.get("llvmlite.binding.ffi")
+    wrapper: Any = type(getattr(ffi, "lib", None))
+    find = getattr(wrapper, "__getattr__", None)
+    if find is None or hasattr(find, MARK):
+        return
+
+    def function(self: Any, name: str) -> Any:
+        if name == "__dict__":
+            raise AttributeError(name)
+        return find(self, name)
+
+    setattr(function, MARK, True)
+    wrapper.__getattr__ = function
+
+
+# --- on the path of a request -----------------------------------------------------------------------------------------
+
+
+def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
+    def check(self: Any, params: Any, *arguments: Any, **named: Any) -> Any:
+        asked = getattr(params, "structured_outputs", None)
+        options = None if asked is None else options_in(self.vllm_config)
+        if asked is None or options is None:
+            return original(self, params, *arguments, **named)
+        try:
+            check_request(asked, options, getattr(self, _VOCABULARY, None))
+        except ConstrainError as error:
+            raise VLLMValidationError(f"{type(error).__name__}: {error}") from error
+        if self.model_config.is_diffusion:
+            raise VLLMValidationError("structured outputs need a model that writes from left to right")
+        if self.tokenizer is None:
+            raise VLLMValidationError("structured outputs need a tokenizer: leave out skip_tokenizer_init")
+        params.structured_outputs = None  # vLLM's own check knows its own backends only
+        try:
+            return original(self, params, *arguments, **named)
+        finally:
+            params.structured_outputs = asked
+
+    return check
+
+
+def check_request(params: Any, options: Options, vocabulary: Vocabulary | None) -> None:
+    """Read the constraint of a request, look up the tokens that it names, and ask whether tokens can write its texts.
+
+    Args:
+        params: vLLM's `StructuredOutputsParams`.
+        options: How constraints are read.
+        vocabulary: That of the engine; None: it has no tokenizer, and takes no constraints.
+
+    Raises:
+        ConstrainError: It is faulty. vLLM's own error unless exactly one kind is asked for.
+    """
+    params.__post_init__()
+    if params._backend is not None:
+        raise ConstrainError("a request cannot choose its backend", place="_backend", fix="leave it out")
+    for name, fix in _REFUSED.items():
+        if getattr(params, name, None):
+            raise ConstrainError(f"{name} is not supported by the backend constrain", place=name, fix=fix)
+    if params.json_object is False:
+        raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")
+    from constrain.masks.engine.compiled import mentioned
+    from constrain.models.serve.requests.constraints import constraint_of, writable
+
+    kind, text = get_structured_output_key(params)
+    constraint = constraint_of(kind.name.lower(), text, options)
+    if vocabulary is not None:
+        mentioned(constraint, vocabulary)
+        writable(constraint, vocabulary, options)

@@ -1,0 +1,36 @@
+"""How an engine asks for the backend: the entry "constrain" of vLLM's `additional_config`, with the options.
+
+    vllm serve MODEL --additional-config '{"constrain": {"seconds": 2, "whitespace": "compact"}}'
+    LLM(MODEL, additional_config={"constrain": {}})
+
+The idea: `additional_config` is vLLM's own place for what it does not know. It reaches every process of an engine, from
+the command line as from Python, so one entry both chooses the backend and says how it reads constraints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from constrain.errors import ConstrainError
+from constrain.models.serve.requests.options import Options, options_of
+
+ENTRY = "constrain"
+PLACE = f"additional_config.{ENTRY}"
+
+
+def options_in(vllm_config: Any) -> Options | None:
+    """The options that a `VllmConfig` has for this backend; None: the engine does not ask for it.
+
+    Raises ConstrainError: an option is wrong, or the configuration names another backend too.
+    """
+    entries = getattr(vllm_config, "additional_config", None)
+    if not isinstance(entries, dict) or ENTRY not in entries:
+        return None
+    other = vllm_config.structured_outputs_config.backend
+    if other != "auto":
+        raise ConstrainError(
+            f"additional_config asks for the backend constrain, and structured_outputs_config for {other!r}",
+            place="structured_outputs_config.backend",
+            fix="leave one of them out",
+        )
+    return options_of(entries[ENTRY], PLACE)

@@ -1,0 +1,1 @@
+"""Drafters and controllers of drafts from the literature, one method a file."""

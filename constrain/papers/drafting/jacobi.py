@@ -1,0 +1,113 @@
+"""Jacobi drafts: what the target said behind the tokens that it refused is drafted next.
+
+The idea (Santilli et al. 2023, arXiv 2305.10427; the loop of Fu et al. 2024, arXiv 2402.02057): tokens are unknowns of
+a system x[i] = f(x[1 … i-1]), and a forward over guesses of all of them is a step of Jacobi's iteration. Behind a
+refused guess the logits are of a text that differs in one token, and what they name is often right all the same. So the
+forward that refused a draft gives the next one, for nothing. In a tree the guesses behind the likeliest refused child
+are kept, whoever drafted it. Where nothing was refused, the last token once more is the first guess, as theirs are
+random; they need not be good.
+
+Of each position some tokens are kept, and the first that the constraint allows is drafted: a guess that is illegal
+would end the draft, and with it the iteration. All of the window is read, however unlikely: the method lives by that.
+
+Cost: `window` nodes a step. Limit: learns no more than the last step; the n-grams of lookahead decoding are what
+`recycling` keeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from constrain.sampling.core.sampler import check_count
+from constrain.speculative.build import advanced
+from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
+from constrain.speculative.drafters.tables import likeliest
+from constrain.speculative.tree import EMPTY, NONE, DraftTree, given_chain
+
+FIRST = 0.2  # estimate of a guess before anything was seen
+BELIEF = 4.0  # as how many observations it counts
+FADE = 0.98  # what an observation is worth after each later one
+
+
+class Jacobi(Drafter):
+    """Drafts what the last forward said behind refused tokens; see the module `constrain.papers.drafting.jacobi`.
+
+    Args:
+        window: tokens of a draft.
+
+    Raises:
+        ConstrainError: the window is no int of at least 1.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.speculative import Jacobi
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, "A list: ", regex="(ha)+!", draft=Jacobi(), max_tokens=20, temperature=0)
+        >>> g.stats.drafts["jacobi"].drafted > 0
+        True
+    """
+
+    name = "jacobi"
+
+    def __init__(self, *, window: int = 6) -> None:
+        self.window = check_count("window", window)
+        self._seen = np.zeros((self.window, 2))  # by depth: tries, and those that were right
+
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
+        """The guesses of the last forward, legal ones; the last of them again until the window is full."""
+        guesses: list[Sequence[int]] = context.memo.get(self, [])
+        chain: list[int] = []
+        matcher = context.matcher
+        for depth in range(min(self.window, budget.depth, context.left - 1)):
+            forced = () if matcher is None else matcher.forced_tokens()
+            wanted = (guesses[depth] if depth < len(guesses) else ()) or (chain or context.tokens)[-1:]
+            token, matcher = _first_legal(matcher, forced[:1] or wanted)
+            if token == NONE or token in context.setting.eos_ids:
+                break
+            chain.append(token)
+        context.memo[self, "drafted"] = chain
+        if not chain:
+            return EMPTY
+        floor = math.log(budget.least) / len(chain) + 1e-9 if budget.least > 0 else -math.inf
+        return given_chain(chain, [max(floor, math.log(self.estimate(depth))) for depth in range(len(chain))])
+
+    def estimate(self, depth: int) -> float:
+        """The chance that the guess at a depth is right where those before it were."""
+        tries, right = self._seen[depth].tolist()
+        return (right + BELIEF * FIRST) / (tries + BELIEF)
+
+    def observe(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep what was said behind the likeliest refused child of the last place, and count what was right."""
+        for outcome in outcomes:
+            for depth, (guess, token) in enumerate(
+                zip(outcome.context.memo.pop((self, "drafted"), []), outcome.tokens, strict=False)
+            ):
+                self._seen[depth] = self._seen[depth] * FADE + (1, guess == token)
+                if guess != token:
+                    break
+            outcome.context.memo[self] = refused(outcome)
+
+
+def _first_legal(matcher: Any, tokens: Sequence[int]) -> tuple[int, Any]:
+    """The first token that is allowed, and the matcher after it; NONE if there is none."""
+    for token in tokens:
+        after = None if matcher is None else advanced(matcher, token)
+        if matcher is None or after is not None:
+            return token, after
+    return NONE, None
+
+
+def refused(outcome: Outcome) -> list[Sequence[int]]:
+    """The likely tokens behind each of the refused nodes, from the end of what was taken on, the likeliest first."""
+    tree, tops = outcome.tree, likeliest(outcome)
+    children = tree.children()
+    place = outcome.path[-1] + 1 if outcome.path else 0
+    found: list[Sequence[int]] = []
+    while read := [node for node in children[place] if tree.read[node]]:
+        place = max(read, key=lambda node: float(tree.log_probs[node])) + 1
+        found.append([token for token, _ in tops.get(place, [])])  # none where a token was forced
+    return found

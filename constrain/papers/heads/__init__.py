@@ -1,0 +1,31 @@
+"""Draft heads for models of transformers: small networks on the target's hidden states, of several architectures.
+
+takes: hidden states and tokens of a text. gives: logits of the tokens that follow, for `constrain.speculative.Heads`
+start reading at: adapter.py (what all have in common), own.py (ours), then medusa.py, hydra.py, eagle.py, eagle3.py;
+load.py reads public checkpoints; acceptance.py and online.py are drafters around them, judge.py is for a verifier
+"""
+
+from constrain.papers.heads.acceptance import AcceptanceHead, StoppedModel
+from constrain.papers.heads.adapter import HeadsAdapter
+from constrain.papers.heads.eagle import Eagle
+from constrain.papers.heads.eagle3 import Eagle3
+from constrain.papers.heads.hydra import Hydra
+from constrain.papers.heads.judge import JudgeHead
+from constrain.papers.heads.load import load_heads
+from constrain.papers.heads.medusa import Medusa
+from constrain.papers.heads.online import OnlineHeads
+from constrain.papers.heads.own import DraftHeads
+
+__all__ = [
+    "AcceptanceHead",
+    "DraftHeads",
+    "Eagle",
+    "Eagle3",
+    "HeadsAdapter",
+    "Hydra",
+    "JudgeHead",
+    "Medusa",
+    "OnlineHeads",
+    "StoppedModel",
+    "load_heads",
+]

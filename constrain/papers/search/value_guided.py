@@ -1,0 +1,116 @@
+"""`ValueGuided`: each token is drawn by the model's share of it times exp of the value of the text with it.
+
+Law: q(v | s) ∝ p(v | s) · exp(β · V(s v)) over the allowed tokens, where V of an open text is `value.prefix` and of a
+complete one `value.complete` = Φ(x). Weight: log p(x) + β Φ(x) − log q(x), so outputs are properly weighted for
+p(x) · 1[x ∈ L] · exp(β Φ(x)), whatever the values of open texts are. With β V(s) = log E_p[exp(β Φ(x)) 1[x ∈ L] | s],
+the soft value, q is that target itself and all weights are equal.
+
+This is decoding with values at the token level: controlled decoding (Mudgal et al. 2023, arXiv 2310.17022, section 3)
+and Transfer-Q* (Chakraborty et al. 2024, arXiv 2405.20495, section 3), which estimates V by the reward of an aligned
+model's continuation. `rollouts` does that with masked greedy decoding of the model itself; an aligned model of your own
+goes into `value`.
+
+Cost: one sequence; `top` calls of the value a token; with rollouts as many sequences of at most `rollouts` tokens.
+Limit: with `top`, tokens beyond the likeliest have no chance, and weights are proper over what is left.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from constrain.papers.search.found import Asking, Found, Reward, check_number, reward_of
+from constrain.papers.search.lookahead import greedy_ends
+from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.particles import Particle, Particles
+from constrain.sampling.core.sampler import Sampler, check_count
+from constrain.sampling.core.shape import shaped
+from constrain.sampling.core.step import Step
+from constrain.sampling.methods.exact import children
+
+
+class ValueGuided(Sampler):
+    """Tokens drawn by p · exp(β · value); see `constrain.papers.search.value_guided`.
+
+    Args:
+        value: V of open texts by `prefix` and Φ of complete ones by `complete`; a plain function answers both.
+        strength: β.
+        top: the likeliest allowed tokens that may be drawn; None: all.
+        rollouts: tokens of masked greedy decoding behind each of them before the value is asked; 0: none.
+
+    Raises:
+        ConstrainError: an option is out of range.
+
+    Source:
+        Chakraborty et al. 2024, arXiv 2405.20495, section 3; Mudgal et al. 2023, arXiv 2310.17022, section 3.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.papers.search.value_guided import ValueGuided
+        >>> method = ValueGuided(lambda text: -30.0 * text.count("a"))
+        >>> constrain.generate(constrain.reference.load(), "A: ", regex="[ab]{3}", method=method, seed=1).text
+        'bbb'
+    """
+
+    name = "value-guided"
+    needs_chance = True
+    distribution = "weighted; each token by p · exp(β · value), for p · exp(β · Φ) conditioned on the constraint"
+
+    def __init__(self, value: Reward, *, strength: float = 1.0, top: int | None = 16, rollouts: int = 0) -> None:
+        self.value = reward_of("value", value, open_too=True)
+        self.strength = check_number("strength", strength)
+        self.top = None if top is None else check_count("top", top)
+        self.rollouts = check_count("rollouts", rollouts, 0)
+
+    def run(self, job: Job) -> list[Sample]:
+        """See `Sampler`."""
+        job = shaped(job)
+        outputs = []
+        for row in range(len(job.prompts)):
+            found = Found(job, 1)
+            outputs.append(self._draw(job, row, Asking(job, row, self.value, found), found))
+        return outputs
+
+    def _draw(self, job: Job, row: int, asking: Asking, found: Found) -> Sample:
+        block = Particles(job, [Particle(job, row)], forced=False)
+        block.start()
+        (particle,) = block.all
+        while block.live:
+            _, step = children(block)
+            order = step.log_prob_raw.sort(descending=True, stable=True).indices
+            order = order if self.top is None else order[: self.top]
+            if not len(order):
+                particle.dead_end()
+                break
+            values = [self.strength * value for value in self._values(block, step.rows(order), asking, found)]
+            scores = step.log_prob_raw[order].cpu().double() + torch.tensor(values, dtype=torch.float64)
+            if float(scores.max()) == -math.inf:
+                particle.dead_end()
+                break
+            law = scores.softmax(0)
+            at = int(job.draw(law.unsqueeze(0), [job.streams[row]]))
+            chosen = step.rows(order[at : at + 1])
+            chosen = Step(chosen.token, chosen.log_prob_raw, law[at : at + 1].log(), chosen.log_z)
+            block.take(chosen)
+            block.forward()
+        sample = particle.sample
+        if sample.finish_reason == "stop":
+            sample.log_weight += self.strength * asking.completes([sample.tokens])[0]
+            sample.accepted = 1
+        else:
+            sample.log_weight = -math.inf
+        sample.log_evidence = sample.log_weight
+        sample.forwards, sample.evaluations = found.forwards + sum(block.reads.values()), found.evaluations
+        return sample
+
+    def _values(self, block: Particles, step: Step, asking: Asking, found: Found) -> list[float]:
+        """V of the text with each of the tokens."""
+        (parent,) = block.live
+        tokens = step.token.tolist()
+        if not self.rollouts:
+            texts = [[*parent.sample.tokens, token] for token in tokens]
+            return [(asking.completes if text[-1] in block.eos else asking.prefixes)([text])[0] for text in texts]
+        twin = block.branch([0] * len(tokens))
+        ended = greedy_ends(twin, step, self.rollouts, found)
+        return [asking.either(each) for each in ended]

@@ -1,0 +1,1 @@
+"""Verification rules from the literature, one rule a file."""

@@ -1,0 +1,43 @@
+"""Processors: rules that change the law of the next token, under the mask and with the grammar's place in sight.
+
+takes: `generate(processors=[...])`: these rules, and logits processors of transformers as they are
+gives: a `LanguageModel` whose law is the changed one, so that every method samples what it says, about that law
+used by: generation
+start reading at: core/model.py (the law), core/processor.py (a rule), core/context.py (what a rule is told)
+"""
+
+from constrain.extras import require
+
+require("hf", "constrain.processors")  # before torch is imported: the message names the line for pip
+
+from constrain.sampling.processors.core.context import StepContext
+from constrain.sampling.processors.core.foreign import Foreign, processors_of
+from constrain.sampling.processors.core.model import ProcessedModel
+from constrain.sampling.processors.core.processor import Processor
+from constrain.sampling.processors.core.run import processed, run_processed
+from constrain.sampling.processors.core.terminals import terminal_kinds
+from constrain.sampling.processors.penalties.counts import Counts
+from constrain.sampling.processors.penalties.grammar import GrammarRepetition
+from constrain.sampling.processors.penalties.momentum import Momentum
+from constrain.sampling.processors.penalties.repetition import Repetition
+from constrain.sampling.processors.truncation.min_p import MinP
+from constrain.sampling.processors.truncation.mirostat import Mirostat
+from constrain.sampling.processors.truncation.typical import Typical
+
+__all__ = [
+    "Counts",
+    "Foreign",
+    "GrammarRepetition",
+    "MinP",
+    "Mirostat",
+    "Momentum",
+    "ProcessedModel",
+    "Processor",
+    "Repetition",
+    "StepContext",
+    "Typical",
+    "processed",
+    "processors_of",
+    "run_processed",
+    "terminal_kinds",
+]

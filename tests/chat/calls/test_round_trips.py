@@ -1,0 +1,188 @@
+"""Turns of random tools in every format: members, viable at each place, read back; changed ones are refused."""
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+from typing import Any
+
+import pytest
+from tests.calls.naive_writers import CONTENT_OR_CALLS, IDS, NO_THOUGHTS, ONE_CALL, WRITERS, write
+from tests.calls.random_tools import tools, value
+
+import constrain
+from constrain.chat.calls import FORMATS, Reader, functions_of
+
+ROUNDS = 200
+QUICK = 25
+CONTENTS = ["", "Let me see.", "Grüße: 3 < 4, [1], {x}", "two\n\nlines"]
+THOUGHTS = [None, "", "The user wants\nthe weather.", 'maybe {"name": "f"}?']
+
+
+def test_every_format_has_a_writer() -> None:
+    assert set(WRITERS) == set(FORMATS)
+
+
+def vocabulary_of(name: str) -> constrain.Vocabulary:
+    return constrain.Vocabulary.of_bytes(*FORMATS[name].tokens)
+
+
+def ids_of(name: str, text: str) -> list[int]:
+    """The token ids of a text in which special tokens stand by their names."""
+    vocabulary, tokens = vocabulary_of(name), FORMATS[name].tokens
+    pieces = re.split(f"({'|'.join(map(re.escape, tokens))})", text) if tokens else [text]
+    return [i for piece in pieces for i in ([vocabulary.names[piece]] if piece in tokens else piece.encode())]
+
+
+class Turn:
+    """A random turn of random tools."""
+
+    def __init__(self, name: str, source: random.Random) -> None:
+        self.name = name
+        self.tools = tools(source)
+        count = source.randint(0, 1 if name in ONE_CALL else 3)
+        self.content = "" if count and name in CONTENT_OR_CALLS else source.choice(CONTENTS)
+        self.thinking = None if name in NO_THOUGHTS else source.choice(THOUGHTS)
+        self.calls = [self.call(source, i) for i in range(count)]
+
+    def call(self, source: random.Random, index: int) -> dict[str, Any]:
+        tool = source.choice(self.tools)["function"]
+        number = IDS.get(self.name, "").format(name=tool["name"], index=index)
+        return {"name": tool["name"], "arguments": value(source, tool["parameters"]), "id": number}
+
+    @property
+    def text(self) -> str:
+        return write(self.name, self.content, self.thinking, self.calls)
+
+
+@pytest.mark.parametrize("rounds", [QUICK, pytest.param(ROUNDS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", WRITERS)
+def test_texts_of_the_template_are_members_and_read_back(name: str, rounds: int) -> None:
+    source = random.Random(f"{name} {rounds}")
+    for _ in range(rounds):
+        turn = Turn(name, source)
+        constraint = constrain.tools(turn.tools, format=name)
+        matcher = constrain.compile(constraint, vocabulary_of(name)).matcher()
+        tokens = ids_of(name, turn.text)
+        assert matcher.advance_tokens(tokens) == len(tokens), (turn.text, bytes(matcher.text))
+        assert matcher.is_accepting(), turn.text
+        for message in (constraint.read(turn.text), constraint.read_tokens([*tokens, 256], vocabulary_of(name))):
+            assert message.fault is None, (message.fault, turn.text)
+            calls = [{"name": c.name, "arguments": c.arguments, "id": c.id} for c in message.tool_calls]
+            assert calls == turn.calls, turn.text
+            assert (message.content, message.thinking) == (turn.content, turn.thinking), turn.text
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_texts_in_pieces_are_read_alike(name: str) -> None:
+    source = random.Random(name)
+    for _ in range(QUICK // 2):
+        turn = Turn(name, source)
+        functions = functions_of(turn.tools)
+        reader = Reader(FORMATS[name], functions)
+        reader.feed(turn.text)
+        whole, reader = reader.close(), Reader(FORMATS[name], functions)
+        events: list[Any] = []
+        at = 0
+        while at < len(turn.text):
+            size = source.choice([1, 1, 2, 5, 30])
+            events += reader.feed(turn.text[at : at + size])
+            at += size
+        assert reader.close() == whole
+        ended = [event.call for event in events if hasattr(event, "call")]
+        assert ended == whole.tool_calls[: len(ended)] and len(whole.tool_calls) - len(ended) <= 1
+
+
+def changed(turn: Turn, source: random.Random) -> list[str]:
+    """Texts of the template that no tool allows: a call of no tool, arguments that are not valid."""
+    texts = []
+    for change in ("name", "missing", "extra", "type"):
+        other = copy.copy(turn)
+        other.calls = copy.deepcopy(turn.calls)
+        call = source.choice(other.calls)
+        form = next(t["function"]["parameters"] for t in turn.tools if t["function"]["name"] == call["name"])
+        if change == "name":
+            call["name"] += "x"
+            call["id"] = call["id"].replace(call["name"][:-1], call["name"])
+        elif change == "missing" and form["required"]:
+            del call["arguments"][form["required"][0]]
+        elif change == "extra":
+            call["arguments"]["undeclared"] = 1
+        elif change == "type":
+            kinds = [name for name, one in form["properties"].items() if one["type"] not in ("string", "array")]
+            if not kinds:
+                continue
+            call["arguments"][kinds[0]] = ["no"]
+        else:
+            continue
+        texts.append(other.text)
+    return texts
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_changed_texts_are_refused(name: str) -> None:
+    source = random.Random(name + "changed")
+    refused = 0
+    for _ in range(QUICK):
+        turn = Turn(name, source)
+        if not turn.calls:
+            continue
+        constraint = constrain.tools(turn.tools, format=name)
+        compiled = constrain.compile(constraint, vocabulary_of(name))
+        for text in changed(turn, source):
+            matcher = compiled.matcher()
+            tokens = ids_of(name, text)
+            assert matcher.advance_tokens(tokens) < len(tokens) or not matcher.is_accepting(), text
+            refused += 1
+    assert refused > 15
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_text_that_is_cut_off_is_no_member_unless_it_is_read_without_a_fault(name: str) -> None:
+    source = random.Random(name + "cut")
+    for _ in range(3):
+        turn = Turn(name, source)
+        constraint = constrain.tools(turn.tools, format=name)
+        matcher = constrain.compile(constraint, vocabulary_of(name)).matcher()
+        for i, token in enumerate(tokens := ids_of(name, turn.text)):
+            if matcher.is_accepting():
+                message = constraint.read_tokens(tokens[:i], vocabulary_of(name))
+                assert message.fault is None, (tokens[:i], message)
+                assert len(message.tool_calls) <= len(turn.calls)
+            assert matcher.advance(token)
+
+
+UNIQUE = {"type": "object", "properties": {"t": {"type": "array", "uniqueItems": True}}, "required": ["t"]}
+GUARDED = set(WRITERS) - {"qwen3-coder", "minimax-m2", "glm-4.5", "kimi-k2"}
+TWO_TOOLS = [{"name": "f", "parameters": UNIQUE}, {"name": "g", "parameters": {**UNIQUE, "additionalProperties": True}}]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("thinking", [None, "of [1, 1]"])
+def test_repeated_items_and_keys_are_vetoed_where_they_repeat(name: str, thinking: str | None) -> None:
+    """Outside of `GUARDED` the finished turn is checked."""
+    if name in NO_THOUGHTS and thinking is not None:
+        return
+    turn = constrain.tools(TWO_TOOLS, format=name)
+    compiled = constrain.compile(turn, vocabulary_of(name))
+    calls = [
+        {"name": tool, "arguments": {"t": [1, "</tool_call>", 12]}, "id": IDS.get(name, "").format(name=tool, index=i)}
+        for i, tool in enumerate("gf" if name not in ONE_CALL else "f")
+    ]
+    text = write(name, "" if name in CONTENT_OR_CALLS else "so", thinking, calls)
+    tokens = ids_of(name, text)
+    matcher = compiled.matcher()
+    assert matcher.advance_tokens(tokens) == len(tokens) and matcher.is_accepting()
+    before, _, after = text.rpartition("12")
+    cases = [(f"{before}1", after)]
+    if name not in ONE_CALL:
+        before, _, after = text.partition("12]")
+        cases.append((f'{before}12], "x": 1, "x', f'": 2{after}'))
+    for before, after in cases:
+        matcher, tokens = compiled.matcher(), ids_of(name, before + after)
+        count = matcher.advance_tokens(tokens)
+        assert not (count == len(tokens) and matcher.is_accepting())
+        if name in GUARDED:
+            assert count == len(ids_of(name, before)), (before, bytes(matcher.text))
+            assert not matcher.allows(tokens[count])

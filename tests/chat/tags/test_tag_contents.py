@@ -1,0 +1,216 @@
+"""Contents of tags: schemas with excluded texts, arguments in models' markup, repeated keys and items, bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import constrain
+from constrain import tags
+
+BYTES = constrain.Vocabulary.of_bytes()
+
+
+def member(constraint: constrain.Constraint, text: str) -> bool:
+    matcher = constrain.compile(constraint, BYTES).matcher()
+    return matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+
+
+CALL = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "days": {"type": "integer"},
+        "kind": {"enum": ["p", "q", 1]},
+        "more": {"type": "object", "properties": {"k": {"type": "boolean"}}, "required": ["k"]},
+        "code": {"type": "string", "pattern": "^[A-Z]{2}$"},
+    },
+    "required": ["city", "days"],
+}
+STYLES = [
+    ("qwen", "<parameter=city>Par\"is</parameter><parameter=days>3</parameter>", True),
+    ("qwen", "\n<parameter=city>a\nb</parameter>\n<parameter=days>\n-3\n</parameter>\n", True),
+    ("qwen", "<parameter=city>a</parameter><parameter=days>3</parameter><parameter=kind>p</parameter>", True),
+    ("qwen", "<parameter=city>a</parameter><parameter=days>3</parameter><parameter=kind>1</parameter>", True),
+    ("qwen", '<parameter=city>a</parameter><parameter=days>3</parameter><parameter=kind>"p"</parameter>', False),
+    ("qwen", '<parameter=city></parameter><parameter=days>3</parameter><parameter=more>{"k": true}</parameter>', True),
+    ("qwen", "<parameter=city></parameter><parameter=days>3</parameter><parameter=code>AB</parameter>", True),
+    ("qwen", "<parameter=city></parameter><parameter=days>3</parameter><parameter=code>ab</parameter>", False),
+    ("qwen", "<parameter=days>3</parameter><parameter=city>a</parameter>", False),
+    ("qwen", "<parameter=city>a</parameter>", False),
+    ("qwen", "<parameter=city>a</parameter><parameter=days>x</parameter>", False),
+    ("minimax", '<parameter name="city">a</parameter><parameter name="days">3</parameter>', True),
+    ("deepseek", '<｜DSML｜parameter name="city" string="true">a</｜DSML｜parameter>'
+                 '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>', True),
+    ("deepseek", '<｜DSML｜parameter name="city" string="true">a</｜DSML｜parameter>'
+                 '<｜DSML｜parameter name="days" string="true">3</｜DSML｜parameter>', False),
+    ("deepseek-v4.1", '<｜DSML｜ parameter name="city" string="true">a</｜DSML｜ parameter>'
+                      '<｜DSML｜ parameter name="days" string="false">3</｜DSML｜ parameter>', True),
+    ("glm", "<arg_key>city</arg_key>\n<arg_value>a</arg_value><arg_key>days</arg_key><arg_value> 3</arg_value>", True),
+    ("kimi-k3", '<|open|>argument key="city" type="string"<|sep|>a<|close|>argument<|sep|>'
+                '<|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|>', True),
+    ("kimi-k3", '<|open|>argument key="city" type="number"<|sep|>a<|close|>argument<|sep|>'
+                '<|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|>', False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("style", "text", "inside"), STYLES)
+def test_arguments_in_a_models_markup(style: str, text: str, inside: bool) -> None:
+    assert member(tags.parameters(CALL, style), text) == inside
+
+
+def test_arguments_refer_to_definitions() -> None:
+    schema = {"$defs": {"d": {"type": "integer"}}, "type": "object", "properties": {"n": {"$ref": "#/$defs/d"}}}
+    assert member(tags.parameters(schema), "<parameter=n>5</parameter>")
+    assert not member(tags.parameters(schema), "<parameter=n>x</parameter>")
+
+
+EXCLUDING = {
+    "type": "object",
+    "properties": {"a": {"type": "string", "minLength": 2}, "l": {"type": "array", "items": {"enum": ["xy", "z"]}}},
+    "required": ["a"],
+}
+CLEAN = [
+    ('{"a": "xx"}', True),
+    ('{"a": "1xy"}', False),
+    ('{"a": "x"}', False),  # lengths stay
+    ('{"a": "</t>"}', False),
+    ('{"a": "<t>"}', True),
+    ('{"a": "xx", "l": ["z"]}', True),
+    ('{"a": "xx", "l": ["xy"]}', False),
+    ('{"a": "xx", "b": {"xy": 1}}', False),
+    ('{"a": "xx", "b": {"x": ["1y", [{"k": "x"}]]}}', True),
+    ('{"a": "xx", "b": {"x": ["1y", [{"k": "xy"}]]}}', False),
+]
+
+
+@pytest.mark.parametrize(("text", "inside"), CLEAN)
+def test_excluded_texts_do_not_occur_in_strings_at_any_depth(text: str, inside: bool) -> None:
+    form = {"type": "json_schema", "json_schema": EXCLUDING, "excludes": ["xy", "</t>"]}
+    assert member(tags.structural_tag({"format": form}), text) == inside
+
+
+OPEN = constrain.json_schema({"type": "object"})
+UNIQUE = constrain.json_schema({"type": "array", "items": {"type": "integer"}, "uniqueItems": True})
+NUMBER = constrain.json_schema({"type": "integer"})
+LISTS = {
+    "triggered": tags.triggered_tags(
+        ["<c="],
+        [tags.tag("<c=o>", OPEN, "</c>"), tags.tag("<c=u>", UNIQUE, ["</c>", "</d>"]),
+         tags.tag("<c=n>", NUMBER, "</c>"), tags.tag("<c=t>", constrain.regex("[a-z]*"), "</c>")],
+    ),
+    "separated": tags.separated([tags.tag("<c=o>", OPEN, "</c>"), tags.tag("<c=u>", UNIQUE, "</c>")], ", "),
+}  # fmt: skip
+REPEATS = [
+    ("triggered", 'a<c=o>{"k": 1}</c> b<c=u>[1, 2]</d> c', True),
+    ("triggered", "<c=n>12</c><c=t>text</c><c=u>[1, 1]", False),
+    ("triggered", "<c=u>[1]</c><c=u>[1]</c>", True),
+    ("triggered", '<c=o>{"</c>": {"k": 1, "k"', False),
+    ("triggered", '<c=o>{"</c>": 1}</c> <c=o>{"a": 1, "a"', False),
+    ("separated", '<c=o>{"k": 1}</c>, <c=u>[1, 2]</c>', True),
+    ("separated", '<c=o>{"k": 1}</c>, <c=u>[1, 1]', False),
+    ("separated", '<c=u>[3]</c>, <c=o>{"a": 1, "a"', False),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "viable"), REPEATS)
+def test_repetitions_are_vetoed_inside_of_lists_of_tags(name: str, text: str, viable: bool) -> None:
+    """The last byte completes a repetition, and the mask does not allow it."""
+    constraint = LISTS[name]
+    assert constraint.guarded
+    matcher = constrain.compile(constraint, BYTES).matcher()
+    *before, last = text.encode()
+    assert matcher.advance_bytes(bytes(before))
+    assert bool(matcher.mask()[last >> 5] >> (last & 31) & 1) == viable == matcher.advance(last)
+    assert not viable or matcher.is_accepting()
+
+
+def test_where_a_tag_may_lie_in_a_tag_the_finished_text_is_checked() -> None:
+    nested = tags.triggered_tags(["<"], [tags.tag("<a", OPEN, ">"), tags.tag("<ab", OPEN, ">")])
+    assert nested.residual and not nested.guarded
+    assert member(nested, '<a{"k": 1}>') and not member(nested, '<a{"k": 1, "k": 2}>')
+
+
+FAULTS = tomllib.loads((Path(__file__).parents[2] / "data" / "tag_errors.toml").read_text())["case"]
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["message"])
+def test_bad_input_is_a_located_error(case: dict[str, str]) -> None:
+    with pytest.raises(constrain.ConstrainError, match=re.escape(case["message"])) as caught:
+        tags.structural_tag({"type": "structural_tag", "format": json.loads(case["format"])})
+    assert (caught.value.place or "").startswith(case["place"])
+
+
+def test_a_token_that_the_vocabulary_lacks_is_an_error_when_they_meet() -> None:
+    call = tags.structural_tag({"format": {"type": "token", "token": "<x>"}})
+    with pytest.raises(constrain.VocabularyError, match="no token '<x>'"):
+        constrain.compile(call, BYTES)
+
+
+def test_tags_as_python_objects_refuse_what_is_none() -> None:
+    one = tags.tag("<a>", constrain.regex("a"), "</a>")
+    for make in (
+        lambda: tags.tag("<a>", None, ""),
+        lambda: tags.tag("<a>", None, constrain.token("<x>")),
+        lambda: tags.tag(constrain.regex("a"), constrain.regex("a"), "b"),
+        lambda: tags.tag("<a>", "text", "b"),
+        lambda: tags.free_text("ab"),
+        lambda: tags.separated([], ","),
+        lambda: tags.separated(["a"], ","),
+        lambda: tags.separated([one], 5),
+        lambda: tags.dispatch([]),
+        lambda: tags.token_dispatch([]),
+        lambda: tags.parameters({}, "novel"),
+    ):
+        with pytest.raises(constrain.ConstrainError):
+            make()
+
+
+AFTER_THOUGHTS = constrain.seq(tags.tag("<think>", None, "</think>"), LISTS["triggered"])
+
+
+@pytest.mark.parametrize(
+    ("text", "viable"),
+    [
+        ('<think>a <c=o>{"k": 1, "k": 2}</c></think> b <c=o>{"k": 1, "j": [{"k": 1}]}</c> c', True),
+        ('<think><c=u>[1, 1]</c></think><c=o>{"k": 1}</c><c=o>{"k": 1}</c>', True),
+        ('<think></think>a <c=o>{"k": 1, "k"', False),
+        ("<think></think><c=u>[1]</c><c=u>[1, 2, 1]", False),
+    ],
+)
+def test_repetitions_are_vetoed_after_thoughts(text: str, viable: bool) -> None:
+    """Thoughts end with their first end, so the text tells where the tags begin; thoughts themselves are free."""
+    assert AFTER_THOUGHTS.guarded
+    compiled = constrain.compile(AFTER_THOUGHTS, BYTES)
+    matcher, whole = compiled.matcher(), compiled.matcher()
+    *before, last = text.encode()
+    assert all(matcher.advance(byte) for byte in before)
+    assert bool(matcher.mask()[last >> 5] >> (last & 31) & 1) == viable == matcher.advance(last)
+    assert whole.advance_bytes(text.encode()) == viable and (not viable or whole.is_accepting())
+
+
+def test_a_token_that_ends_thoughts_and_contains_a_repetition_is_vetoed() -> None:
+    texts = [
+        b"<think>",
+        b"x",
+        b"</think>",
+        b'</think><c=o>{"k": 1, "k"',
+        b'</think><c=o>{"k": 1, "j"',
+        b": 1}</c>",
+        None,
+    ]
+    compiled = constrain.compile(AFTER_THOUGHTS, constrain.Vocabulary(texts, eos_ids=[6]))
+    matcher = compiled.matcher()
+    assert matcher.advance_tokens([0, 1]) == 2
+    assert [matcher.allows(token) for token in range(7)] == [True, True, True, False, True, True, False]
+    assert int(matcher.mask()[0]) == 0b0110111
+    assert matcher.advance_tokens([4, 5]) == 2 and matcher.is_accepting()
+
+
+def test_a_structural_tag_is_of_its_type() -> None:
+    with pytest.raises(constrain.ConstrainError, match="the type of a structural tag is"):
+        tags.structural_tag({"type": "tag", "format": {"type": "const_string", "value": "1"}})

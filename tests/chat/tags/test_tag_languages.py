@@ -1,0 +1,56 @@
+"""Structural tags against their definitions: members, viable beginnings and masks, on all short texts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tags.naive_tags import is_member
+
+import constrain
+
+CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "tag_cases.toml").read_text())["case"]
+LONGEST = {"ab": 8, "abx": 7}
+VIABLE = 2  # the longest beginnings whose mask is compared; each has a member that the longest texts show
+
+
+def texts(alphabet: str, longest: int) -> list[str]:
+    return ["".join(text) for n in range(longest + 1) for text in itertools.product(alphabet, repeat=n)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["format"][:70])
+def test_the_language_is_that_of_the_definition(case: dict[str, str]) -> None:
+    form = json.loads(case["format"])
+    tag = constrain.tags.structural_tag({"type": "structural_tag", "format": form})
+    compiled = constrain.compile(tag, constrain.Vocabulary.of_bytes())
+    viable: set[str] = set()
+    for text in {text for alphabet, longest in LONGEST.items() for text in texts(alphabet, longest)}:
+        matcher = compiled.matcher()
+        inside = matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+        assert inside == is_member(form, text), text
+        viable |= {text[:n] for n in range(len(text) + 1)} if inside else set()
+    for text in texts("abx", VIABLE):
+        matcher = compiled.matcher()
+        assert matcher.advance_bytes(text.encode()) == (text in viable), text
+        if text in viable:
+            row = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
+            assert {letter for letter in "abx" if row[ord(letter)]} == {one for one in "abx" if text + one in viable}
+            assert bool(row[256]) == is_member(form, text)
+
+
+def test_the_table_of_formats_counts_the_cases(repository: Path) -> None:
+    """docs/howto/tags.md: each format with the number of its cases."""
+    page = (repository / "docs" / "howto" / "tags.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in page.splitlines()
+        if line.startswith("| `") and line.count("|") == 5
+    ]
+    stated = {row[0].strip("`"): row[2] for row in rows}
+    counts = Counter(case["type"] for case in CASES)
+    assert {kind: str(n) for kind, n in counts.items()} == {kind: stated.get(kind) for kind in counts}

@@ -1,0 +1,71 @@
+"""Random patterns in Python's syntax, and the question whether we read one as `re` does, over all short texts."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from constrain.errors import LimitError, RegexError
+from constrain.languages.automata.parse.python import parse_python
+from naive_regex import members
+
+ALPHABET = "ab \n"
+TEXTS = ["".join(text) for length in range(5) for text in itertools.product(ALPHABET, repeat=length)]
+QUANTIFIERS = ["*", "+", "?", "{2}", "{1,2}", "{,2}", "{2,}", "*?", "+?", "??", "{1,2}?"]
+# where Python 3.10 is tested, possessive quantifiers and atomic groups are errors of `re` itself
+POSSESSIVE = ["*+", "++", "?+", "{1,2}+"]
+
+plain_atoms = st.sampled_from(
+    ["a", "b", "A", " ", "\\n", ".", "[ab]", "[^a]", "\\w", "\\W", "\\s", "ab", "[^\\Wb]", ""]
+)
+anchors = st.sampled_from(["^", "$", "\\A", "\\Z", "\\b", "\\B"])
+
+
+def patterns(
+    atoms: st.SearchStrategy[str], groups: Sequence[str], quantifiers: Sequence[str]
+) -> st.SearchStrategy[str]:
+    """Patterns of these atoms, groups and quantifiers."""
+
+    def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.one_of(
+            st.tuples(inner, inner).map("".join),
+            st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})"),
+            st.tuples(inner, st.sampled_from(quantifiers)).map(lambda pair: f"(?:{pair[0]}){pair[1]}"),
+            st.tuples(st.sampled_from(groups), inner).map(lambda pair: f"{pair[0]}{pair[1]})"),
+        )
+
+    return st.recursive(atoms, extend, max_leaves=8)
+
+
+def compare(pattern: str, flags: int, refused: Counter[str]) -> Any:
+    """Members up to four characters, over the alphabet, equal those of `re`. Refusals are counted by message.
+
+    Returns the compiled pattern if both read it, else None.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled = re.compile(pattern, flags)
+    except re.error:
+        with pytest.raises(RegexError):
+            parse_python(pattern, flags=flags)
+        refused["not a pattern"] += 1
+        return None
+    try:
+        node = parse_python(pattern, flags=flags)
+    except (RegexError, LimitError) as fault:
+        refused[fault.message] += 1
+        return None
+    refused["none"] += 1
+    assert members(node, ALPHABET, 4) == {text for text in TEXTS if compiled.fullmatch(text)}
+    return compiled
+
+
+flag_sets = st.sampled_from([0, re.MULTILINE, re.DOTALL, re.IGNORECASE, re.ASCII | re.IGNORECASE | re.MULTILINE])

@@ -1,0 +1,130 @@
+r"""Terminals that look beside them (`\b`, `(?!x)` at an edge): on every short text as Python's `re` in place says."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import product
+
+import pytest
+
+import constrain
+from constrain.languages.grammar_text.lint import lint
+from constrain.masks.derived.members import is_member
+
+CASES = {  # name: (rules, terminals, ignored, alphabet, length)
+    "keywords": ({"start": ["IF NAME", "NAME"]}, {"IF": r"if\b", "NAME": r"[if]+\b"}, " ", "if ", 6),
+    "both sides": ({"start": ["A", "B", "start A", "start B"]}, {"A": r"a(?!b)", "B": r"(?<!a)b|ca"}, None, "abc", 6),
+    "words": (
+        {"start": ["O start C", "words"], "words": ["W", "words W"]},
+        {"O": r"\(", "C": r"\)", "W": r"\b[a1]+\b|\."},
+        " ",
+        "a.( )",
+        6,
+    ),
+    "numbers": ({"start": ["N", "start N"]}, {"N": r"0(?![0-9])|[1-9][0-9]*(?=[^0-9])|-"}, None, "01-", 7),
+    "ignored": ({"start": ["A", "start A"]}, {"A": r"a"}, r"-(?!-)|=\b", "a-=", 7),
+    "inside": ({"start": ["A B", "B B"]}, {"A": r"a\B", "B": r"\Bb+|a"}, None, "ab", 8),
+    "optional": (
+        {"start": ["A rest B"], "rest": ["", "rest C"]},
+        {"A": r"a+(?!a)", "B": r"(?<!c)b", "C": r"c(?=[bc])|a"},
+        None,
+        "abc",
+        6,
+    ),
+    "case": ({"start": ["A N"]}, {"A": r"(?i:or(?![a-z]))", "N": r"[a-z ]+"}, None, "orOX ", 5),
+}
+
+
+def lark_text(rules, terminals, ignored) -> str:
+    lines = [f"{name}: {' | '.join(alternatives)}" for name, alternatives in rules.items()]
+    lines += [f"{name}: /{regex}/" for name, regex in terminals.items()]
+    return "\n".join(lines + ([f"%ignore /{ignored}/"] if ignored else []))
+
+
+def member(rules, terminals, ignored, text: str) -> bool:
+    """By trying all cuts; a terminal matches where its regex does, the whole text around it."""
+
+    @cache
+    def matches(regex: str, i: int, j: int) -> bool:
+        return j > i and re.compile(f"(?:{regex})(?=(?s:.{{{len(text) - j}}})\\Z)").match(text, i) is not None
+
+    @cache
+    def blank(i: int, j: int) -> bool:
+        return i == j or (ignored and any(matches(ignored, i, k) and blank(k, j) for k in range(i + 1, j + 1)))
+
+    pending = {}
+
+    def derives(symbol: str, i: int, j: int) -> bool:
+        """Lexemes are followed by what is ignored."""
+        if symbol in terminals:
+            return any(matches(terminals[symbol], i, k) and blank(k, j) for k in range(i + 1, j + 1))
+        key = symbol, i, j
+        if key not in pending:
+            pending[key] = False  # left recursion adds a lexeme, so a derivation of itself adds nothing
+            pending[key] = any(spans(tuple(alternative.split()), i, j) for alternative in rules[symbol])
+        return pending[key]
+
+    def spans(symbols: tuple[str, ...], i: int, j: int) -> bool:
+        if not symbols:
+            return i == j
+        last = symbols[-1]
+        return any(derives(last, k, j) and spans(symbols[:-1], i, k) for k in range(i, j + 1))
+
+    return any(blank(0, k) and derives("start", k, len(text)) for k in range(len(text) + 1))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_short_text(name: str) -> None:
+    rules, terminals, ignored, alphabet, length = CASES[name]
+    compiled = constrain.compile(
+        constrain.grammar(lark_text(rules, terminals, ignored)), constrain.Vocabulary.of_bytes()
+    )
+    texts = ["".join(letters) for n in range(length + 1) for letters in product(alphabet, repeat=n)]
+    members = {text for text in texts if member(rules, terminals, ignored, text)}
+    beginnings = {text[:end] for text in members for end in range(len(text) + 1)}
+    assert 2 < len(members) < len(texts) / 2
+    for text in texts:
+        matcher = compiled.matcher()
+        allowed = matcher.advance_bytes(text.encode())
+        assert (allowed and matcher.is_accepting()) == (text in members), text
+        assert allowed >= (text in beginnings), text
+        assert not allowed or 2 * len(text) + 1 > length or text in beginnings, text
+
+
+def test_an_operator_that_is_none_where_a_name_follows() -> None:
+    """As in lark's grammar of itself."""
+    text = "start: rule+\nrule: MODIFIER? NAME OP\nMODIFIER: /[?!](?=[a-z])/\nNAME: /[a-z]+/\nOP: /[+*]|[?](?![a-z])/"
+    constraint = constrain.grammar(text)
+    assert [is_member(constraint, each) for each in ("a?", "?a?", "a?b*", "?a??b+")] == [True, True, False, True]
+
+
+def test_a_part_of_another_grammar_sees_its_own_text() -> None:
+    inner = constrain.grammar("start: /if\\b/")
+    constraint = constrain.seq(inner, constrain.choices(["x", ""]))
+    assert is_member(constraint, "ifx")
+    either = inner | constrain.grammar('start: "a"')
+    assert is_member(either, "if") and is_member(either, "a") and not is_member(either, "ifx")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("start: A B\nA: /a(?!bc)/\nB: /b/", {}, "cannot look further than one character around it"),
+        ("start: A B\nA: /a$/\nB: /b/", {}, "cannot look further than one character around it"),
+        ("start: A B\nA: /a*?b\\b/\nB: /b/", {}, "is lazy, and cannot look at the text around it"),
+        ("start: A B\nA: /a\\b/\nB: /b/", {"lexer": "greedy"}, "at its edge\\) under lexer='greedy'"),
+        ('start: A %json {"type": "integer"}\nA: /a\\b/', {}, "in a grammar with embedded constraints"),
+    ],
+)
+def test_what_is_not_read_is_an_error_with_its_place(text: str, options: dict, message: str) -> None:
+    with pytest.raises(constrain.GrammarError, match=message) as caught:
+        constrain.grammar(text, **options)
+    assert caught.value.place and "line 2" in caught.value.place
+
+
+def test_lint_sees_contexts() -> None:
+    """One reading: what could be A is B where a b follows."""
+    constraint = constrain.grammar('start: (A | B) "b"\nA: /a(?!b)/\nB: /a(?=b)/')
+    assert [finding for finding in lint(constraint) if finding.kind == "ambiguous"] == []
+    assert is_member(constraint, "ab")

@@ -1,0 +1,176 @@
+"""Spans of documents: exact against all spans of random texts, linear in size, work counted on a document of 100 kB."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import constrain
+import vocabularies
+from constrain import Limits, json_schema, regex, seq, substring
+from constrain.errors import GrammarError, UnsatisfiableError
+from constrain.kernels.records.arena import HEADER
+from constrain.languages.automata.decide import matches
+from constrain.languages.constraints.substring import suffix_automaton
+from constrain.masks.engine import TokenAutomaton
+from naive_grammar import texts
+from work import counted
+
+
+def all_spans(pieces: list[str]) -> set[str]:
+    return {"".join(pieces[i:j]) for i in range(len(pieces)) for j in range(i + 1, len(pieces) + 1)}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_characters(seed):
+    rng = random.Random(seed)
+    document = "".join(rng.choices("abé", k=rng.randint(1, 14)))
+    node, spans = substring(document, "char").node, all_spans(list(document))
+    for text in [*texts("abé", 4), *spans]:
+        assert matches(node, text) == (text in spans), (document, text)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_words(seed):
+    rng = random.Random(seed)
+    words = rng.choices(["a", "ab", "b", "ba", "é"], k=rng.randint(1, 9))
+    blanks = rng.choices([" ", "\n", "  "], k=len(words) - 1)
+    pieces = [piece for pair in zip(words, [*blanks, ""], strict=True) for piece in pair]
+    spans = {"".join(pieces[i : j + 1]) for i in range(0, len(pieces), 2) for j in range(i, len(pieces), 2)}
+    document = " " + "".join(pieces) + "\n"
+    tried = [*texts("ab ", 5), *spans, *(span + " " for span in spans), *(span[:-1] for span in spans)]
+    for constraint, members in (
+        (substring(document), spans | {" " + span for span in spans}),
+        (substring(document, blank=False), spans),
+    ):
+        for text in tried:
+            assert matches(constraint.node, text) == (text in members), (pieces, text)
+            if text in members:
+                assert constraint.parse(text) == text.removeprefix(" ")
+
+
+def test_a_blank_that_is_of_the_span_stays():
+    document = " a b"
+    assert substring(document, "char").parse(" a") == " a"
+    both = substring(document, "char", blank=True)
+    assert (both.parse(" a"), both.parse("  a"), both.parse("b")) == (" a", " a", "b")
+    assert repr(both) == "substring(' a b', 'char', blank=True)"
+    assert repr(substring("a", blank=False)) == "substring('a', 'word', blank=False)"
+    assert substring("a", blank=False) != substring("a") == substring("a", blank=True)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_chunks(seed):
+    rng = random.Random(seed)
+    chunks = rng.choices(["a", "ab", "b", "aba"], k=rng.randint(1, 8))  # one may begin like another
+    node, spans = substring(chunks, "chunk").node, all_spans(chunks)
+    for text in [*texts("ab", 6), *spans]:
+        assert matches(node, text) == (text in spans), (chunks, text)
+
+
+def test_prefixes_are_what_can_be_continued():
+    document = "the cat and the cart"
+    compiled = constrain.compile(substring(document), vocabularies.tiny())
+    for text, alive, accepted in [
+        ("", True, False),
+        (" ", True, False),
+        ("  ", False, False),
+        (" the cart", True, True),
+        ("the ca", True, False),
+        ("the cat", True, True),
+        ("the cat ", True, False),
+        ("the cart ", False, False),
+        ("he", False, False),
+        ("cat and the cart", True, True),
+        ("and cat", False, False),
+    ]:
+        matcher = compiled.matcher()
+        assert matcher.advance_bytes(text.encode()) == alive, text
+        assert (alive and matcher.is_accepting()) == accepted, text
+    assert compiled.matcher().forced_bytes() == b""
+    matcher = compiled.matcher()
+    matcher.advance_bytes(b"and ")
+    assert matcher.forced_bytes() == b"the"
+
+
+def test_the_automaton_is_linear():
+    """At most 2n - 1 states and 3n - 4 edges (Blumer et al. 1985), also where spans repeat most."""
+    for document in ("a" * 999, "ab" * 500, "a" * 500 + "b" * 500, "".join(random.Random(1).choices("ab", k=1000))):
+        edges, _ = suffix_automaton([ord(c) for c in document])
+        assert len(edges) <= 2 * len(document) - 1
+        assert sum(map(len, edges)) <= 3 * len(document) - 4
+
+
+def words_of(size: int) -> str:
+    rng = random.Random(9)
+    words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(3000)]
+    text = " ".join(rng.choices(words, k=size // 5))
+    return text[:size]
+
+
+@pytest.mark.parametrize("granularity, limit", [("word", 25), ("char", 80)])
+def test_a_document_of_100_kb(granularity, limit):
+    """limit: calls for a character of the document."""
+    document = words_of(100_000)
+    vocabulary = vocabularies.tiny()
+    automaton = TokenAutomaton(vocabulary, limits=Limits(seconds=60))  # counting calls takes time
+    row = np.zeros(vocabulary.words, np.uint32)
+
+    def first_mask() -> constrain.CompiledConstraint:
+        compiled = constrain.compile(substring(document, granularity), vocabulary, automaton=automaton)
+        compiled.matcher().fill_mask(row)
+        return compiled
+
+    compiled, work = counted(first_mask)
+    assert work < limit * len(document)
+    assert automaton.A[HEADER.RECORDS] < 5 * len(document)
+    begin = document.index(" ", 40_000) + 1
+    quote = document[begin : document.index(" ", begin + 5_000)]
+    matcher = compiled.matcher()
+    assert matcher.advance_bytes(quote.encode())
+    assert matcher.is_accepting()
+    assert automaton.A[HEADER.STEPS_MADE] <= len(quote)  # one a letter
+    assert not matcher.advance_bytes(b"#")
+
+
+def test_it_is_a_part_like_any_other():
+    document = "to be or not to be"
+    quoted = seq('"', substring(document), '"')
+    assert quoted.node is not None
+    assert matches(quoted.node, '"or not"')
+    assert matches((substring(document, "char") & regex("[a-z]{2,}")).node, "not")
+    assert not matches((substring(document, "char") & regex("[a-z]{2,}")).node, "o")
+    answer = seq("Quote: ", substring(document), "\n", json_schema({"type": "boolean"}))
+    matcher = constrain.compile(answer, vocabularies.tiny()).matcher()
+    assert matcher.advance_bytes(b"Quote: not to be\ntrue")
+    assert matcher.is_accepting()
+
+
+def test_equal_documents_are_equal():
+    assert substring("a b") == substring(" a b ")
+    assert substring("ab", "char") == substring(["a", "b"], "chunk")
+    assert substring("a b", "char") != substring("a b")
+    assert repr(substring("a" * 99)) == "substring('" + "a" * 36 + "..., 'word')"
+
+
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (lambda: substring("a", "letter"), GrammarError, "unknown granularity 'letter'"),
+        (lambda: substring(["a"]), GrammarError, "takes a str, not list: ['a']"),
+        (lambda: substring("a", "chunk"), GrammarError, "takes a list of texts, not str: 'a'"),
+        (lambda: substring(["a", ""], "chunk"), GrammarError, "chunk 1 is not a text: ''"),
+        (lambda: substring(["a", 3], "chunk"), GrammarError, "chunk 1 is not a text: 3"),
+        (lambda: substring("a\udc00", "char"), GrammarError, "a lone surrogate in the text"),
+        (lambda: substring("a", blank="no"), GrammarError, "blank must be True or False, not 'no'"),
+        (lambda: substring(" \n"), UnsatisfiableError, "there is nothing to quote"),
+        (lambda: substring([], "chunk"), UnsatisfiableError, "there is nothing to quote"),
+    ],
+)
+def test_faults(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert message in str(caught.value)
+    assert caught.value.fix

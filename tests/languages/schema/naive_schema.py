@@ -1,0 +1,183 @@
+"""Plain twins for the schema room: membership in a syntax tree, and Earley's recogniser over lexemes with lazy
+nonterminals.
+
+Slow and simple on purpose; no code is shared with the engine. Source: Earley (1970); Aycock & Horspool (2002) for
+nullable symbols (here: completion is repeated until nothing changes).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from constrain.languages.automata import syntax
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+
+SCALAR = r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null|'
+LEXEME = re.compile(SCALAR + r"[{}\[\],:]|[ \t\n\r]+", re.DOTALL)
+INDENTED = re.compile(  # the same where punctuation has its whitespace with it
+    SCALAR + r"[ \t\n\r]*(?:[}\]]|:[ \t\n\r]*)|,[ \t\n\r]*|[{\[]|[ \t\n\r]+", re.DOTALL
+)
+PLAIN = re.compile(
+    r'"(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f]|\\u(?!00[0-7])[0-9a-f]{4}|\\u007f)*"', re.IGNORECASE
+)
+
+
+def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]:
+    """Where a match that begins at `start` may end."""
+    key = (id(node), start)
+    if key in memo:
+        return memo[key]
+    if isinstance(node, syntax.Chars):
+        inside = start < len(text) and any(low <= ord(text[start]) <= high for low, high in node.ranges)
+        found = frozenset([start + 1] if inside else [])
+    elif isinstance(node, syntax.Literals):
+        rest = text[start:]
+        found = frozenset(start + len(each) for each in _prefixes(node, rest))
+    elif isinstance(node, syntax.Concat):
+        found = frozenset([start])
+        for part in node.args:
+            found = frozenset(end for middle in found for end in ends(part, text, middle, memo))
+    elif isinstance(node, syntax.Alternate):
+        found = frozenset().union(*(ends(part, text, start, memo) for part in node.args))
+    elif isinstance(node, syntax.Intersect):
+        found = frozenset.intersection(*(ends(part, text, start, memo) for part in node.args))
+    elif isinstance(node, syntax.Complement):
+        found = frozenset(range(start, len(text) + 1)) - ends(node.args[0], text, start, memo)
+    elif isinstance(node, syntax.Repeat):
+        found = _repeat(node, text, start, memo)
+    elif isinstance(node, syntax.Remainder):
+        stop = start
+        while stop < len(text) and text[stop] in "0123456789.":
+            stop += 1
+        numbers = {end: int(text[start:end].replace(".", "") or "0") for end in range(start, stop + 1)}
+        found = frozenset(end for end, number in numbers.items() if number % node.args[0] == 0)
+    else:
+        assert isinstance(node, syntax.JsonString)
+        literal = LEXEME.match(text, start)
+        found = frozenset()
+        plain = not node.plain or PLAIN.match(text, start)
+        if literal and text[start] == '"' and plain and _decodes(literal.group(), node.node):
+            found = frozenset([literal.end()])
+    memo[key] = found
+    return found
+
+
+def _prefixes(node: syntax.Literals, rest: str) -> list[str]:
+    if len(node.texts) < 50:
+        return [each for each in node.texts if rest.startswith(each)]
+    known = set(node.texts)
+    return [rest[:end] for end in range(len(rest) + 1) if rest[:end] in known]
+
+
+def _repeat(node: syntax.Repeat, text: str, start: int, memo: dict) -> frozenset[int]:
+    if node.node == syntax.ANY_CHAR:
+        most = len(text) - start if node.high is None else min(node.high, len(text) - start)
+        return frozenset(range(start + node.low, start + most + 1))
+    level = frozenset([start])
+    for _ in range(min(node.low, len(text) + 1)):
+        level = frozenset(end for middle in level for end in ends(node.node, text, middle, memo))
+    found, count = level, node.low
+    seen = set(level)
+    while level and (node.high is None or count < node.high):
+        level = frozenset(end for middle in level for end in ends(node.node, text, middle, memo)) - seen
+        seen |= level
+        found, count = found | level, count + 1
+    return found
+
+
+def _decodes(literal: str, node: syntax.Node) -> bool:
+    try:
+        decoded = json.loads(literal)
+    except ValueError:
+        return False
+    return not any("\ud800" <= char <= "\udfff" for char in decoded) and member(node, decoded)
+
+
+def member(node: syntax.Node, text: str) -> bool:
+    """Is the whole text in the language?"""
+    return len(text) in ends(node, text, 0, {})
+
+
+def is_lexeme(terminal: Terminal, text: str, memo: dict) -> bool:
+    """Does the text count as this terminal?"""
+    key = (terminal, text)
+    if key not in memo:
+        excluded = any(is_lexeme(other, text, memo) for other in terminal.excluding)
+        memo[key] = not excluded and member(terminal.node, text)
+    return memo[key]
+
+
+def lexemes(text: str, cut: re.Pattern[str]) -> list[str] | None:
+    """Cut a JSON text into lexemes; None if it is not made of any."""
+    found, at = [], 0
+    while at < len(text):
+        match = cut.match(text, at)
+        if match is None:
+            return None
+        found.append(match.group())
+        at = match.end()
+    return found
+
+
+def recognises(grammar: Grammar, text: str) -> bool:
+    """Is the text a member of the grammar's language?"""
+    return any(_derives(grammar, words) for cut in (LEXEME, INDENTED) if (words := lexemes(text, cut)) is not None)
+
+
+def _derives(grammar: Grammar, words: list[str]) -> bool:
+    expansions: dict[Nonterminal, tuple] = {}
+    memo: dict = {}
+
+    def expand(symbol: Nonterminal) -> tuple:
+        if symbol not in expansions:
+            expansions[symbol] = tuple(tuple(alternative) for alternative in symbol.expand())
+        return expansions[symbol]
+
+    sets: list[set] = [{(grammar.start, body, 0, 0) for body in expand(grammar.start)}]
+    for at in range(len(words) + 1):
+        _close(sets, at, expand)
+        if at == len(words):
+            return any(head == grammar.start and dot == len(body) and not begin for head, body, dot, begin in sets[at])
+        following = {
+            (head, body, dot + 1, begin)
+            for head, body, dot, begin in sets[at]
+            if dot < len(body) and isinstance(body[dot], Terminal) and is_lexeme(body[dot], words[at], memo)
+        }
+        if not following:
+            return False
+        sets.append(following)
+    raise AssertionError("unreachable")
+
+
+def _close(sets: list[set], at: int, expand) -> None:
+    """Predict and complete until nothing changes."""
+    here = sets[at]
+    work = list(here)
+    empty: set[Nonterminal] = set()  # nonterminals known to derive the empty text here
+    waiting: dict[Nonterminal, list] = {}
+
+    def add(item) -> None:
+        if item not in here:
+            here.add(item)
+            work.append(item)
+
+    while work:
+        head, body, dot, begin = item = work.pop()
+        if dot < len(body):
+            symbol = body[dot]
+            if isinstance(symbol, Nonterminal):
+                waiting.setdefault(symbol, []).append(item)
+                for alternative in expand(symbol):
+                    add((symbol, alternative, 0, at))
+                if symbol in empty:
+                    add((head, body, dot + 1, begin))
+            continue
+        if begin == at:
+            empty.add(head)
+            for other in list(waiting.get(head, [])):
+                add((other[0], other[1], other[2] + 1, other[3]))
+        else:
+            for other in list(sets[begin]):
+                if other[2] < len(other[1]) and other[1][other[2]] == head:
+                    add((other[0], other[1], other[2] + 1, other[3]))

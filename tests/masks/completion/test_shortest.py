@@ -1,0 +1,131 @@
+"""Shortest completions: exact against a search over all texts; a completion goes on as its own rest."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import constrain
+from constrain.kernels.records import arena
+from constrain.languages.constraints.regular import regex
+from constrain.languages.grammar_text.text import grammar
+from constrain.masks.completion.shortest import Shortest
+from constrain.masks.derived.members import byte_automaton, byte_matcher, is_member
+from constrain.masks.derived.triggered import triggered
+from constrain.masks.engine import inspect
+from handmade import Made
+from naive_grammar import language, random_grammar, texts
+from small_grammars import JSON, STATEMENTS
+
+LONGEST = 6
+
+
+def completions(constraint, prefixes):
+    """{text: shortest completion} by the engine, for the texts that can go on."""
+    automaton = byte_automaton()
+    rules = automaton.rules_of(constraint)
+
+    def ask():
+        shortest = Shortest(automaton, rules)
+        start = automaton.start(rules)
+        states = {text: inspect.after(automaton, start, text.encode()) for text in prefixes}
+        return {text: shortest.completion(state) for text, state in states.items() if state != arena.NONE}
+
+    return automaton.attempt(ask)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_no_text_is_shorter(seed):
+    """Random grammars over two letters: the least completion of every short text, and nothing where there is none."""
+    made = random_grammar(random.Random(seed))
+    verdicts = language(made, "ab", LONGEST)
+    members = sorted((text for text, (is_one, _) in verdicts.items() if is_one), key=lambda text: (len(text), text))
+    found = completions(Made(made), list(texts("ab", 3)))
+    for text in texts("ab", 3):
+        expected = next((member[len(text) :] for member in members if member.startswith(text)), None)
+        if expected is None and found.get(text) is not None:
+            assert len(text) + len(found[text]) > LONGEST
+            assert is_member(Made(made), text + found[text].decode())
+        else:
+            assert (found.get(text) is None) == (expected is None), text
+            assert expected is None or found[text] == expected.encode()
+
+
+@pytest.mark.parametrize(
+    "constraint, text, expected",
+    [
+        (grammar(JSON), '[{"a": "x', '"}]'),
+        (grammar(JSON), '[{"a": "\\', '""}]'),
+        (grammar(JSON), '[{"a": "\\u', '0000"}]'),
+        (grammar(JSON), "[1.", "0]"),
+        (grammar(JSON), "[1 ", "]"),
+        (grammar(JSON), "[1, ", "0]"),
+        (grammar(JSON), "t", "rue"),
+        (grammar(STATEMENTS), "if a == ", "0thena(0);"),
+        (regex("(abc){3,}"), "abca", "bcabc"),
+        (triggered("<n>", regex("[0-9]{2}"), "</n>"), "a <n>1", "0</n>"),
+    ],
+    ids=str,
+)
+def test_of_grammars(constraint, text, expected):
+    assert completions(constraint, [text])[text] == expected.encode()
+    assert is_member(constraint, text + expected)
+
+
+REQUIRED = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 3},
+        "kind": {"enum": ["cat", "otter"]},
+        "box": {"$ref": "#/$defs/box"},
+    },
+    "required": ["name", "kind", "box"],
+    "$defs": {
+        "box": {
+            "type": "object",
+            "properties": {"in": {"$ref": "#/$defs/box"}, "n": {"type": "integer"}},
+            "required": ["n"],
+        }
+    },
+}
+
+
+def test_of_schemas():
+    constraint = constrain.json_schema(REQUIRED)
+    expected = {
+        "": b'{"name":"   ","kind":"cat","box":{"n":0}}',
+        '{"name": "a': b'  ","kind":"cat","box":{"n":0}}',
+        '{"name":"abcd","kind":"o': b'tter","box":{"n":0}}',
+        '{"name":"abcd","kind":"cat","box":{"in":{"in":{': b'"n":0},"n":0},"n":0}}',
+    }
+    assert completions(constraint, list(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "constraint", [grammar(JSON), grammar(STATEMENTS, lexer="greedy"), constrain.json_schema(REQUIRED)], ids=str
+)
+def test_a_completion_goes_on_as_its_rest(constraint):
+    """From random places: the text completed is a member, and after each byte of it the rest is the completion."""
+    rng = random.Random(7)
+    for _ in range(10):
+        matcher = byte_matcher(constraint)
+        for _ in range(rng.randrange(30)):
+            allowed = [byte for byte in range(256) if matcher.fork().advance_bytes(bytes([byte])) and byte < 127]
+            if not allowed:
+                break
+            matcher.advance_bytes(bytes([rng.choice(allowed)]))
+        text = matcher.text.decode()
+        whole = completions(constraint, [text])[text]
+        assert is_member(constraint, text + whole.decode()), text
+        if "greedy" not in repr(constraint) and constraint.to_grammar().lexer == "dynamic":
+            for i in range(1, len(whole)):
+                longer = text + whole[:i].decode()
+                assert completions(constraint, [longer])[longer] == whole[i:]
+
+
+def test_maximal_munch_needs_a_blank():
+    """Under greedy the shortest text is not always one: a name that a keyword follows needs a space between them."""
+    constraint = grammar('start: NAME "in" NAME\nNAME: /[a-z]+/\n%ignore " "', lexer="greedy")
+    assert completions(constraint, ["ab"])["ab"] == b" in a"
+    assert completions(grammar('start: NAME "in" NAME\nNAME: /[a-z]+/\n%ignore " "'), ["ab"])["ab"] == b"ina"

@@ -1,0 +1,137 @@
+"""The plain twin of gaps: all texts of a grammar up to a length, and those that fit a pattern, by enumeration.
+
+A pattern is a list of parts: a `str`; ANY, any text over the alphabet; `(tokens, least, most)`, at least
+`least` and at most `most` tokens. Only for small alphabets and short texts. No line is shared with what it judges.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import lru_cache
+from itertools import product
+
+from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+
+ALPHABET = "ab"
+ANY = "any text"
+TOKENS = ("a", "b", "ab", "ba", "aab")
+PATTERNS = ("a", "b", "ab", "a+", "b?a", "(ab)*", "[ab]", "a?", "bb|a", "(aa)+b?")
+Part = str | tuple[tuple[str, ...], int, int]
+Rules = dict[str, list[tuple[str, ...]]]  # symbols: names of rules in capitals, else regexes
+
+
+def random_rules(rng: random.Random) -> Rules:
+    """Three rules; symbols that derive nothing, empty alternatives and cycles are wanted."""
+    names = ["S", "A", "B"]
+    terminals = rng.sample(PATTERNS, 3)
+    return {
+        name: [
+            tuple(rng.choice([*names, *terminals, *terminals]) for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4])))
+            for _ in range(rng.randint(1, 3))
+        ]
+        for name in names
+    }
+
+
+def grammar_of(rules: Rules) -> Grammar:
+    """The same rules for the library."""
+    made: dict[str, Nonterminal] = {}
+    terminals = {
+        symbol: Terminal(parse_python(symbol), symbol)
+        for alternatives in rules.values()
+        for alternative in alternatives
+        for symbol in alternative
+        if symbol not in rules
+    }
+    for name, alternatives in rules.items():
+        made[name] = Nonterminal(
+            name, lambda a=alternatives: [[made[s] if s in rules else terminals[s] for s in each] for each in a]
+        )
+    return Grammar(made["S"])
+
+
+@lru_cache(maxsize=4096)
+def texts_of(pattern: str, longest: int) -> frozenset[str]:
+    """The texts of a regex up to a length."""
+    every = ("".join(each) for n in range(longest + 1) for each in product(ALPHABET, repeat=n))
+    return frozenset(text for text in every if re.fullmatch(pattern, text))
+
+
+def members(rules: Rules, longest: int) -> set[str]:
+    """All members up to a length: the least fixed point."""
+    known: dict[str, set[str]] = {name: set() for name in rules}
+    changed = True
+    while changed:
+        changed = False
+        for name, alternatives in rules.items():
+            for alternative in alternatives:
+                texts = {""}
+                for symbol in alternative:
+                    more = known[symbol] if symbol in rules else texts_of(symbol, longest)
+                    texts = {one + two for one in texts for two in more if len(one) + len(two) <= longest}
+                if not texts <= known[name]:
+                    known[name] |= texts
+                    changed = True
+    return known["S"]
+
+
+def fillings(parts: list[Part], longest: int) -> set[str]:
+    """All texts that fit a pattern, up to a length."""
+    texts = {""}
+    for part in parts:
+        if part == ANY:
+            pieces = texts_of("[ab]*", longest)
+        elif isinstance(part, str):
+            pieces = frozenset([part])
+        else:
+            tokens, least, most = part
+            pieces = frozenset("".join(each) for n in range(least, most + 1) for each in product(tokens, repeat=n))
+        texts = {one + two for one in texts for two in pieces if len(one) + len(two) <= longest}
+    return texts
+
+
+def least_free(parts: list[Part], text: str) -> int:
+    """The least number of bytes that stand in parts ANY, over all ways to cut a text into the parts; large: no way."""
+    best = {0: 0}
+    for part in parts:
+        after: dict[int, int] = {}
+        for at, cost in best.items():
+            for end in range(at, len(text) + 1):
+                piece = text[at:end]
+                if part == ANY:
+                    price: int | None = end - at
+                elif isinstance(part, str):
+                    price = 0 if piece == part else None
+                else:
+                    price = 0 if _is_cut(piece, *part) else None
+                if price is not None:
+                    after[end] = min(after.get(end, 99), cost + price)
+        best = after
+    return best.get(len(text), 99)
+
+
+@lru_cache(maxsize=100_000)
+def _is_cut(piece: str, tokens: tuple[str, ...], least: int, most: int) -> bool:
+    """Whether a text can be cut into between `least` and `most` tokens."""
+    if not piece:
+        return least <= 0 <= most
+    return most > 0 and any(
+        piece.startswith(t) and _is_cut(piece[len(t) :], tokens, least - 1, most - 1) for t in tokens
+    )
+
+
+def random_parts(rng: random.Random, finite: bool) -> list[Part]:
+    """Fixed text, gaps of tokens and, unless finite, gaps of any text."""
+    parts: list[Part] = []
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.random()
+        if kind < 0.45:
+            parts.append("".join(rng.choices(ALPHABET, k=rng.randint(1, 2))))
+        elif finite or kind < 0.7:
+            least = rng.randint(0, 2)
+            parts.append((tuple(rng.sample(TOKENS, rng.randint(1, 3))), least, min(2, least + rng.randint(0, 1))))
+        else:
+            parts.append(ANY)
+    return parts

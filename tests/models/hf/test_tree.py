@@ -1,0 +1,195 @@
+"""Trees on real networks: whatever the tree, the batch and the paths that are kept, logits are those of the path alone.
+
+Tiny random networks of several families. In float64 the bound is 1e-9, in float32 1e-5 of the largest logit.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tree_cases import TREES, WIDTH, alone, paths_to, random_tree, tiny
+
+from constrain.models.hf import HFModel
+from constrain.models.hf.tree import HFTreeSession
+from constrain.speculative.target import ForkSession
+from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
+
+LAYERS = ["sliding_attention", "full_attention"]
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, HFModel]:
+    return {name: HFModel(tiny(name), None) for name in [*TREES, "gemma3", "bloom"]}
+
+
+def walk(handle: HFModel, seed: int, steps: int, tolerance: float, chain: bool = False) -> Any:
+    """Random trees and paths for a batch whose rows are dropped, permuted and forked; every logit is checked."""
+    rng = random.Random(seed)
+    rows: list[list[int]] = [[] for _ in range(3)]
+    session = handle.open(len(rows))
+    for step in range(steps):
+        chunks = [[rng.randrange(WIDTH) for _ in range(rng.randint(1, 6 if step == 0 else 3))] for _ in rows]
+        keep = [rng.randint(1, len(chunk)) for chunk in chunks]
+        trees = [random_tree(rng, rng.randint(0, 6), chain or rng.random() < 0.2) for _ in rows]
+        logits = session.forward(chunks, keep, [tokens for tokens, _ in trees], [parents for _, parents in trees])
+        assert len(session.forwards) == len(rows)
+        taken = []
+        for i, (chunk, kept, (tokens, parents)) in enumerate(zip(chunks, keep, trees, strict=True)):
+            rows[i] = [*rows[i], *chunk]
+            paths = paths_to(tokens, parents)
+            prefixes = [rows[i][: len(rows[i]) - back] for back in range(kept - 1, -1, -1)]
+            prefixes += [[*rows[i], *tokens[path].tolist()] for path in paths]
+            assert logits[i].shape == (len(prefixes), handle.width)
+            for found, prefix in zip(logits[i], prefixes, strict=True):
+                expected = alone(handle, prefix)
+                assert float((found - expected).abs().max()) < tolerance * max(1.0, float(expected.abs().max()))
+            taken.append(rng.choice([[], *paths]))
+            rows[i] += tokens[taken[-1]].tolist()
+        session.commit(taken)
+        check_cache(handle, session, rows)
+        if rng.random() < 0.4:
+            order = [rng.randrange(len(rows)) for _ in range(rng.randint(1, 4))]
+            session.select(order)
+            rows = [list(rows[i]) for i in order]
+    return session
+
+
+def check_cache(handle: HFModel, session: Any, rows: list[list[int]]) -> None:
+    """What is remembered of a row are the keys and values of its tokens, in order, as if read one by one."""
+    if not isinstance(session, HFTreeSession):
+        return
+    assert session.lengths.tolist() == [len(row) for row in rows]
+    for i, row in enumerate(rows[:2]):
+        plain, _ = handle.start([row], [1])
+        real = session.attention[i].bool()
+        for layer, other in zip(session.cache.layers, plain.cache.layers, strict=True):
+            for name in ("keys", "values"):
+                held = getattr(layer, name)[i]
+                if hasattr(layer, "stems"):
+                    held = torch.cat([getattr(layer, f"stem_{name}")[layer.stems[i]], held], dim=-2)
+                torch.testing.assert_close(held[:, real], getattr(other, name)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_logits_of_a_tree_are_those_of_its_paths(models: dict[str, HFModel], name: str) -> None:
+    assert models[name].branching
+    for seed in range(2):
+        walk(models[name], seed, 6, 1e-9)
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_in_single_precision(name: str, attention: str) -> None:
+    model = tiny(name).float()
+    model.set_attn_implementation(attention)
+    handle = HFModel(model, None)
+    assert handle.branching
+    walk(handle, 3, 3, 1e-5)
+
+
+def test_layers_with_a_window_cannot_be_cut_and_read_chains(models: dict[str, HFModel]) -> None:
+    handle = models["gemma3"]
+    assert not handle.branching
+    assert isinstance(walk(handle, 1, 6, 1e-9, chain=True), ForkSession)
+
+
+def test_positions_that_count_slots_are_no_good_for_trees(models: dict[str, HFModel]) -> None:
+    assert not models["bloom"].branching
+
+
+def test_a_model_that_misreads_trees_is_found_out() -> None:
+    """Masks of four dimensions are taken, and not heeded."""
+    model = tiny("llama")
+    inner = model.forward
+
+    def forward(input_ids: Any = None, attention_mask: Any = None, **given: Any) -> Any:
+        if attention_mask is not None and attention_mask.ndim == 4:
+            attention_mask = torch.ones(attention_mask.shape[0], attention_mask.shape[-1])
+        return inner(input_ids=input_ids, attention_mask=attention_mask, **given)
+
+    forward.__signature__ = __import__("inspect").signature(inner)  # type: ignore[attr-defined]
+    model.forward = forward
+    assert not HFModel(model, None).branching
+
+
+def test_a_model_that_refuses_trees_is_found_out() -> None:
+    model = tiny("llama")
+    inner = model.forward
+
+    def forward(input_ids: Any = None, attention_mask: Any = None, position_ids: Any = None, **given: Any) -> Any:
+        if attention_mask is not None and attention_mask.ndim == 4:
+            raise ValueError("no such masks")
+        return inner(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids, **given)
+
+    model.forward = forward
+    handle = HFModel(model, None)
+    assert not handle.branching
+    walk(handle, 1, 3, 1e-9, chain=True)
+
+
+def test_what_is_kept_is_what_the_forward_made(models: dict[str, HFModel]) -> None:
+    """Gathering changes no bit, and forgets the rest."""
+    session = models["llama"].open(2)
+    assert isinstance(session, HFTreeSession)
+    tokens = np.array([5, 6, 7, 8], np.int32)
+    parents = np.array([-1, -1, 0, 2], np.int32)
+    session.forward([[1, 2, 3], [4]], [1, 1], [tokens, tokens[:2]], [parents, parents[:2]])
+    before = [(layer.keys.clone(), layer.values.clone()) for layer in session.cache.layers]
+    session.commit([[0, 2, 3], [1]])
+    slots = [[0, 1, 2, 3, 5, 6], [4, 6]]  # of 7: a chunk of 3 and 4 nodes; padding, a chunk of 1 and 2 nodes
+    assert session.attention.tolist() == [[1] * 6, [0, 0, 0, 0, 1, 1]]
+    for layer, old in zip(session.cache.layers, before, strict=True):
+        for states, past in zip((layer.keys, layer.values), old, strict=True):
+            for row, picked in enumerate(slots):
+                assert torch.equal(states[row][:, states.shape[-2] - len(picked) :], past[row][:, picked])
+
+
+def test_holes_are_squeezed_out(models: dict[str, HFModel]) -> None:
+    """One row keeps eight tokens a step, the other one: they take turns, and the cache stays about as long as they."""
+    handle = models["llama"]
+    tokens, chain = np.arange(7, dtype=np.int32), np.arange(-1, 6, dtype=np.int32)
+    prompt = list(range(9))
+    for forked in (False, True):
+        session = handle.open(2)
+        session.forward([prompt, prompt], [1, 1], [tokens[:0]] * 2, [chain[:0]] * 2)
+        session.commit([[], []])
+        if forked:
+            session.select([0, 0])
+        rows = [list(prompt), list(prompt)]
+        for step in range(24):
+            session.forward([[9], [9]], [1, 1], [tokens, tokens], [chain, chain])
+            paths = [list(range(7)), []] if step % 2 else [[], list(range(7))]
+            session.commit(paths)
+            rows = [[*row, 9, *tokens[path].tolist()] for row, path in zip(rows, paths, strict=True)]
+            assert isinstance(session, HFTreeSession)
+            assert session.attention.shape[1] <= 1.25 * max(map(len, rows)) + 64 + 8
+        check_cache(handle, session, rows)
+        (logits, _) = session.forward([[1], [2]], [1, 1], [tokens[:0]] * 2, [chain[:0]] * 2)
+        torch.testing.assert_close(logits[0], alone(handle, [*rows[0], 1]), rtol=1e-9, atol=1e-9)
+
+
+def test_sessions_that_fork_keep_what_they_share(models: dict[str, HFModel]) -> None:
+    """Committing writes in place: never into what another row or session holds."""
+    handle = models["qwen2"]
+    tokens, parents = np.array([3, 4, 5], np.int32), np.array([-1, -1, 1], np.int32)
+    session = handle.open(1)
+    session.forward([[1, 2]], [1], [tokens], [parents])
+    session.commit([[1, 2]])
+    session.select([0, 0, 0])
+    for _ in range(2):
+        session.forward([[6], [7], [8]], [1] * 3, [tokens] * 3, [parents] * 3)
+        session.commit([[1], [], [0]])
+    rows = [[1, 2, 4, 5, 6, 4, 6, 4], [1, 2, 4, 5, 7, 7], [1, 2, 4, 5, 8, 3, 8, 3]]
+    logits = session.forward([[9]] * 3, [1] * 3, [tokens[:0]] * 3, [parents[:0]] * 3)
+    for row, found in zip(rows, logits, strict=True):
+        torch.testing.assert_close(found[0], alone(handle, [*row, 9]), rtol=1e-9, atol=1e-9)
+
+
+def test_the_models_of_other_tests() -> None:
+    tokenizer = tiny_tokenizer()
+    branching = [HFModel(make(tokenizer), tokenizer).branching for make in (tiny_llama, tiny_gpt2, tiny_mistral)]
+    assert branching == [True, True, False]

@@ -1,0 +1,149 @@
+"""The drafter without vLLM: what it proposes is legal, what is forced is proposed, and requests teach each other."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import constrain
+from constrain.models.serve.vllm.drafter import ConstraintDrafter, ConstraintPrior, Draft
+from constrain.speculative.drafters.forced import longest_match
+
+pytest.importorskip("torch", reason="drafters need torch")
+
+TOKENS = [bytes([b]) for b in range(256)] + [b'{"', b'":', b'", "', b"name", b"colour", b"red", b"blue", b' "']
+EOS = len(TOKENS)
+VOCABULARY = constrain.Vocabulary([*TOKENS, None], eos_ids=[EOS])
+ENCODE = longest_match(VOCABULARY.tokens)
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "pattern": "^[a-z]{1,4}$"}, "colour": {"enum": ["red", "blue"]}},
+    "required": ["name", "colour"],
+    "additionalProperties": False,
+}
+
+
+def prior_of(constraint: Any, hint: str = "") -> ConstraintPrior:
+    return ConstraintPrior(constrain.compile(constraint, VOCABULARY), ENCODE(hint.encode()))
+
+
+def ids(text: str) -> list[int]:
+    return ENCODE(text.encode())
+
+
+def test_bytes_that_must_follow_are_proposed() -> None:
+    prompt = ids("A thing: ")
+    draft = Draft(prior_of(constrain.json_schema(SCHEMA, whitespace="compact")), ENCODE, len(prompt))
+    assert draft.extend(prompt)
+    chain = draft.propose(prompt, 8)
+    assert VOCABULARY.to_bytes(chain) == b'{"name":"'
+    assert draft.matcher is not None and draft.matcher.text == b""
+
+
+def test_what_stands_in_the_prompt_is_copied() -> None:
+    prompt = ids("abcdefgh abc")
+    draft = Draft(None, ENCODE, len(prompt))
+    assert draft.extend(prompt)
+    assert VOCABULARY.to_bytes(draft.propose(prompt, 4)) == b"defg"
+
+
+def test_a_copy_is_cut_where_it_leaves_the_constraint() -> None:
+    prompt = ids("abcdefgh ")
+    draft = Draft(prior_of(constrain.regex("[a-e]*")), ENCODE, len(prompt))
+    tokens = prompt + ids("abc")
+    assert draft.extend(tokens)
+    assert VOCABULARY.to_bytes(draft.propose(tokens, 6)) == b"de"
+
+
+def test_requests_of_one_constraint_teach_each_other() -> None:
+    prior = prior_of(constrain.regex("(red|blue)[0-9]{2}"))
+    for _ in range(3):
+        draft = Draft(prior, ENCODE, 0)
+        assert draft.extend(ids("red")) and draft.extend(ids("red") + ids("7"))
+        assert not draft.extend([*ids("red77"), EOS])
+    draft = Draft(prior, ENCODE, 0)
+    assert draft.extend([])
+    assert VOCABULARY.to_bytes(draft.propose([], 9)) == b"red77"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_chain_is_legal_and_leaves_the_request_where_it_was(seed: int) -> None:
+    """Random walks through random masks: a chain is read by a fresh matcher, at every place."""
+    rng = random.Random(seed)
+    constraint = rng.choice([constrain.json_schema(SCHEMA), constrain.regex("(ab|ba){2,9}c?"), constrain.regex("x*y")])
+    prior = prior_of(constraint, '{"name": "abab", "colour": "red"}')
+    matcher = prior.compiled.matcher()
+    draft, tokens = Draft(prior, ENCODE, 0), []
+    for _ in range(30):
+        assert draft.extend(tokens)
+        room = rng.randrange(1, 9)
+        chain = draft.propose(tokens, room)
+        assert len(chain) <= room
+        other = prior.compiled.matcher(prefix=tokens)
+        assert other.advance_tokens(chain) == len(chain)
+        assert draft.matcher is not None and draft.matcher.state == matcher.state
+        allowed = [token for token in range(VOCABULARY.size) if matcher.allows(token)]
+        step = rng.choice(allowed)
+        if step == EOS:
+            assert not draft.extend([*tokens, EOS])
+            return
+        assert matcher.advance(step)
+        tokens = [*tokens, step]
+
+
+class Runner:
+    """What of vLLM's model runner the drafter looks at; it asks from a method, as that does."""
+
+    def __init__(self, drafter: Any, requests: dict[str, Any]) -> None:
+        self.drafter = drafter
+        self.requests = requests
+        self.input_batch = SimpleNamespace(req_ids=list(requests))
+
+    def ask(self, sampled: list[list[int]], rows: list[list[int]]) -> Any:
+        import numpy as np
+
+        tokens = np.zeros((len(rows), 64), np.int32)
+        for i, row in enumerate(rows):
+            tokens[i, : len(row)] = row
+        return self.drafter.propose(sampled, np.array([len(row) for row in rows]), tokens, slot_mappings=None)
+
+
+def drafter() -> ConstraintDrafter:
+    made = ConstraintDrafter.__new__(ConstraintDrafter)
+    made.length, made.most, made.reasoner = 4, 64, None
+    made.encode, made.drafts = ENCODE, {}
+    made.vocabulary = VOCABULARY
+    return made
+
+
+def request(prompt: list[int]) -> Any:
+    params = SimpleNamespace(structured_outputs=None, all_stop_token_ids=set())
+    return SimpleNamespace(prompt_token_ids=prompt, sampling_params=params)
+
+
+def test_rows_belong_to_requests() -> None:
+    """Rows change places and leave; a row without a new token gets no draft."""
+    one, two = ids("abcd abc"), ids("xyzw xyz")
+    asked = drafter()
+    runner = Runner(asked, {"1": request(one), "2": request(two)})
+    assert runner.ask([[1], [1]], [one, two]) == [ids("d abc")[:4], ids("w xyz")[:4]]
+    runner.input_batch.req_ids = ["2", "1"]
+    assert runner.ask([[1], []], [two, one]) == [ids("w xyz")[:4], []]
+    runner.input_batch.req_ids = ["2"]
+    assert len(runner.ask([[1]], [two])) == 1
+    assert set(asked.drafts) == {"2"}
+
+
+def test_a_fault_costs_drafts_and_no_request() -> None:
+    asked = drafter()
+    broken = SimpleNamespace(prompt_token_ids=None, sampling_params=None)
+    runner = Runner(asked, {"1": broken, "2": request(ids("abcd abc"))})
+    assert runner.ask([[1], [1]], [ids("ab"), ids("abcd abc")]) == [[], ids("d abc")[:4]]
+    assert asked.drafts["1"] is None
+
+
+def test_without_a_runner_nothing_is_drafted() -> None:
+    assert drafter().propose([[1]], [1], [[1]]) == [[]]

@@ -1,0 +1,181 @@
+"""What a request, an engine's options and a tokenizer may say, and the messages for what they may not.
+
+The table tests/data/vllm_requests.toml has the requests: kind, text, members and others, or the whole message.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import constrain
+from constrain.errors import ConstrainError, VocabularyError
+from constrain.models.serve.requests.constraints import constraint_of
+from constrain.models.serve.requests.options import Options, options_of
+from constrain.models.serve.requests.vocabulary import vocabulary_of
+from constrain.models.serve.vllm.options import PLACE, options_in
+from constrain.models.serve.vllm.versions import INTERFACE, TESTED
+
+CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))["case"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_requests(case: dict[str, Any]) -> None:
+    options = options_of(case.get("options", {}), PLACE)
+    if "message" in case:
+        with pytest.raises(ConstrainError) as caught:
+            constraint_of(case["kind"], case["text"], options)
+        assert f"{type(caught.value).__name__}: {caught.value}" == case["message"].strip("\n")
+        return
+    compiled = constrain.compile(constraint_of(case["kind"], case["text"], options), constrain.Vocabulary.of_bytes())
+    for texts, member in ((case["members"], True), (case["others"], False)):
+        for text in texts:
+            matcher = compiled.matcher()
+            assert (matcher.advance_bytes(text.encode()) and matcher.is_accepting()) == member, text
+
+
+def test_equal_requests_are_read_once() -> None:
+    options = Options()
+    one = constraint_of("regex", "[0-9]{3}", options)
+    assert constraint_of("regex", "[0-9]{3}", Options()) is one
+    assert constraint_of("regex", "[0-9]{3}", Options(seconds=2)) is not one
+
+
+def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
+    branches = [
+        {"properties": {f"p{i}": {"enum": [i]}, "q": {"maximum": i}}, "minProperties": i % 3} for i in range(14)
+    ]
+    text = str({"oneOf": branches}).replace("'", '"')
+    with pytest.raises(ConstrainError, match=r"takes more than 0\.01 seconds"):
+        constraint_of("json", text, Options(seconds=0.01))
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ([], "the options are not an object: []\n  at additional_config.constrain\n  fix: use {} for the defaults"),
+        (
+            {"second": 1},
+            "there is no option 'second'\n  at additional_config.constrain\n"
+            "  fix: use seconds, megabytes, characters, cached, spelling, whitespace, property_order, undeclared, "
+            "formats, lexer",
+        ),
+        ({"seconds": 0}, "seconds is a number above 0, not 0\n  at additional_config.constrain.seconds"),
+        ({"cached": True}, "cached is a number above 0, not True\n  at additional_config.constrain.cached"),
+        ({"lexer": 1}, "lexer is a text, not 1\n  at additional_config.constrain.lexer"),
+    ],
+)
+def test_options_that_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(ConstrainError) as caught:
+        options_of(given, PLACE)
+    assert str(caught.value) == message
+
+
+def config(additional: Any, backend: str = "auto") -> Any:
+    """What a `VllmConfig` is to the options."""
+    return SimpleNamespace(additional_config=additional, structured_outputs_config=SimpleNamespace(backend=backend))
+
+
+def test_an_engine_asks_by_its_entry() -> None:
+    assert options_in(config({})) is None and options_in(config({"other": 1}, "xgrammar")) is None
+    assert options_in(config({"constrain": {}})) == Options()
+    assert options_in(config({"constrain": {"seconds": 2}})) == Options(seconds=2)
+
+
+def test_two_backends_are_too_many() -> None:
+    with pytest.raises(ConstrainError, match="asks for the backend constrain, and structured_outputs_config for 'outl"):
+        options_in(config({"constrain": {}}, "outlines"))
+
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [*TESTED, f"{TESTED[0]}+cpu"])
+def test_a_tested_version_is_silent(version: str) -> None:
+    assert INTERFACE.check(version, []) is None
+
+
+def test_an_untested_version_is_named() -> None:
+    tested = ", ".join(TESTED)
+    said = f"constrain: vLLM 9.1.0 is not tested, only {tested} is; what constrain relies upon is there"
+    assert INTERFACE.check("9.1.0", []) == said
+
+
+def test_a_version_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ConstrainError) as caught:
+        INTERFACE.check("9.1.0", ["a:b takes (x), not (y)"])
+    assert str(caught.value) == (
+        "the backend constrain does not fit vLLM 9.1.0: 1 names differ\n  at vLLM's interface\n"
+        "     a:b takes (x), not (y)\n"
+        f"  fix: install a version of vLLM that is tested ({', '.join(TESTED)}), or a newer constrain-lm"
+    )
+
+
+# --- vocabularies -----------------------------------------------------------------------------------------------------
+
+
+class Tokenizer:
+    """A tokenizer of `tokenizers` with the end that vLLM's have."""
+
+    def __init__(self, eos: int | None) -> None:
+        from tokenizers import Tokenizer as Fast
+
+        self.backend_tokenizer = Fast.from_file(str(constrain.reference.path() / "tokenizer.json"))
+        self.eos_token_id = eos
+
+
+@pytest.mark.parametrize("size", [3072, 3136, 2000])
+def test_a_vocabulary_is_as_wide_as_the_model(size: int) -> None:
+    whole = vocabulary_of(Tokenizer(1), 3072)
+    vocabulary = vocabulary_of(Tokenizer(1), size)
+    assert (vocabulary.size, vocabulary.eos_ids) == (size, (1,))
+    kept = min(size, 3072)
+    assert vocabulary.tokens[:kept] == whole.tokens[:kept] and not any(vocabulary.tokens[kept:])
+    assert sum(token is not None for token in whole.tokens) > 3000
+
+
+def test_the_ends_of_the_generation_config_count() -> None:
+    assert vocabulary_of(Tokenizer(1), 3072, [0, 1]).eos_ids == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "eos, size, message",
+    [
+        (None, 3072, "neither the tokenizer nor the model's configuration names an id that ends a text"),
+        (3000, 2000, "lie outside the model's 2000 logits"),
+    ],
+)
+def test_vocabularies_that_are_refused(eos: int | None, size: int, message: str) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        vocabulary_of(Tokenizer(eos), size)
+
+
+# --- imports ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "constrain",
+        "constrain.models.serve",
+        "constrain.models.serve.vllm",
+        "constrain.models.serve.vllm.options",
+        "constrain.models.serve.sglang",
+        "constrain.models.serve.sglang.options",
+    ],
+)
+def test_what_imports_no_engine(module: str) -> None:
+    """And no kernels: workers of vLLM load the plug-in, and compile nothing."""
+    heavy = ("vllm", "sglang", "torch", "numba", "constrain.kernels")
+    code = f"import sys, {module}\nprint([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,137 @@
+"""Draft heads: their states by hand, what they learn, and decoding with them, which changes no output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import constrain
+from constrain.errors import ConstrainError
+from constrain.models.hf import DraftHeads, HFModel
+from constrain.speculative import Fixed, Heads, Speculation
+from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
+
+KINDS = ["sequential", "independent"]
+
+
+@pytest.fixture(scope="module")
+def handle() -> HFModel:
+    tokenizer = tiny_tokenizer()
+    return HFModel(tiny_llama(tokenizer), tokenizer)
+
+
+def random_heads(handle: HFModel, kind: str, depth: int = 3) -> DraftHeads:
+    torch.manual_seed(1)
+    heads = DraftHeads(handle, kind=kind, depth=depth)
+    for each in heads.parameters():
+        torch.nn.init.normal_(each, std=0.3)
+    return heads.eval()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_by_hand(handle: HFModel, kind: str) -> None:
+    heads = random_heads(handle, kind, depth=2)
+    hidden = torch.randn(32, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    embed, head = handle.model.get_input_embeddings().weight, handle.model.get_output_embeddings().weight
+    state: Any = heads.begin(hidden)
+    assert torch.allclose(heads.logits(state), head @ hidden)
+    expected = hidden
+    for place, token in enumerate((7, 3)):
+        state = heads.move(state, token)
+        if kind == "sequential":
+            inner = heads.inward[0].weight @ torch.cat([expected, embed[token]])  # type: ignore[operator]
+            expected = expected + heads.outward[0].weight @ (inner * inner.sigmoid())  # type: ignore[operator]
+        else:
+            inner = heads.inward[place].weight @ hidden  # type: ignore[operator]
+            expected = hidden + heads.outward[place].weight @ (inner * inner.sigmoid())  # type: ignore[operator]
+        assert torch.allclose(heads.logits(state), head @ expected)
+    assert heads.move(state, 1) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_keeps_them(handle: HFModel, kind: str, tmp_path: Path) -> None:
+    heads = random_heads(handle, kind)
+    heads.save(tmp_path / "heads.safetensors")
+    twin = DraftHeads.load(tmp_path / "heads.safetensors", handle)
+    assert (twin.kind, twin.depth) == (kind, 3)
+    for one, other in zip(heads.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(one, other)
+    wide = tiny_llama(handle.tokenizer, hidden_size=64)
+    with pytest.raises(ConstrainError, match="has no draft heads for this model"):
+        DraftHeads.load(tmp_path / "heads.safetensors", HFModel(wide, handle.tokenizer))
+    with pytest.raises(ConstrainError, match="has no draft heads for this model"):
+        DraftHeads.load(tmp_path / "nothing", handle)
+
+
+@pytest.mark.parametrize("options", [{"kind": "other"}, {"depth": 0}])
+def test_options(handle: HFModel, options: dict[str, Any]) -> None:
+    with pytest.raises(ConstrainError, match="heads are sequential or independent"):
+        DraftHeads(handle, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", [tiny_llama, tiny_gpt2, tiny_mistral], ids=["llama", "gpt2", "chains"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_they_change_no_output(kind: str, family: Any, temperature: float) -> None:
+    tokenizer = tiny_tokenizer()
+    model = HFModel(family(tokenizer), tokenizer)
+    draft = Speculation([Heads(random_heads(model, kind))], controller=Fixed(9, 5, 0.0))
+    batches = ((1, "red"), (2, "green"), (3, "a")) if model.ragged else ((1, "red"), (1, "green"))
+    for n, prompt in batches:  # without drafts, a batch that cannot grow ragged draws forced tokens too
+        given = {"regex": r"((red|green) (name|age|00)?){2,8}(\{\}|é日本)", "seed": n, "n": n, "max_tokens": 30}
+        plain = constrain.generate(model, prompt, temperature=temperature, **given)
+        found = constrain.generate(model, prompt, temperature=temperature, draft=draft, **given)
+        pairs = zip(found, plain, strict=True) if n > 1 else [(found, plain)]
+        for one, other in pairs:
+            assert one.tokens == other.tokens
+            count = one.stats.drafts["heads"]
+            assert count.fault is None
+            assert (count.drafted > 0) is model.branching  # a model that reads chains tells no hidden states
+
+
+def test_the_hidden_states_are_those_of_the_places(handle: HFModel) -> None:
+    """What is told for each place of a batch of trees gives the logits of that place."""
+    session: Any = handle.open(2)
+    session.keep_hidden = True
+    trees = [np.array([3, 4, 5], np.int32), np.array([6], np.int32)]
+    parents = [np.array([-1, -1, 1], np.int32), np.array([-1], np.int32)]
+    logits = session.forward([[1, 2], [9]], [2, 1], trees, parents)
+    head = handle.model.get_output_embeddings()
+    for told, given in zip(session.hidden, logits, strict=True):
+        with torch.inference_mode():
+            assert torch.allclose(head(told), given, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["kl", "tvd"])
+@pytest.mark.parametrize("kind", ["sequential", "medusa", "hydra", "eagle", "eagle3"])
+def test_trained_heads_are_taken(handle: HFModel, kind: str, loss: str) -> None:
+    """Heads that learned one text by heart draft it: training by the script's own losses, on the masked target."""
+    import sys
+
+    sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
+    from train_draft import KINDS as MAKE
+    from train_draft import distances, text_of, told
+
+    deep = HFModel(tiny_llama(handle.tokenizer, num_hidden_layers=4), handle.tokenizer)
+    constraint = constrain.compile(constrain.regex("[a-f]{24}"), deep.vocabulary)
+    plain = constrain.generate(deep, "red", constraint=constraint, temperature=0)
+    text = text_of(deep, "red", constraint, plain)
+    assert text.allowed[:-1].sum(-1).min() > 1
+    torch.manual_seed(0)
+    heads = MAKE[kind](deep).to(torch.float64)
+    adam = torch.optim.Adam(heads.parameters(), lr=1e-2)
+    said = told(deep, text, heads.reads)
+    greedy = torch.nn.functional.one_hot(said.probs.argmax(-1), said.probs.shape[1]).to(said.probs)
+    said = said._replace(probs=greedy)  # what temperature 0 takes
+    for step in range(60):
+        losses, _ = distances(heads, "kl" if step < 30 else loss, text, said)
+        adam.zero_grad()
+        torch.stack(losses).sum().backward()
+        adam.step()
+    found = constrain.generate(deep, "red", constraint=constraint, temperature=0, draft=[Heads(heads.eval())])
+    assert found.tokens == plain.tokens
+    assert found.stats.forwards < 0.6 * plain.stats.forwards
