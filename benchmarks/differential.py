@@ -10,7 +10,7 @@ Each pair is one schema and one text (`property_order="any"`, `formats="annotate
 
     agree       all three say the same
     refused     we refuse the schema by name, at compile time: counted, not a disagreement
-    validator   a validator is wrong or breaks down for a known fault (tests/languages/schema/schema_oracle_bugs.py), and all
+    validator   a validator is wrong or breaks down for a known fault (schema_oracle_bugs.py of the tests), and all
                 three agree about an equivalent schema that steers clear of it
     WRONG       anything else; also: a crash of ours, or more than --time-limit seconds for one schema or text
 

@@ -97,7 +97,7 @@ def kind_of(name: str) -> Kind:
     """What belongs to a name."""
     if name == "schema":
         return Kind("j", constrain.json_schema(SCHEMA, whitespace="compact"), oracles.find("json"), fits_schema)
-    folder = constrain.languages.collection.folder(name)
+    folder = constrain.collection.folder(name)
     task = {"json": fits_schema, "arithmetic": has_value, "sql": runs}[name]
     return Kind(name[0], folder.constraint(), oracles.find(folder.settings["oracle"]), task)
 

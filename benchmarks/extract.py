@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import torch
 
 import constrain
-from constrain.generation.answers import Spans
+from constrain.papers import Spans
 from constrain.papers.answers import extract
 
 KEYS = {

@@ -103,7 +103,7 @@ def validator(schema: Any) -> Callable[[str], str | None]:
 
 def grammar_texts(rng: random.Random, name: str) -> Iterator[Whole]:
     """Texts of a grammar of the collection, as its benchmark finds them; parsed by the language's own parser."""
-    folder = constrain.languages.collection.folder(name)
+    folder = constrain.collection.folder(name)
     constraint, oracle = folder.constraint(), oracles.find(folder.settings["oracle"])
     for text_name, text in corpora.gather(folder, oracle, corpus=None, seed=rng.randrange(1 << 30), limit=400)[0]:
         if 3 < len(text) <= LONGEST and is_member(constraint, text.decode()):

@@ -47,7 +47,7 @@ import hypothesis
 from constrain import kernels
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("", "schema", "engine", "automata")  # of tests/, whose oracles and strategies targets use
+FOLDERS = ("", "languages/schema", "masks/engine", "languages/automata")  # of tests/: oracles, strategies
 ROUND = 900.0  # seconds of wall time of a round, if its process can no longer say that it hangs
 Row = dict[str, Any]
 

@@ -65,7 +65,7 @@ def members(name: str) -> bytes:
     """The longest text of a grammar's accept folder, within limits."""
     if name == "json":
         return json.dumps(OBJECT, indent=1).encode()
-    folder = constrain.languages.collection.folder(name)
+    folder = constrain.collection.folder(name)
     found = []
     for path in sorted((Path(folder.path) / "accept").iterdir()):
         content = path.read_bytes()
@@ -75,7 +75,7 @@ def members(name: str) -> bytes:
 
 def climb(name: str, plain: bool, pieces: int, repeats: int) -> dict[str, Any]:
     """The row of a grammar and a number of pieces of text."""
-    constraint = constrain.languages.collection.folder(name).constraint()
+    constraint = constrain.collection.folder(name).constraint()
     if plain:
         constraint = constraint.text  # type: ignore[attr-defined]  # without the rules that keep words whole
     language = GapLanguage(constraint.as_dynamic())

@@ -132,9 +132,7 @@ def run(options: argparse.Namespace, names: list[str], chosen: list[str]) -> dic
     for name in missing:
         begin = time.perf_counter()
         try:
-            results[name] = measure(
-                constrain.languages.collection.folder(name), options, engines, vocabulary, results.get(name)
-            )
+            results[name] = measure(constrain.collection.folder(name), options, engines, vocabulary, results.get(name))
         except oracles.MissingError as error:
             print(f"{name}: {error}", file=sys.stderr)
             continue

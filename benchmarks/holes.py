@@ -100,7 +100,7 @@ def verdict_of(oracle: Any, name: str, whole: bytes) -> bool | None:
 
 def run(name: str, holes: int, options: argparse.Namespace, model: Any, rng: random.Random) -> dict[str, Any]:
     """The row of a language and a number of holes."""
-    folder = constrain.languages.collection.folder(name)
+    folder = constrain.collection.folder(name)
     oracle = oracles.find(folder.settings.get("oracle", "")) if folder.settings.get("oracle") else None
     constraint = folder.constraint()
     ended: dict[str, int] = {}

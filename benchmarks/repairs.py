@@ -41,22 +41,25 @@ from reference_model.repairs import KINDS, prompt, repairs
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import DraftHeads, EarlyExit, ExitLens, HFModel, SelfDraft, load_heads, skip_layers
-from constrain.papers.heads import AcceptanceHead, OnlineHeads, StoppedModel
-from constrain.speculative import (
-    Drafter,
+from constrain.models.hf import HFModel
+from constrain.papers import (
+    DraftHeads,
+    EarlyExit,
     Edit,
+    ExitLens,
     Goodput,
     Heads,
     Jacobi,
-    Model,
     PrunedRetrieval,
     Recycling,
     Retrieval,
-    Speculation,
+    SelfDraft,
     Stopping,
-    drafter_named,
+    load_heads,
+    skip_layers,
 )
+from constrain.papers.heads import AcceptanceHead, OnlineHeads, StoppedModel
+from constrain.speculative import Drafter, Model, Speculation, drafter_named
 from evaluation import speculation_report
 from evaluation.tasks import read_task
 from generate_schemas import data_folder, is_valid

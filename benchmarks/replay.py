@@ -195,7 +195,7 @@ def run(
     name: str, options: argparse.Namespace, longest: int, entire: int, named: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """The rows of a grammar, after each text: the last positions, and entire texts. Its files are added to `named`."""
-    folder = constrain.languages.collection.folder(name)
+    folder = constrain.collection.folder(name)
     constraint = Dynamic(folder.constraint())
     language = gap_language(constraint.to_grammar())
     classes = TokenClasses(language, BYTES)

@@ -25,10 +25,8 @@ from typing import Any
 import torch
 
 import constrain
-from constrain.papers.search import a_star
-from constrain.sampling import (
+from constrain.papers import (
     AStar,
-    Beam,
     BestOf,
     Cautious,
     ConditionalBeam,
@@ -40,6 +38,8 @@ from constrain.sampling import (
     Planned,
     ValueGuided,
 )
+from constrain.papers.search import a_star
+from constrain.sampling import Beam
 
 EXPRESSION = r"(x|[0-9]|len\(s\)|s\[0\])( (\+|-|\*) (x|[0-9]|len\(s\))){0,2}"
 TASKS = [  # (what is asked, [(s, x, value)])

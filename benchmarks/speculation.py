@@ -34,7 +34,17 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import HFModel, skip_layers
+from constrain.models.hf import HFModel
+from constrain.papers import (
+    Goodput,
+    NGramDrafter,
+    Prior,
+    Recycling,
+    Retrieval,
+    Stopping,
+    optimal_acceptance,
+    skip_layers,
+)
 from constrain.sampling import Job, Settings, TorchDraw, lcd
 from constrain.sampling.core import job
 from constrain.sampling.core.draw import Draw
@@ -45,19 +55,12 @@ from constrain.speculative import (
     Controller,
     Drafter,
     Fixed,
-    Goodput,
     Model,
-    NGramDrafter,
-    Prior,
-    Recycling,
-    Retrieval,
     Speculation,
-    Stopping,
     Verdict,
     Verifier,
     drafter_named,
     masks,
-    optimal_acceptance,
     verifier_named,
 )
 from evaluation.speculation_report import report

@@ -6,7 +6,7 @@ read back to the calls that they were written from?
     python benchmarks/tag_table.py --out benchmarks/out/tag-table
 
 Tags: the cases of tests/data/tag_cases.toml, and those below for contents and tokens, against plain readings
-(tests/chat/tags/naive_tags.py; `json.loads` for schemas) on *all* texts up to a length over the letters of a case. Tokens
+(naive_tags.py of the tests; `json.loads` for schemas) on *all* texts up to a length over the letters of a case. Tokens
 are letters to the oracle. Model formats: random tools and turns (tests/chat/calls), 200 each: members, every proper
 beginning viable, the calls read back are those written; and turns that no tool allows, which must be refused. Any
 difference is counted, and the run fails at the end if there is one.
@@ -27,12 +27,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.calls.naive_writers import WRITERS
-from tests.calls.test_round_trips import Turn, changed, ids_of, vocabulary_of
-from tests.tags.naive_tags import is_member
-
 import constrain
 from masks.records import machine
+from tests.chat.calls.naive_writers import WRITERS
+from tests.chat.calls.test_round_trips import Turn, changed, ids_of, vocabulary_of
+from tests.chat.tags.naive_tags import is_member
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST, TURNS = 8, 200

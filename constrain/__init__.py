@@ -20,20 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from constrain import answers as answers
-    from constrain import calls as calls
-    from constrain import collection as collection
-    from constrain import composed as composed
-    from constrain import diffusion as diffusion
-    from constrain import hf as hf
     from constrain import monitors as monitors
-    from constrain import processors as processors
-    from constrain import reference as reference
     from constrain import sampling as sampling
-    from constrain import schema as schema
     from constrain import speculative as speculative
-    from constrain import streaming as streaming
-    from constrain import tags as tags
+    from constrain.chat import calls as calls
+    from constrain.chat import streaming as streaming
+    from constrain.chat import tags as tags
     from constrain.chat.calls.tools import tools
     from constrain.errors import (
         ConstrainError,
@@ -58,9 +50,12 @@ if TYPE_CHECKING:
         generate,
         infill,
     )
+    from constrain.generation import answers as answers
     from constrain.generation.answers.documents import map
     from constrain.generation.answers.score import score
     from constrain.generation.answers.trace import trace
+    from constrain.languages import collection as collection
+    from constrain.languages import schema as schema
     from constrain.languages.cfg.layout import Layout
     from constrain.languages.constraints.base import Constraint
     from constrain.languages.constraints.combinators import alt, many, optional, ref, rules, seq, token
@@ -81,6 +76,11 @@ if TYPE_CHECKING:
         fill_draft_masks,
         fill_masks,
     )
+    from constrain.models import hf as hf
+    from constrain.models import reference as reference
+    from constrain.papers import composed as composed
+    from constrain.papers import diffusion as diffusion
+    from constrain.sampling import processors as processors
     from constrain.sampling.bitmask.apply import apply_bitmask_
 
 __version__ = "0.1.0"
@@ -91,6 +91,10 @@ if (Path(__file__).parent / "api" / "verification_library.py").exists():
         "another project's package `constrain` (building controls) lies in the same folder as constrain-lm: "
         f"{Path(__file__).parent}\n  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"
     )
+
+from constrain.packages import PACKAGES, install
+
+install()
 
 __all__ = [
     "AsyncStream",
@@ -197,22 +201,7 @@ _HOMES = {
     "trace": "constrain.generation.answers.trace",
     "triggered": "constrain.masks.derived.triggered",
 }
-_ROOMS = (
-    "answers",
-    "calls",
-    "collection",
-    "composed",
-    "diffusion",
-    "hf",
-    "monitors",
-    "processors",
-    "reference",
-    "sampling",
-    "schema",
-    "speculative",
-    "streaming",
-    "tags",
-)
+_ROOMS = (*PACKAGES, "monitors", "papers", "sampling", "speculative")
 
 if not TYPE_CHECKING:  # a checker that sees __getattr__ takes every misspelt name for granted
 

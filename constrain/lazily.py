@@ -1,8 +1,9 @@
-"""Attributes that are computed at their first use and cached."""
+"""What is computed or imported at its first use: attributes of objects, names and packages of a module."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -22,3 +23,24 @@ class lazily(Generic[T]):
         value: T = self.compute(owner)
         owner.__dict__[self.compute.__name__] = value  # found before this descriptor from now on
         return value
+
+
+def names_from(home: str, names: Iterable[str], package: str) -> Callable[[str], object]:
+    """Make the `__getattr__` of a package that offers names of another one, which is imported when one is asked for.
+
+    Args:
+        home: the package that has them, such as "constrain.papers".
+        names: what is offered.
+        package: the package that offers them, for the message of an unknown name.
+
+    Returns:
+        The function. It raises AttributeError for a name that is not offered.
+    """
+    offered = frozenset(names)
+
+    def find(name: str) -> object:
+        if name not in offered:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(home), name)
+
+    return find

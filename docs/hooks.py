@@ -57,6 +57,7 @@ def relinked(text: str, path: str) -> str:
 def pages() -> Iterator[tuple[str, str]]:
     """(name, HTML) of every grammar of the collection. Raises MissingExtraError."""
     import constrain.collection
+
     from constrain.cli.diagram import page
     from constrain.languages.grammar_text.text import GrammarText
     from constrain.languages.grammar_text.words import WholeWords

@@ -36,7 +36,11 @@ SMOKE = {  # what each library carries
     "lark": ["tests/languages/cfg/test_lark_files.py", "tests/languages/cfg/test_grammar_errors.py",
              "tests/languages/cfg/test_grammar_languages.py", "tests/languages/cfg/test_lark_differential.py"],
     "pydantic": ["tests/languages/schema/test_schema_inputs.py", "tests/generation/test_values.py"],
-    "transformers": ["tests/models/hf/test_processor.py", "tests/models/hf/test_model.py", "tests/languages/vocab/test_huggingface.py"],
+    "transformers": [
+        "tests/models/hf/test_processor.py",
+        "tests/models/hf/test_model.py",
+        "tests/languages/vocab/test_huggingface.py",
+    ],
     "torch": ["tests/sampling/test_step.py", "tests/generation/test_generate.py", "tests/test_readme.py"],
     "typer": ["tests/cli/test_cli.py"],
     "Python": ["tests/test_import.py", "tests/languages/automata/test_python_patterns.py"],

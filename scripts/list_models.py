@@ -2,7 +2,7 @@
 
     python scripts/list_models.py            # rewrites the table in place
 
-The tests of tests/models/hf/test_architectures.py compare each row, and what a batch, padding, forks and drafts do to it.
+tests/models/hf/test_architectures.py compares each row, and what a batch, padding, forks and drafts do to it.
 """
 
 from __future__ import annotations

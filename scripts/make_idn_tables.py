@@ -1,4 +1,4 @@
-"""Writes `constrain/languages/schema/formats/idn_tables.py`: the characters of internationalized host names and their classes.
+"""Writes `schema/formats/idn_tables.py`: the characters of internationalized host names and their classes.
 
 Which characters may stand in a label is derived by RFC 5892 section 2; the `idna` package has worked it out. The other
 properties come from the `regex` package. Both are needed here only, not by the library: install them, and run
@@ -73,6 +73,6 @@ def module() -> str:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).parent.parent / "constrain" / "schema" / "formats_idn_tables.py"
+    target = Path(__file__).parent.parent / "constrain" / "languages" / "schema" / "formats" / "idn_tables.py"
     target.write_text(module(), encoding="utf-8")
     sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

@@ -1,4 +1,4 @@
-"""Writes `constrain/languages/automata/unicode/tables.json`: scripts and binary properties, which Python's own `unicodedata`
+"""Writes `automata/unicode/tables.json`: scripts and binary properties, which Python's own `unicodedata`
 lacks.
 
 The `regex` package (a development dependency only) is asked about every code point, so the table is at its Unicode

@@ -28,8 +28,9 @@ from train_draft import DATA, Text, minutes, outputs, report, text_of, told
 import constrain
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
+from constrain.papers import Stopping
 from constrain.papers.heads import AcceptanceHead, StoppedModel
-from constrain.speculative import Fixed, Model, Speculation, Stopping
+from constrain.speculative import Fixed, Model, Speculation
 
 DEPTH = 10
 

@@ -40,10 +40,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import DraftHeads, EarlyExit, ExitLens, HFModel
+from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
+from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads
 from constrain.papers.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
-from constrain.speculative import Drafter, Heads, Model
+from constrain.speculative import Drafter, Model
 from evaluation.tasks import read_task
 
 DATA = Path(os.environ.get("CONSTRAIN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))

@@ -38,10 +38,11 @@ from reference_model import schemas
 import constrain
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
+from constrain.papers import Judge
 from constrain.papers.heads import JudgeHead
 from constrain.sampling import Job, Settings, TorchDraw
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import Fixed, Judge, Model, Speculation
+from constrain.speculative import Fixed, Model, Speculation
 
 
 class Task(NamedTuple):

@@ -2,7 +2,7 @@ r"""GBNF read a second time, plainly: a tokenizer of regexes, backtracking-free 
 
 Everything in llama.cpp's description of the format (grammars/README.md there) but references to tokens: strings, sets,
 ranges, negation, `.`, escapes, groups, `* + ? {m} {m,} {m,n}`, comments, alternatives over several lines. Written apart
-from `constrain/languages/cfg/readers/gbnf.py`, with another method: positions reached, as sets, over the parsed tree, with a
+from `cfg/readers/gbnf.py`, with another method: positions reached, as sets, over the parsed tree, with a
 least fixed point over the spans of rules. For texts of a few characters.
 """
 

@@ -285,7 +285,7 @@ def languages() -> list[Language]:
     """All of them, in the order of the table."""
 
     def text(name: str) -> str:
-        return constrain.languages.collection.folder(name).text
+        return constrain.collection.folder(name).text
 
     return [
         Language("json", text("json"), BUILT_IN, _json_texts, _json_long),

@@ -1,6 +1,6 @@
 """`constrain test-grammar`: whether a grammar accepts what it must, from byte to byte, and refuses what it must.
 
-Reads the examples of a grammar's folder, or folders of your own for any grammar (`constrain.languages.collection.examples` says
+Reads the examples of a grammar's folder, or folders of your own for any grammar (`constrain.cli.grammar_examples` says
 how they are laid out). For each example that fails, what `constrain check` says of it.
 """
 
@@ -29,7 +29,7 @@ def command(
     ] = False,
 ) -> None:
     """Test a grammar on folders of members, and of texts that it must refuse."""
-    from constrain.languages.collection.examples import failures, read_examples
+    from constrain.cli.grammar_examples import failures, read_examples
 
     folder = grammar_folder(grammar)
     home = folder.path if folder else Path(grammar).parent

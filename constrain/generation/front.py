@@ -381,7 +381,7 @@ def generate(
         healing: take the last token of the prompt back and let the model write its bytes again, merged with what
             follows if it likes. `text` does not repeat them. This changes what is sampled: see
             `constrain.generation.healing`.
-        stop: a text or several. The output ends where the first of them is complete (`constrain.masks.derived.stopping`);
+        stop: a text or several. The output ends where the first of them is complete (masks/derived/stopping.py);
             `text` leaves it out, `tokens` has it, `stats.stop` names it.
         min_tokens: tokens of an output at least, EOS counted, where the constraint lets a text go on.
         complete: allow a token only if the text can still be completed with the tokens that are left, so that outputs

@@ -64,6 +64,10 @@ class Tractable:
         """log p of every token given a belief, float64[W]."""
         return _log_sum(belief[:, np.newaxis] + self.log_emission, 0)
 
+    def product(self, job: Job, row: int, limit: int) -> ModelProduct:
+        """The product with the constraint of a row, which the method "exact" draws from. Raises LimitError."""
+        return ModelProduct(job, row, self, limit)
+
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Any, list[torch.Tensor]]:
         """See `LanguageModel`."""
         session = _Session(self, [[] for _ in prefixes])
@@ -82,7 +86,7 @@ class HiddenMarkov(Tractable):
         ConstrainError: rows that are no distributions, or shapes that do not fit.
 
     Example:
-        >>> from constrain.sampling import HiddenMarkov
+        >>> from constrain.papers import HiddenMarkov
         >>> HiddenMarkov([1, 0], [[0.5, 0.5], [0, 1]], [[0.9, 0.1], [0.2, 0.8]]).width
         2
     """
@@ -126,7 +130,7 @@ class NGram(Tractable):
         ConstrainError: rows that are no distributions, or axes of unequal length.
 
     Example:
-        >>> from constrain.sampling import NGram
+        >>> from constrain.papers import NGram
         >>> NGram([[0.9, 0.1], [0.5, 0.5]]).order
         2
     """

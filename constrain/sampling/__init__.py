@@ -8,22 +8,10 @@ start reading at: core/step.py (one token), then methods/lcd.py (one method), co
 """
 
 from constrain.extras import require
+from constrain.lazily import names_from
 
 require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
 
-from constrain.papers.search.a_star import AStar
-from constrain.papers.search.best_of import BestOf
-from constrain.papers.search.cautious import Cautious
-from constrain.papers.search.conditional_beam import ConditionalBeam
-from constrain.papers.search.contrastive import Contrastive
-from constrain.papers.search.diverse_beam import DiverseBeam
-from constrain.papers.search.first_finish import FirstFinish
-from constrain.papers.search.lookahead import Lookahead
-from constrain.papers.search.pausing import Pausing
-from constrain.papers.search.planned import Planned
-from constrain.papers.search.retrying import Retrying
-from constrain.papers.search.value_guided import ValueGuided
-from constrain.papers.tractable import HiddenMarkov, NGram
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer
 from constrain.sampling.core.canonical import canonical
@@ -55,38 +43,25 @@ from constrain.sampling.methods.table import METHODS, Method, method_named, meth
 
 __all__ = [
     "ASAp",
-    "AStar",
     "AWRS",
     "Argmax",
     "Beam",
-    "BestOf",
     "CARS",
-    "Cautious",
-    "ConditionalBeam",
-    "Contrastive",
     "Diagnostics",
-    "DiverseBeam",
     "Draw",
     "Exact",
     "Faithful",
-    "FirstFinish",
-    "HiddenMarkov",
     "Job",
     "LanguageModel",
-    "Lookahead",
     "MCMC",
     "METHODS",
     "MaskBuffer",
     "Memory",
     "Method",
-    "NGram",
     "Particle",
     "Particles",
-    "Pausing",
-    "Planned",
     "Potential",
     "Rejection",
-    "Retrying",
     "SIR",
     "SMC",
     "Sample",
@@ -98,7 +73,6 @@ __all__ = [
     "TokenRecord",
     "TokenRejection",
     "TorchDraw",
-    "ValueGuided",
     "apply_bitmask_",
     "automaton",
     "bitmask_words",
@@ -119,3 +93,21 @@ __all__ = [
     "top_k_",
     "top_p_",
 ]
+
+_PAPERS = (
+    "AStar",
+    "BestOf",
+    "Cautious",
+    "ConditionalBeam",
+    "Contrastive",
+    "DiverseBeam",
+    "FirstFinish",
+    "HiddenMarkov",
+    "Lookahead",
+    "NGram",
+    "Pausing",
+    "Planned",
+    "Retrying",
+    "ValueGuided",
+)
+__getattr__ = names_from("constrain.papers", _PAPERS, __name__)

@@ -9,38 +9,20 @@ start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be
 """
 
 from constrain.extras import require
+from constrain.lazily import names_from
 
 require("hf", "constrain.speculative")  # before torch is imported: the message names the line for pip
 
-from constrain.papers.drafting.goodput import Goodput
-from constrain.papers.drafting.stopping import Stopping
-from constrain.papers.drafting.textstore import TextStore
 from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
-from constrain.speculative.drafters import (
-    AUTO,
-    NAMED,
-    Edit,
-    Forced,
-    Heads,
-    Jacobi,
-    Lookup,
-    Model,
-    NGramDrafter,
-    Prior,
-    PrunedRetrieval,
-    Recycling,
-    Retrieval,
-    Translated,
-    drafter_named,
-)
+from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, Model, Translated, drafter_named
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
-from constrain.speculative.verifiers import VERIFIERS, Judge, Match, optimal_acceptance, verifier_named
+from constrain.speculative.verifiers import VERIFIERS, Match, verifier_named
 
 __all__ = [
     "AUTO",
@@ -52,33 +34,21 @@ __all__ = [
     "DraftTree",
     "Drafter",
     "EMPTY",
-    "Edit",
     "Fixed",
     "Forced",
     "ForkTarget",
-    "Goodput",
-    "Heads",
-    "Jacobi",
-    "Judge",
     "Lookup",
     "Match",
     "Model",
     "NAMED",
-    "NGramDrafter",
     "NONE",
     "Outcome",
-    "Prior",
-    "PrunedRetrieval",
     "ROOT",
-    "Recycling",
-    "Retrieval",
     "Rows",
     "Setting",
     "Speculation",
-    "Stopping",
     "Target",
     "TargetRows",
-    "TextStore",
     "Translated",
     "TreeBuilder",
     "TreeSession",
@@ -88,6 +58,22 @@ __all__ = [
     "drafter_named",
     "given_chain",
     "given_paths",
-    "optimal_acceptance",
     "verifier_named",
 ]
+
+_PAPERS = (
+    "Edit",
+    "Goodput",
+    "Heads",
+    "Jacobi",
+    "Judge",
+    "NGramDrafter",
+    "Prior",
+    "PrunedRetrieval",
+    "Recycling",
+    "Retrieval",
+    "Stopping",
+    "TextStore",
+    "optimal_acceptance",
+)
+__getattr__ = names_from("constrain.papers", _PAPERS, __name__)

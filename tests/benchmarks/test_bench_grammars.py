@@ -25,7 +25,7 @@ def judged(grammar: str) -> dict:
 
 
 def test_json_agrees() -> None:
-    row = judged(constrain.languages.collection.folder("json").text)
+    row = judged(constrain.collection.folder("json").text)
     assert row["texts"] == row["accepted"] == row["cut_anywhere"] == len(TEXTS)
     assert row["agree"] == row["compared"] > 1500
 
@@ -39,7 +39,7 @@ def test_json_agrees() -> None:
     ],
 )
 def test_a_wrong_grammar_is_found(change: tuple[str, str], refused: bool) -> None:
-    text = constrain.languages.collection.folder("json").text
+    text = constrain.collection.folder("json").text
     assert change[0] in text
     row = judged(text.replace(*change))
     assert (row["accepted"] < len(TEXTS)) == refused
@@ -47,7 +47,7 @@ def test_a_wrong_grammar_is_found(change: tuple[str, str], refused: bool) -> Non
 
 
 def test_disagreements_are_listed() -> None:
-    text = constrain.languages.collection.folder("json").text.replace("(0|[1-9][0-9]*)", "[0-9]+")
+    text = constrain.collection.folder("json").text.replace("(0|[1-9][0-9]*)", "[0-9]+")
     records = list(verdicts.judge(constrain.grammar(text), TEXTS, oracles.json, seed=1, changes=400))
     shown = summary.failings("json", records, [])
     assert "disagreements: " in shown and "that we accept" in shown and "accepted, oracle refuses" in shown
@@ -75,7 +75,7 @@ def test_mutants_change_one_byte_in_order() -> None:
 
 def test_every_setting_names_an_oracle() -> None:
     for name in constrain.collection.names():
-        oracle = constrain.languages.collection.folder(name).settings.get("oracle")
+        oracle = constrain.collection.folder(name).settings.get("oracle")
         if oracle is not None:
             assert oracle in oracles.HOMES or oracle.startswith(oracles.TREE_SITTER)
     with pytest.raises(ValueError, match="there is no oracle 'cobol'"):
@@ -87,7 +87,7 @@ def test_every_setting_names_an_oracle() -> None:
 def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
     for name, text in (("a.json", "[1]"), ("b.json", "[1"), ("c.txt", "[]"), ("d.json", '"\\u00e9"')):
         (tmp_path / name).write_text(text)
-    folder = constrain.languages.collection.folder("json")
+    folder = constrain.collection.folder("json")
     texts, refused = corpora.gather(folder, oracles.json, corpus=tmp_path, seed=0, limit=9)
     assert ([name for name, _ in texts], refused) == (["a.json", "d.json"], 1)
 
@@ -130,7 +130,7 @@ def test_a_grammar_is_timed() -> None:
     """All tokens of texts are read twice, each time with its mask, and every text is accepted."""
     vocabulary = vocabularies.load("bytes", Path())
     engines = {"constrain": speed.make("constrain", vocabulary)}
-    [record] = speed.measure(engines, vocabulary, constrain.languages.collection.folder("json"), TEXTS, 20.0)
+    [record] = speed.measure(engines, vocabulary, constrain.collection.folder("json"), TEXTS, 20.0)
     assert (record["error"], record["accepted"], record["refused"]) == (None, len(TEXTS), [])
     tokens = sum(len(text) for _, text in TEXTS)
     assert all(len(record[each]) >= tokens for each in speed.PASSES)

@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from constrain.papers import NGramDrafter, optimal_acceptance
 from constrain.sampling import Job, Sample, Settings, TorchDraw
-from constrain.speculative import (
-    Context,
-    DraftBudget,
-    DraftTree,
-    Fixed,
-    NGramDrafter,
-    Setting,
-    TreeBuilder,
-    optimal_acceptance,
-)
+from constrain.speculative import Context, DraftBudget, DraftTree, Fixed, Setting, TreeBuilder
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.verifier import Case

@@ -91,7 +91,7 @@ def test_diagrams_of_the_collection(repository):
     assert list(pages) == list(constrain.collection.names())
     assert len(set(pages.values())) == len(pages)
     for name, page in pages.items():
-        text = constrain.languages.collection.folder(name).text
+        text = constrain.collection.folder(name).text
         rules = re.findall(r"^[?!]?([a-z][a-z0-9_-]*)(?:\.\d+)? *(?::|::=)", text, re.MULTILINE)
         assert len(rules) > 1
         assert [rule for rule in rules if f'<h2 id="{rule}">' not in page] == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import constrain
 from constrain.generation.result import Generations
-from constrain.sampling import FirstFinish
+from constrain.papers import FirstFinish
 
 OPTIONS: dict[str, Any] = {"regex": "a{1,9}", "seed": 3, "max_tokens": 12}
 

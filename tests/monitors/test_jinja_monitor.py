@@ -196,9 +196,7 @@ def undeclared(text: str) -> set[str]:
 
 
 def page(name: str) -> str:
-    return (constrain.languages.collection.folder("jinja").path / "accept" / f"{name}.jinja").read_text(
-        encoding="utf-8"
-    )
+    return (constrain.collection.folder("jinja").path / "accept" / f"{name}.jinja").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("before", "rest"), REFUSED)

@@ -12,6 +12,7 @@ from decoder_cases import branching
 from sampling_cases import Case, Tokens, cases, conditional, exact, law_of, weighted
 from tiny_cases import Taste, Tiny, tiny_cases
 
+from constrain.papers import NGramDrafter, Prior, Recycling
 from constrain.sampling import (
     AWRS,
     CARS,
@@ -34,7 +35,7 @@ from constrain.sampling import (
 )
 from constrain.sampling.core.potentials import predicate
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import Drafter, Fixed, Forced, Lookup, Model, NGramDrafter, Prior, Recycling, Speculation
+from constrain.speculative import Drafter, Fixed, Forced, Lookup, Model, Speculation
 from toy_model import TableModel
 from tree_target import Drawn, Given, Oracle
 

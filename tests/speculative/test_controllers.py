@@ -13,6 +13,7 @@ from sampling_cases import Case
 from speculative_cases import context_of
 
 from constrain.errors import ConstrainError
+from constrain.papers import Goodput, Stopping
 from constrain.sampling import Job, Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import (
@@ -20,10 +21,8 @@ from constrain.speculative import (
     Controller,
     DraftBudget,
     DraftTree,
-    Goodput,
     Outcome,
     Speculation,
-    Stopping,
     TreeBuilder,
     given_chain,
 )

@@ -22,6 +22,7 @@ from tiny_cases import Tiny, tiny_cases
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.papers import Typical, optimal_acceptance
 from constrain.sampling import Draw, Settings, enumerate_draws
 from constrain.speculative import (
     NONE,
@@ -35,7 +36,7 @@ from constrain.speculative import (
     Verdict,
 )
 from constrain.speculative.verifier import Case
-from constrain.speculative.verifiers import VERIFIERS, Typical, optimal_acceptance, verifier_named
+from constrain.speculative.verifiers import VERIFIERS, verifier_named
 from toy_matcher import ToyVocabulary
 from tree_target import Drawn, Given, table_probs
 

@@ -20,8 +20,8 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from constrain.cli.grammar_examples import read_examples
 from constrain.languages.collection import GrammarFolder
-from constrain.languages.collection.examples import read_examples
 from languages.oracles import Oracle
 
 LARGEST = 100_000  # bytes; longer texts are left out, so that a run looks at many

@@ -19,7 +19,7 @@ REPETITIONS = ("*", "+", "?", "{2}", "{1,}", "{ 0 , 3 }", " *", "{2}?")
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """All files, then generated texts."""
     for name in constrain.collection.names():
-        folder = constrain.languages.collection.folder(name)
+        folder = constrain.collection.folder(name)
         if folder.file.suffix == ".gbnf":
             yield f"{name}/grammar.gbnf", folder.file.read_bytes()
     for path in files("*.gbnf", random)[: limit // 2]:

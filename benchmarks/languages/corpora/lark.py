@@ -17,7 +17,7 @@ ENDS = ("\n", "\n\n", "\n// a: note\n", " # note\n", "\n  \n", "\r\n", "\n\t// x
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
     """All files, then generated texts."""
     for name in constrain.collection.names():
-        folder = constrain.languages.collection.folder(name)
+        folder = constrain.collection.folder(name)
         if folder.file.suffix == ".lark":
             yield f"{name}/grammar.lark", folder.file.read_bytes()
     for path in files("*.lark", random)[: limit // 2]:

@@ -1,6 +1,6 @@
 """Free text in which triggers call for constrained contents, and lists of tags.
 
-    constrain.chat.tags.dispatch([("<n>", numbers), ("<w>", words)])     # after each trigger its contents
+    constrain.tags.dispatch([("<n>", numbers), ("<w>", words)])     # after each trigger its contents
     constrain.tags.triggered_tags(["<call="], [weather, search])    # after the trigger, the rest of a tag with it
     constrain.tags.separated([weather, search], ", ")               # tags alone, with a text between them
 
@@ -143,7 +143,7 @@ def dispatch(rules: Iterable[Rule], *, loop: bool = True, excludes: Iterable[str
 
     Example:
         >>> import constrain
-        >>> text = constrain.chat.tags.dispatch([("#", constrain.regex("[0-9]+"))])
+        >>> text = constrain.tags.dispatch([("#", constrain.regex("[0-9]+"))])
         >>> matcher = constrain.compile(text, constrain.Vocabulary.of_bytes()).matcher()
         >>> matcher.advance_bytes(b"numbers #1 and #"), matcher.is_accepting()
         (True, False)
@@ -180,7 +180,7 @@ def triggered_tags(
 
     Example:
         >>> import constrain
-        >>> call = constrain.chat.tags.tag("<call=f>", constrain.regex("[0-9]+"), "</call>")
+        >>> call = constrain.tags.tag("<call=f>", constrain.regex("[0-9]+"), "</call>")
         >>> text = constrain.tags.triggered_tags(["<call="], [call])
         >>> matcher = constrain.compile(text, constrain.Vocabulary.of_bytes()).matcher()
         >>> matcher.advance_bytes(b"Let me see. <call="), matcher.forced_bytes()
@@ -225,7 +225,7 @@ def separated(
 
     Example:
         >>> import constrain
-        >>> number = constrain.chat.tags.tag("<n>", constrain.regex("[0-9]+"), "</n>")
+        >>> number = constrain.tags.tag("<n>", constrain.regex("[0-9]+"), "</n>")
         >>> constrain.tags.separated([number], ", ")
         separated([tag('<n>', regex('[0-9]+'), '</n>')], ', ')
     """
@@ -255,8 +255,8 @@ def _expression(constraint: Constraint) -> Expression:
 def _checked_tags(tags: Iterable[Tag]) -> tuple[Tag, ...]:
     found = tuple(tags)
     if not found:
-        raise ConstrainError("there is no tag", fix="constrain.chat.tags.tag(begin, content, end)")
+        raise ConstrainError("there is no tag", fix="constrain.tags.tag(begin, content, end)")
     for one in found:
         if not isinstance(one, Tag):
-            raise ConstrainError(f"not a tag: {one!r:.60}", fix="constrain.chat.tags.tag(begin, content, end)")
+            raise ConstrainError(f"not a tag: {one!r:.60}", fix="constrain.tags.tag(begin, content, end)")
     return found

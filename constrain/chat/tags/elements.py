@@ -1,7 +1,7 @@
 """Arguments of a call as nested elements: objects and arrays are elements too, not JSON.
 
-    constrain.chat.tags.parameters(schema, "cohere")      # <cofl:value name="city" type="raw">Paris</cofl:value>
-    constrain.chat.tags.parameters(schema, "minimax-m3")  # ]<]minimax[>[<city>Paris]<]minimax[>[</city>
+    constrain.tags.parameters(schema, "cohere")      # <cofl:value name="city" type="raw">Paris</cofl:value>
+    constrain.tags.parameters(schema, "minimax-m3")  # ]<]minimax[>[<city>Paris]<]minimax[>[</city>
 
 The idea: each set of values of the schema's normal form (schema/sets) is a rule, so references, combinations and
 recursion need no special case: value → raw text | scalar | element* of an object | element* of an array. Strings are

@@ -1,6 +1,6 @@
 """The arguments of a call in a model's own markup, one element for each property of a schema.
 
-    constrain.chat.tags.parameters(schema, style="qwen")  # <parameter=city>Paris</parameter><parameter=days>3</parameter>
+    constrain.tags.parameters(schema, style="qwen")  # <parameter=city>Paris</parameter><parameter=days>3</parameter>
 
 The idea: a property whose value is a string is written as it is, without quotes and escapes, up to the text that closes
 the element; any other value is JSON. Which texts of a property are raw strings follows from the schema's normal form,
@@ -98,7 +98,7 @@ def parameters(
     Example:
         >>> import constrain
         >>> city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-        >>> arguments = constrain.chat.tags.parameters(city)
+        >>> arguments = constrain.tags.parameters(city)
         >>> matcher = constrain.compile(arguments, constrain.Vocabulary.of_bytes()).matcher()
         >>> matcher.advance_bytes(b"<parameter=city>Paris"), matcher.is_accepting()
         (True, False)

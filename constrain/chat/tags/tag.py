@@ -1,6 +1,6 @@
 """Tags: a text or token that begins them, contents, and one that ends them.
 
-    call = constrain.chat.tags.tag("<tool_call>", constrain.json_schema(schema), "</tool_call>")
+    call = constrain.tags.tag("<tool_call>", constrain.json_schema(schema), "</tool_call>")
 
 A tag is a constraint, a sequence like any other; the functions of dispatch.py need to know its beginning.
 """
@@ -63,7 +63,7 @@ def tag(begin: str | Constraint, content: Constraint | None, end: End | Sequence
 
     Example:
         >>> import constrain
-        >>> constrain.chat.tags.tag("<n>", constrain.regex("[0-9]+"), "</n>")
+        >>> constrain.tags.tag("<n>", constrain.regex("[0-9]+"), "</n>")
         tag('<n>', regex('[0-9]+'), '</n>')
     """
     ends: tuple[End, ...] = (end,) if isinstance(end, (str, Constraint)) else tuple(end)

@@ -106,7 +106,7 @@ def token_triggered_tags(
 
     Example:
         >>> import constrain
-        >>> call = constrain.chat.tags.tag(constrain.token("<|n|>"), constrain.regex("[0-9]+"), constrain.token("<|/n|>"))
+        >>> call = constrain.tags.tag(constrain.token("<|n|>"), constrain.regex("[0-9]+"), constrain.token("<|/n|>"))
         >>> text = constrain.tags.token_triggered_tags(["<|n|>"], [call], at_least_one=True)
         >>> constrain.compile(text, constrain.Vocabulary.of_bytes("<|n|>", "<|/n|>")).matcher().forced_tokens()
         [257]

@@ -8,31 +8,24 @@ start reading at: score.py, then token_tree.py
 """
 
 from constrain.extras import require
+from constrain.lazily import names_from
 
 require("hf", "constrain.answers")  # before torch is imported: the message names the line for pip
 
 from constrain.generation.answers.documents import Answer, Answers, map
 from constrain.generation.answers.score import Score, Scores, score
 from constrain.generation.answers.trace import Trace, trace
-from constrain.papers.answers.distinct import distinct
-from constrain.papers.answers.extract import Span, Spans, extract
-from constrain.papers.answers.orders import Orders, plackett_luce
-from constrain.papers.answers.rank import rank
 
 __all__ = [
     "Answer",
     "Answers",
-    "Orders",
     "Score",
     "Scores",
-    "Span",
-    "Spans",
     "Trace",
-    "distinct",
-    "extract",
     "map",
-    "plackett_luce",
-    "rank",
     "score",
     "trace",
 ]
+
+_PAPERS = ("Orders", "Span", "Spans", "distinct", "extract", "plackett_luce", "rank")
+__getattr__ = names_from("constrain.papers", _PAPERS, __name__)

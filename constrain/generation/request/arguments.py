@@ -7,7 +7,6 @@ from typing import Any
 
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.generation.handles import Handle
-from constrain.papers.search.first_finish import FirstFinish
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.shape import refuse_greedy
 from constrain.sampling.methods.lcd import lcd
@@ -58,6 +57,8 @@ def first_of(first: Any, n: int, method: Any) -> tuple[Any, int]:
             place="method",
             fix="leave method out, or pass FirstFinish(...) as the method",
         )
+    from constrain.sampling import FirstFinish
+
     return FirstFinish(samples=n), first
 
 

@@ -1,7 +1,7 @@
 """The collection: grammars of well-known languages, each measured against a parser of that language.
 
 takes: a name ("json", "sql"), or a folder of your own that is laid out in the same way (`folder`)
-gives: a `Constraint`; the folder's examples, and the examples on which a constraint is wrong (`examples`)
+gives: a `Constraint`; the folder's settings and the places of its examples
 used by: cli, benchmarks/grammars.py
 start reading at: folder.py
 
@@ -56,7 +56,7 @@ def folder(name: str) -> GrammarFolder:
 
     Example:
         >>> import constrain
-        >>> constrain.languages.collection.folder("json").description
+        >>> constrain.collection.folder("json").description
         'JSON (RFC 8259)'
     """
     known = names()

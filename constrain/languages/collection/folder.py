@@ -2,7 +2,7 @@
 
     grammar.lark | grammar.gbnf
     settings.json     {"description": …, "lexer": …, …}: the keys are `KEYS`; a folder of your own may leave it out
-    accept/, reject/  examples (`examples.py`)
+    accept/, reject/  examples (`constrain/cli/grammar_examples.py`)
     README.md         the language's definition, the lexer and why, measurements, known gaps
 
 `read_folder` reads the settings only; `GrammarFolder.constraint` reads the grammar.
@@ -39,7 +39,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class GrammarFolder:
-    """A grammar's folder; find one with `constrain.languages.collection.folder`, or `read_folder` for a folder of your own.
+    """A grammar's folder; find one with `constrain.collection.folder`, or `read_folder` for a folder of your own.
 
     Attributes:
         path: The folder.

@@ -54,7 +54,7 @@ NO_SPACE: Ranges = (  # JSON_PLAIN without white space (ECMA-262 section 22.2.2.
 )
 LETTERS: Ranges = ((0x41, 0x5A), (0x61, 0x7A))
 # PERF: trie nodes walked in a state that loops on a class: whole trie -> rest of the first slice that the state admits
-# (Llama-3, 274,520 nodes; `pytest tests/languages/vocab/test_slices.py -k pay -s`). This table is the reason for the classes:
+# (Llama-3, 274,520 nodes; `pytest -k slices_pay -s`). This table is the reason for the classes:
 # digits (1,356 nodes in the whole trie) and capitals (5,759) are too few for a slice.
 #   [^"\\\x00-\x1F]  267,656 ->  5,149     \w            70,814 -> 1,105     [a-z]       31,286 -> 2,321
 #   [ -~]            206,822 ->  6,613     [A-Za-z0-9]   59,312 -> 2,157     [a-z0-9-]   36,355 -> 7,390

@@ -8,24 +8,17 @@ start reading at: model.py
 """
 
 from constrain.extras import require
+from constrain.lazily import names_from
 
 require("hf", "constrain.hf")  # before torch is imported: the message names the line for pip
 
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.processor import ConstraintProcessor
-from constrain.papers.heads import DraftHeads, load_heads
-from constrain.papers.layers.earlyexit import EarlyExit, ExitLens
-from constrain.papers.layers.selfdraft import SelfDraft, search_layers
-from constrain.papers.layers.skip import skip_layers
 
 __all__ = [
     "ConstraintProcessor",
-    "DraftHeads",
-    "EarlyExit",
-    "ExitLens",
     "HFModel",
-    "SelfDraft",
-    "load_heads",
-    "search_layers",
-    "skip_layers",
 ]
+
+_PAPERS = ("DraftHeads", "EarlyExit", "ExitLens", "SelfDraft", "load_heads", "search_layers", "skip_layers")
+__getattr__ = names_from("constrain.papers", _PAPERS, __name__)

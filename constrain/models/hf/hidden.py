@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from constrain.models.hf.layers import layer_list
 from constrain.models.hf.model import HFModel
-from constrain.papers.layers.skip import layer_list
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -29,11 +29,17 @@ from constrain.models.hf.session import FILL, HFSession
 from constrain.speculative.target import ForkSession, TreeSession
 from constrain.speculative.tree import ROOT, Ints
 
-if TYPE_CHECKING:
-    from constrain.papers.layers.shallow import Shallow
-
 SLACK = 64  # holes that are not worth squeezing out
 _tried: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()  # by model: it reads trees right
+
+
+class FirstLayersRead(Protocol):
+    """The first layers of a model after they read the new slots: a forward pass of the whole goes on behind them."""
+
+    def resume(
+        self, cache: Any, rows: Sequence[Sequence[int]], parents: Sequence[Ints], wanted: int, arguments: dict[str, Any]
+    ) -> Any:
+        """The output of the forward pass. See `constrain/papers/layers/shallow.py`."""
 
 
 def open_trees(handle: HFModel, rows: int) -> TreeSession:
@@ -81,7 +87,7 @@ class HFTreeSession(HFSession):
         self._nodes: list[int] = []
         self.keep_hidden: bool | tuple[int, ...] = False  # see `TreeSession`
         self.hidden: list[torch.Tensor] | None = None
-        self.shallow: Shallow | None = None  # what the first layers have read already of what comes next
+        self.shallow: FirstLayersRead | None = None  # what the first layers have read already of what comes next
 
     @property
     def forwards(self) -> Sequence[int]:
@@ -121,7 +127,7 @@ class HFTreeSession(HFSession):
         return logits
 
     def _read(
-        self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints], shallow: Shallow | None = None
+        self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints], shallow: FirstLayersRead | None = None
     ) -> list[torch.Tensor]:
         """The forward of trees that branch. shallow: what the first layers made of them, where that is known."""
         slots = max(map(len, rows))

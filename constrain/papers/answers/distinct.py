@@ -46,7 +46,7 @@ def distinct(model: ModelLike, prompt: Prompt, n: int, *, seed: int | None = Non
 
     Example:
         >>> import constrain
-        >>> from constrain.generation.answers import distinct
+        >>> from constrain.papers import distinct
         >>> outputs = distinct(constrain.reference.load(), "A colour: ", 5, choices=["red", "green"], seed=1)
         >>> sorted(output.text for output in outputs)
         ['green', 'red']

@@ -53,7 +53,7 @@ class Span:
 
     Example:
         >>> import constrain
-        >>> from constrain.generation.answers import extract
+        >>> from constrain.papers import extract
         >>> span = extract(constrain.reference.load(), "The colour:", "It is red now").best
         >>> "It is red now"[span.begin : span.end] == span.text
         True
@@ -78,7 +78,7 @@ class Spans(list[Span]):
 
     Example:
         >>> import constrain
-        >>> from constrain.generation.answers import extract
+        >>> from constrain.papers import extract
         >>> spans = extract(constrain.reference.load(), "The colour:", "It is red now", n=2)
         >>> len(spans), spans.best.logprob >= spans.greedy.logprob, spans.read <= spans.starts
         (2, True, True)
@@ -142,7 +142,7 @@ def extract(
 
     Example:
         >>> import constrain
-        >>> from constrain.generation.answers import extract
+        >>> from constrain.papers import extract
         >>> document = '{"name": "Ada", "city": "Turin"}'
         >>> prompt = "Keys: city\\nJSON: " + document + '\\n{"city": "'
         >>> spans = extract(constrain.reference.load(), prompt, document, blank=False, end='"', n=3)

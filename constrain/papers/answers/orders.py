@@ -53,7 +53,7 @@ class Orders:
             has any weight.
 
     Example:
-        >>> from constrain.generation.answers import Orders
+        >>> from constrain.papers import Orders
         >>> orders = Orders([0, -1], [[0, -2], [-3, 0]])
         >>> orders.best, round(orders.share([1, 0]), 3)
         (((0, 1), -2.0), 0.119)
@@ -194,7 +194,7 @@ class Orders:
             The items by their numbers, in order.
 
         Example:
-            >>> from constrain.generation.answers import Orders
+            >>> from constrain.papers import Orders
             >>> Orders([0, -900], [[0, 0], [0, 0]]).draw(seed=1)
             (0, 1)
         """
@@ -250,7 +250,7 @@ def plackett_luce(
         Plackett 1975, "The analysis of permutations".
 
     Example:
-        >>> from constrain.generation.answers import plackett_luce
+        >>> from constrain.papers import plackett_luce
         >>> plackett_luce([0.0, 900.0, 400.0], seed=1)
         (1, 2, 0)
     """

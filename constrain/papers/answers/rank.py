@@ -41,7 +41,7 @@ def rank(model: ModelLike, prompt: Prompt, labels: Sequence[str], *, tokenizer: 
 
     Example:
         >>> import constrain
-        >>> from constrain.generation.answers import rank
+        >>> from constrain.papers import rank
         >>> order = rank(constrain.reference.load(), '{"size": ', ["7", "[", "true"])
         >>> len(order), order.forwards, order[0].logprob >= order[1].logprob >= order[2].logprob
         (3, 1, True)

@@ -44,7 +44,7 @@ class Composed:
 
     Example:
         >>> from constrain.papers.composed import Composed
-        >>> from constrain.sampling import NGram
+        >>> from constrain.papers import NGram
         >>> class Least(Composed):
         ...     def combine(self, log_probs, state):
         ...         return log_probs[0].minimum(log_probs[1])

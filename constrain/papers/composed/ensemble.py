@@ -40,7 +40,7 @@ class Ensemble(Composed):
 
     Example:
         >>> from constrain.papers.composed import Ensemble
-        >>> from constrain.sampling import NGram
+        >>> from constrain.papers import NGram
         >>> ensemble = Ensemble([NGram([0.5, 0.5]), NGram([0.9, 0.1])])
         >>> ensemble.start([[0]], keep=[1])[1][0].exp()
         tensor([[0.7000, 0.3000]], dtype=torch.float64)

@@ -3,7 +3,7 @@
     denoised = denoise(model, constraint, prompt=ids, length=64, steps=16)
     denoised.text, denoised.steps
 
-The idea: before a token is set, the canvas (gaps/canvas.py) says whether some filling of all other positions has it.
+The idea: before a token is set, the canvas (canvas.py) says whether some filling of all other positions has it.
 Tokens that the model proposes for several positions are checked together; the largest part that is allowed is set. If
 the position that comes first is refused its token, the exact mask of this position is made, and a token is drawn
 anew among what may stand there. So each step sets at least one token, and never one that leads nowhere.

@@ -45,7 +45,7 @@ class Edit(Drafter):
 
     Example:
         >>> import constrain
-        >>> from constrain.speculative import Edit
+        >>> from constrain.papers import Edit
         >>> model = constrain.reference.load()
         >>> text = '{"name": "Ann", "size": 3, "colour": "blue"}'
         >>> regex = r'\\{"name": "Ann", "size": [0-9], "colour": "(blue|green)"\\}'

@@ -36,7 +36,8 @@ class Goodput(Controller):
         ConstrainError: an option is out of range.
 
     Example:
-        >>> from constrain.speculative import Goodput, Speculation
+        >>> from constrain.papers import Goodput
+        >>> from constrain.speculative import Speculation
         >>> Speculation(["lookup"], controller=Goodput(nodes=8)).controller.nodes
         8
     """

@@ -61,7 +61,7 @@ class Heads(Drafter):
         ConstrainError: the width is no int of at least 1.
 
     Example:
-        >>> from constrain.speculative import Heads
+        >>> from constrain.papers import Heads
         >>> Heads(heads=None, width=2).wants_hidden
         True
     """

@@ -44,7 +44,7 @@ class Jacobi(Drafter):
 
     Example:
         >>> import constrain
-        >>> from constrain.speculative import Jacobi
+        >>> from constrain.papers import Jacobi
         >>> model = constrain.reference.load()
         >>> g = constrain.generate(model, "A list: ", regex="(ha)+!", draft=Jacobi(), max_tokens=20, temperature=0)
         >>> g.stats.drafts["jacobi"].drafted > 0

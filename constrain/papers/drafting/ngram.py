@@ -35,7 +35,7 @@ class NGramDrafter(Drafter):
         ConstrainError: an option is out of range.
 
     Example:
-        >>> from constrain.speculative import NGramDrafter
+        >>> from constrain.papers import NGramDrafter
         >>> NGramDrafter(longest=2).name
         'ngram'
     """

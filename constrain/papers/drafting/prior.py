@@ -40,7 +40,7 @@ class Prior(Drafter):
         ConstrainError: an option is out of range.
 
     Example:
-        >>> from constrain.speculative import Prior
+        >>> from constrain.papers import Prior
         >>> Prior(shared=False).name
         'prior'
     """

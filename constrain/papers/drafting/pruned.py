@@ -47,7 +47,7 @@ class PrunedRetrieval(Retrieval):
     Example:
         >>> import constrain
         >>> from constrain.models.hf import HFModel
-        >>> from constrain.speculative import PrunedRetrieval
+        >>> from constrain.papers import PrunedRetrieval
         >>> ref = constrain.reference.load()
         >>> draft = PrunedRetrieval(HFModel(ref.draft, ref.tokenizer), least=0.05)
         >>> found = constrain.generate(ref, "A list: ", regex="(ha)+!", draft=draft, max_tokens=9, seed=1)

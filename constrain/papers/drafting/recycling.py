@@ -30,7 +30,7 @@ class Recycling(Drafter):
         ConstrainError: an option is out of range.
 
     Example:
-        >>> from constrain.speculative import Recycling
+        >>> from constrain.papers import Recycling
         >>> Recycling(width=2).name
         'recycling'
     """

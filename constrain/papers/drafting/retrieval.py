@@ -40,7 +40,7 @@ class Retrieval(Drafter):
 
     Example:
         >>> import constrain
-        >>> from constrain.speculative import Retrieval
+        >>> from constrain.papers import Retrieval
         >>> model = constrain.reference.load()
         >>> draft = Retrieval()
         >>> first, again = (

@@ -34,7 +34,8 @@ class Stopping(Controller):
         ConstrainError: an option is out of range.
 
     Example:
-        >>> from constrain.speculative import Speculation, Stopping
+        >>> from constrain.papers import Stopping
+        >>> from constrain.speculative import Speculation
         >>> Speculation(["lookup"], controller=Stopping(nodes=8)).controller.nodes
         8
     """

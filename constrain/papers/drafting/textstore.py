@@ -107,7 +107,7 @@ class TextStore:
         ConstrainError: `most` is no int of at least 1, or a text is no sequence of token ids.
 
     Example:
-        >>> from constrain.speculative import TextStore
+        >>> from constrain.papers import TextStore
         >>> store = TextStore([[5, 6, 7], [5, 6, 8, 9]])
         >>> store.add([2, 6, 8])
         >>> store.following([1, 5, 6])

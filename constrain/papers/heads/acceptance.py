@@ -70,7 +70,7 @@ class AcceptanceHead(nn.Module):
 
 
 class StoppedModel(Model):
-    """A draft model whose drafts end where a trained head doubts them; see the module `constrain.papers.heads.acceptance`.
+    """A draft model whose drafts end where a trained head doubts them (SpecDec++); the module says how.
 
     Args:
         model: The draft model; anything that `HFModel.of` takes.

@@ -14,10 +14,10 @@ import torch
 from torch import nn
 
 from constrain.errors import ConstrainError
+from constrain.models.hf.layers import layer_count
 from constrain.models.hf.model import HFModel
 from constrain.papers.heads.eagle import Eagle, EagleState
 from constrain.papers.heads.layer import DecoderLayer, RMSNorm, Shape
-from constrain.papers.layers.skip import layer_count
 
 
 class MidLayer(DecoderLayer):

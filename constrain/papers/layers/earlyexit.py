@@ -28,10 +28,10 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.models.hf.hidden import watched
+from constrain.models.hf.layers import layer_count
 from constrain.models.hf.model import HFModel
 from constrain.papers.layers.selfdraft import WINDOW, SelfDraft, Skip, best_depth
 from constrain.papers.layers.shallow import Behind, FirstLayers, Shallow, can_be_cut, goes_on, run
-from constrain.papers.layers.skip import layer_count
 from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import DraftTree
@@ -143,7 +143,7 @@ class EarlyExit(SelfDraft):
 
     Example:
         >>> import constrain
-        >>> from constrain.models.hf import EarlyExit
+        >>> from constrain.papers import EarlyExit
         >>> model = constrain.reference.load()
         >>> draft = EarlyExit(model, keep=2)
         >>> given = {"regex": "[a-z]{9}", "temperature": 0}

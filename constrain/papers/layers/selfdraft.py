@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from constrain.models.hf.layers import layer_count
 from constrain.models.hf.model import HFModel
-from constrain.papers.layers.skip import layer_count, skip_layers
+from constrain.papers.layers.skip import skip_layers
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Context, DraftBudget, Outcome
 from constrain.speculative.drafters.model import Model

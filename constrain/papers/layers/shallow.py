@@ -26,10 +26,11 @@ import numpy as np
 import torch
 
 from constrain.models.hf.cache import own_layers
+from constrain.models.hf.layers import layer_list
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.session import FILL
 from constrain.models.hf.tree import HFTreeSession, additive
-from constrain.papers.layers.skip import layer_list, skip_layers, with_layers
+from constrain.papers.layers.skip import skip_layers, with_layers
 from constrain.speculative.tree import ROOT, Ints
 
 if TYPE_CHECKING:

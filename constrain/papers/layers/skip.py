@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.models.hf.layers import find_layers, layer_count
 from constrain.models.hf.model import HFModel
 
 
@@ -63,7 +64,7 @@ def with_layers(
     """
     tensors = [*handle.model.parameters(), *handle.model.buffers()]
     twin = copy.deepcopy(handle.model, {id(tensor): tensor for tensor in tensors})
-    parent, name, _ = _layers(twin)
+    parent, name, _ = find_layers(twin)
     chosen = choose(getattr(parent, name))
     setattr(parent, name, torch.nn.ModuleList([layer for layer, _ in chosen]))
     config = twin.config.get_text_config()
@@ -72,28 +73,6 @@ def with_layers(
     if types is not None:
         config.layer_types = [types[i] for _, i in chosen]
     return HFModel(twin, handle.tokenizer)
-
-
-def layer_list(handle: HFModel) -> torch.nn.ModuleList:
-    """The layers themselves. Raises ConstrainError if no list of layers is found."""
-    parent, name, _ = _layers(handle.model)
-    found: torch.nn.ModuleList = getattr(parent, name)
-    return found
-
-
-def layer_count(handle: HFModel) -> int:
-    """How many layers there are to choose from. Raises ConstrainError if no list of layers is found."""
-    return _layers(handle.model)[2]
-
-
-def _layers(model: torch.nn.Module) -> tuple[torch.nn.Module, str, int]:
-    """The module that holds the list of layers, the name of the list there, and its length."""
-    count = int(model.config.get_text_config().num_hidden_layers)
-    for parent in model.modules():
-        for name, child in parent.named_children():
-            if isinstance(child, torch.nn.ModuleList) and len(child) == count:
-                return parent, name, count
-    raise ConstrainError(f"{type(model).__name__} has no list of {count} layers to choose from")
 
 
 def _kept(keep: int | Sequence[int] | None, count: int) -> list[int]:

@@ -52,7 +52,7 @@ class Cautious(Sampler):
 
     Example:
         >>> import constrain
-        >>> from constrain.sampling import Cautious
+        >>> from constrain.papers import Cautious
         >>> model = constrain.reference.load()
         >>> g = constrain.generate(model, "Names: ", regex="[a-z]{3}(, [a-z]{3}){2}", method=Cautious(trials=4), seed=1)
         >>> g.finish_reason

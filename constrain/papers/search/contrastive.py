@@ -46,7 +46,7 @@ class Contrastive(Sampler):
 
     Example:
         >>> import constrain
-        >>> from constrain.sampling import Contrastive
+        >>> from constrain.papers import Contrastive
         >>> search = Contrastive(alpha=0.6, top=4)
         >>> constrain.generate(constrain.reference.load(), "A word: ", regex="[a-z]{3,9}", method=search).finish_reason
         'stop'

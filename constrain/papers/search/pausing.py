@@ -43,7 +43,7 @@ class Pausing(Sampler):
 
     Example:
         >>> import constrain
-        >>> from constrain.sampling import Pausing
+        >>> from constrain.papers import Pausing
         >>> search = Pausing(threshold=0.5)
         >>> constrain.generate(constrain.reference.load(), "A date: ", regex="[0-9]{4}", method=search).finish_reason
         'stop'

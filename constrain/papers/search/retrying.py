@@ -49,7 +49,7 @@ class Retrying(Sampler):
 
     Example:
         >>> import constrain
-        >>> from constrain.sampling import Retrying
+        >>> from constrain.papers import Retrying
         >>> method = Retrying(lambda text: "9" not in text, boundary=lambda before, new: b"," in new)
         >>> g = constrain.generate(constrain.reference.load(), "", regex="[0-9](,[0-9]){3}", method=method, seed=1)
         >>> g.finish_reason, "9" in g.text

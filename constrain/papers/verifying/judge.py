@@ -49,7 +49,8 @@ class Judge(Verifier):
     Example:
         >>> import constrain
         >>> from constrain.papers.heads import JudgeHead
-        >>> from constrain.speculative import Judge, Speculation
+        >>> from constrain.papers import Judge
+        >>> from constrain.speculative import Speculation
         >>> model = constrain.reference.load()
         >>> judge = Judge(JudgeHead(256), sure=0.9)  # untrained: it finds every token as likely harmless as not
         >>> draft = Speculation(["lookup"], verifier=judge, lossy=True)

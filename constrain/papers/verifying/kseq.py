@@ -16,9 +16,7 @@ import numpy as np
 import torch
 
 from constrain.speculative.verifiers.recursive import Recursive
-from constrain.speculative.verifiers.residual import Proposal, Stop, TreeWalk, rest
-
-HALVINGS = 20  # ρ to 1e-6; what is lost by that is acceptance, not the law
+from constrain.speculative.verifiers.residual import HALVINGS, Proposal, Stop, TreeWalk, rest
 
 
 class KSeq(Recursive):

@@ -37,7 +37,7 @@ def optimal_acceptance(target: torch.Tensor, drafted: torch.Tensor, k: int, repl
 
     Example:
         >>> import torch
-        >>> from constrain.speculative import optimal_acceptance
+        >>> from constrain.papers import optimal_acceptance
         >>> optimal_acceptance(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]), k=1, replacement=True)
         0.5
     """

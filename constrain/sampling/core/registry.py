@@ -1,8 +1,13 @@
-"""Tables of names, for what users choose by a string: methods, drafters, verifiers."""
+"""Tables of names, for what users choose by a string: methods, drafters, verifiers.
+
+A row may name a module of another package, which is then loaded only for those who ask for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import UserDict
+from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import TypeVar
 
 from constrain.errors import ConstrainError
@@ -10,16 +15,24 @@ from constrain.errors import ConstrainError
 Value = TypeVar("Value")
 
 
-class Registry(dict[str, Value]):
-    """A dict of named values whose faults name the kind of the value and the names there are.
+class Registry(UserDict[str, Value]):
+    """A dict of named values whose errors name the kind of the value and the names that exist.
 
     Attributes:
         kind: the noun for messages, such as "method".
     """
 
-    def __init__(self, kind: str, values: dict[str, Value]) -> None:
+    def __init__(self, kind: str, values: Mapping[str, Value | str]) -> None:
+        """values: each a value, or "module:attribute", which is imported when the name is first asked for."""
         super().__init__(values)
         self.kind = kind
+
+    def __getitem__(self, name: str) -> Value:
+        value = super().__getitem__(name)
+        if isinstance(value, str):
+            module, _, attribute = value.partition(":")
+            value = self[name] = getattr(import_module(module), attribute)
+        return value
 
     def named(self, name: str, also: Iterable[str] = ()) -> Value:
         """The value of a name.

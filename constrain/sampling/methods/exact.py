@@ -21,7 +21,6 @@ from collections.abc import Iterator
 import torch
 
 from constrain.errors import LimitError
-from constrain.papers.tractable import ModelProduct, Tractable
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.logits import log_total_of
@@ -73,8 +72,9 @@ class Exact(Sampler):
 
     def _draw(self, job: Job, rows: list[int]) -> dict[int, Sample]:
         """Samples of rows with one target."""
-        if isinstance(job.model, Tractable):
-            product = ModelProduct(job, rows[0], job.model, self.limit)
+        product_of = getattr(job.model, "product", None)
+        if product_of is not None:
+            product = product_of(job, rows[0], self.limit)
             return {row: product.draw(job.streams[row]) for row in rows}
         table = MemberTable(job, rows[0], limit=self.limit, batch=self.batch)
         if table.log_mass == -math.inf:

@@ -1,21 +1,13 @@
 """Drafters, one method a file; `NAMED` is the table of the names that `generate(draft=...)` knows.
 
 takes: `Context`s (the sequence, its matcher, the hints). gives: `DraftTree`s
-start reading at: ../drafter.py (what a drafter is), then lookup.py; for drafters that learn, grow.py and tables.py
+start reading at: ../drafter.py (the protocol), then lookup.py; drafters of the literature: constrain/papers/drafting/
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from constrain.papers.drafting.edit import Edit
-from constrain.papers.drafting.heads import Heads
-from constrain.papers.drafting.jacobi import Jacobi
-from constrain.papers.drafting.ngram import NGramDrafter
-from constrain.papers.drafting.prior import Prior
-from constrain.papers.drafting.pruned import PrunedRetrieval
-from constrain.papers.drafting.recycling import Recycling
-from constrain.papers.drafting.retrieval import Retrieval
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.drafter import Drafter
 from constrain.speculative.drafters.forced import Forced
@@ -25,7 +17,16 @@ from constrain.speculative.drafters.translated import Translated
 
 NAMED: Registry[Callable[[], Drafter]] = Registry(
     "drafter",
-    {each.name: each for each in (Edit, Forced, Jacobi, Lookup, NGramDrafter, Prior, Recycling, Retrieval)},
+    {
+        "edit": "constrain.papers.drafting.edit:Edit",
+        "forced": Forced,
+        "jacobi": "constrain.papers.drafting.jacobi:Jacobi",
+        "lookup": Lookup,
+        "ngram": "constrain.papers.drafting.ngram:NGramDrafter",
+        "prior": "constrain.papers.drafting.prior:Prior",
+        "recycling": "constrain.papers.drafting.recycling:Recycling",
+        "retrieval": "constrain.papers.drafting.retrieval:Retrieval",
+    },
 )
 AUTO = ("forced", "lookup")  # what draft="auto" stands for
 
@@ -52,18 +53,10 @@ def drafter_named(name: str) -> Drafter:
 
 __all__ = [
     "AUTO",
-    "Edit",
     "Forced",
-    "Heads",
-    "Jacobi",
     "Lookup",
     "Model",
     "NAMED",
-    "NGramDrafter",
-    "Prior",
-    "PrunedRetrieval",
-    "Recycling",
-    "Retrieval",
     "Translated",
     "drafter_named",
 ]

@@ -25,7 +25,6 @@ import torch
 import triton
 import triton.language as tl
 
-from constrain.papers.verifying.kseq import HALVINGS as _HALVINGS
 from constrain.speculative.fused import batch
 from constrain.speculative.fused.laws import (
     AT,
@@ -40,6 +39,7 @@ from constrain.speculative.fused.laws import (
     scores_at,
     temperature_of,
 )
+from constrain.speculative.verifiers.residual import HALVINGS as _HALVINGS
 
 TOKENS, PARENTS, SAME, SOURCES, KIDS, BEGINS, ENDS = (
     tl.constexpr(each)
@@ -137,7 +137,7 @@ def _norm(trees, tree, drafts, nodes, begin, j, P: tl.constexpr):
 
 @triton.jit
 def _share(scores, drafts, here, place, j, end, kids, sources, factor, chunks, P: tl.constexpr, CHUNK: tl.constexpr):
-    """K-SEQ's ρ and cover of the siblings that begin with kid j, by bisection (verifiers/kseq.py)."""
+    """K-SEQ's ρ and cover of the siblings that begin with kid j, by bisection (verifying/kseq.py)."""
     nodes, _ = place
     source = tl.load(sources + tl.load(nodes + j))
     k = j * 0

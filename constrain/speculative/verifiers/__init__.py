@@ -6,10 +6,6 @@ start reading at: ../verifier.py (what a verifier is), match.py, then residual.p
 
 from collections.abc import Callable
 
-from constrain.papers.verifying.judge import Judge
-from constrain.papers.verifying.kseq import KSeq
-from constrain.papers.verifying.optimum import optimal_acceptance
-from constrain.papers.verifying.typical import Typical
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.verifier import Verifier
 from constrain.speculative.verifiers.block import Block
@@ -18,9 +14,11 @@ from constrain.speculative.verifiers.recursive import Recursive, RecursiveWithou
 from constrain.speculative.verifiers.traversal import Traversal
 
 VERIFIERS: Registry[Callable[[], Verifier]] = Registry(
-    "verifier", {rule.name: rule for rule in (Block, KSeq, Match, Recursive, RecursiveWithout, Token, Traversal)}
+    "verifier",
+    {rule.name: rule for rule in (Block, Match, Recursive, RecursiveWithout, Token, Traversal)}
+    | {"k-seq": "constrain.papers.verifying.kseq:KSeq"},
 )
-LOSSY: dict[str, Callable[[], Verifier]] = {Typical.name: Typical}  # these change the law of the output
+LOSSY = {"typical": "constrain.papers.verifying.typical:Typical"}  # these change the distribution of the output
 
 
 def verifier_named(name: str) -> Verifier:
@@ -40,21 +38,17 @@ def verifier_named(name: str) -> Verifier:
         >>> verifier_named("match").name
         'match'
     """
-    return Registry("verifier", {**VERIFIERS, **LOSSY}).named(name)()
+    return Registry("verifier", VERIFIERS.data | LOSSY).named(name)()
 
 
 __all__ = [
     "Block",
-    "Judge",
-    "KSeq",
     "LOSSY",
     "Match",
     "Recursive",
     "RecursiveWithout",
     "Token",
     "Traversal",
-    "Typical",
     "VERIFIERS",
-    "optimal_acceptance",
     "verifier_named",
 ]

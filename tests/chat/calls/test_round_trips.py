@@ -8,11 +8,11 @@ import re
 from typing import Any
 
 import pytest
-from tests.calls.naive_writers import CONTENT_OR_CALLS, IDS, NO_THOUGHTS, ONE_CALL, WRITERS, write
-from tests.calls.random_tools import tools, value
 
 import constrain
 from constrain.chat.calls import FORMATS, Reader, functions_of
+from tests.chat.calls.naive_writers import CONTENT_OR_CALLS, IDS, NO_THOUGHTS, ONE_CALL, WRITERS, write
+from tests.chat.calls.random_tools import tools, value
 
 ROUNDS = 200
 QUICK = 25

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.tags.naive_tags import is_member
 
 import constrain
+from tests.chat.tags.naive_tags import is_member
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "tag_cases.toml").read_text())["case"]
 LONGEST = {"ab": 8, "abx": 7}

@@ -197,9 +197,7 @@ def test_equal_sources_share_their_grammar() -> None:
     assert whole(characters="[int1]").to_grammar() is not whole().to_grammar()
 
 
-FOLDERS = [
-    name for name in constrain.collection.names() if "words" in constrain.languages.collection.folder(name).settings
-]
+FOLDERS = [name for name in constrain.collection.names() if "words" in constrain.collection.folder(name).settings]
 BEFORE = {  # texts after which no letter can follow directly, in each language
     "c": ["int a = 5", "int f(void"],
     "go": ["package a\nvar b = 5", "package a\nfunc f(a int) { retur"],

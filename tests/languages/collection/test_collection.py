@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import constrain
+from constrain.cli.grammar_examples import Example, failures, read_examples
 from constrain.errors import GrammarError
 from constrain.languages.collection import GrammarFolder
-from constrain.languages.collection.examples import Example, failures, read_examples
 from constrain.languages.collection.folder import KEYS
 
-FOLDERS = [constrain.languages.collection.folder(name) for name in constrain.collection.names()]
+FOLDERS = [constrain.collection.folder(name) for name in constrain.collection.names()]
 
 
 @pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)
@@ -41,7 +41,7 @@ def test_every_folder_with_a_grammar_is_in_the_collection(repository: Path) -> N
 
 def test_load() -> None:
     constraint = constrain.collection.load("json")
-    assert constraint == constrain.languages.collection.folder("json").constraint()
+    assert constraint == constrain.collection.folder("json").constraint()
     assert constrain.collection.load("json", lexer="greedy") != constrain.collection.load("json", lexer="dynamic")
     with pytest.raises(GrammarError, match=r"no grammar 'no_such' in the collection; there are .*json"):
         constrain.collection.load("no_such")

@@ -5,20 +5,18 @@ from __future__ import annotations
 import pytest
 
 import constrain
+from constrain.cli.grammar_examples import read_examples
 from constrain.languages.collection import GrammarFolder
-from constrain.languages.collection.examples import read_examples
 from languages import oracles, verdicts
 
 CHANGES = 40  # of each member
 MOST = 150  # of a grammar: some oracles start a process for each text
-NAMES = [
-    name for name in constrain.collection.names() if constrain.languages.collection.folder(name).settings.get("oracle")
-]
+NAMES = [name for name in constrain.collection.names() if constrain.collection.folder(name).settings.get("oracle")]
 
 
 @pytest.fixture(params=NAMES)
 def folder(request: pytest.FixtureRequest) -> GrammarFolder:
-    return constrain.languages.collection.folder(request.param)
+    return constrain.collection.folder(request.param)
 
 
 @pytest.fixture

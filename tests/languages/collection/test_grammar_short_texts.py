@@ -21,7 +21,7 @@ VOCABULARY = constrain.Vocabulary.of_bytes()
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row['grammar']} {row.get('before', '')}" for row in ROWS])
 def test_short_texts(row: dict[str, Any]) -> None:
-    folder = constrain.languages.collection.folder(row["grammar"])
+    folder = constrain.collection.folder(row["grammar"])
     try:
         oracle = oracles.find(folder.settings["oracle"])
     except oracles.MissingError as error:

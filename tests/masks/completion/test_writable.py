@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import constrain
-from constrain import UnsatisfiableError, Vocabulary, engine
+from constrain import UnsatisfiableError, Vocabulary
 from constrain.errors import GrammarError
+from constrain.masks import engine
 from constrain.masks.completion.writable import refuse_unwritable, written
 from toy_handle import PIECES, ToyHandle
 from toy_model import TableModel

@@ -1,7 +1,7 @@
 """A fixed sample of constraints, texts and vocabularies: what their masks are, and how much work the kernels do.
 
     python tests/masks/engine/fixed_sample.py             what differs from the tables
-    python tests/masks/engine/fixed_sample.py --write     write the tables anew: masks or work changed, and that was meant
+    python tests/masks/engine/fixed_sample.py --write   write the tables anew: masks or work changed, and that was meant
 
 A row of `tests/data/mask_digests.tsv` is one text: vocabulary, constraint, which text, number of masks, and the first
 16 hexadecimal digits of the BLAKE2b digest of the masks before each of its tokens and after the last. Texts are split

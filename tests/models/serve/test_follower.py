@@ -7,7 +7,8 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain import ConstrainError, engine
+from constrain import ConstrainError
+from constrain.masks import engine
 from constrain.models.serve.follower import Follower
 
 VOCABULARY = vocabularies.tiny()

@@ -23,7 +23,7 @@ from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.options import Options
 from constrain.models.serve.vllm.model import VLLMModel
 from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, asks_for, row_of
-from constrain.sampling import NGram
+from constrain.papers import NGram
 
 DEFAULTS: dict[str, Any] = {
     "max_tokens": 16, "temperature": 1.0, "seed": None, "logprobs": None, "prompt_logprobs": None,

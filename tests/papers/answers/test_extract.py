@@ -12,8 +12,8 @@ import pytest
 import constrain
 from constrain import reference
 from constrain.errors import ConstrainError, UnsatisfiableError
-from constrain.generation.answers import Spans
 from constrain.models.hf import HFModel
+from constrain.papers import Spans
 from constrain.papers.answers import extract
 from toy_model import TableModel
 

@@ -12,8 +12,8 @@ import torch
 
 from constrain import reference
 from constrain.errors import ConstrainError
-from constrain.generation.answers import Orders, plackett_luce
 from constrain.models.hf import HFModel
+from constrain.papers import Orders, plackett_luce
 from constrain.sampling import enumerate_draws
 
 TINY = 1e-10

@@ -16,6 +16,7 @@ from speculative_cases import LETTERS, context_of
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.papers import Edit, Jacobi
 from constrain.papers.drafting.edit import BELIEF, HOLDS, SURE
 from constrain.sampling import Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
@@ -24,8 +25,6 @@ from constrain.speculative import (
     DraftBudget,
     Drafter,
     DraftTree,
-    Edit,
-    Jacobi,
     Outcome,
     Speculation,
     TreeBuilder,

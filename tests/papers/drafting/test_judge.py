@@ -17,9 +17,10 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
+from constrain.papers import Heads, Judge
 from constrain.papers.heads import JudgeHead
 from constrain.sampling import enumerate_draws
-from constrain.speculative import NONE, BuiltTree, Case, Drafter, DraftTree, Fixed, Heads, Judge, Model, Speculation
+from constrain.speculative import NONE, BuiltTree, Case, Drafter, DraftTree, Fixed, Model, Speculation
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
 SIZE = 4

@@ -15,18 +15,10 @@ from speculative_cases import LETTERS, context_of
 import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
+from constrain.papers import PrunedRetrieval, Retrieval, TextStore
 from constrain.sampling import Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import (
-    Context,
-    DraftBudget,
-    DraftTree,
-    Fixed,
-    PrunedRetrieval,
-    Retrieval,
-    Speculation,
-    TextStore,
-)
+from constrain.speculative import Context, DraftBudget, DraftTree, Fixed, Speculation
 from toy_matcher import ToyConstraint
 from toy_model import TableModel
 from tree_target import TreeTable

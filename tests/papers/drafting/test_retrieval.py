@@ -16,10 +16,11 @@ from sampling_cases import Case
 from speculative_cases import LETTERS, context_of
 
 from constrain.errors import ConstrainError
+from constrain.papers import Retrieval, TextStore
 from constrain.papers.drafting.textstore import COUNTED
 from constrain.sampling import Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import DraftBudget, DraftTree, Retrieval, Speculation, TextStore
+from constrain.speculative import DraftBudget, DraftTree, Speculation
 from toy_matcher import ToyConstraint
 
 TEXTS = st.lists(st.lists(st.integers(0, 3), max_size=12), max_size=12)

@@ -16,20 +16,10 @@ from speculative_cases import LETTERS, context_of
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.papers import NGramDrafter, Prior, Recycling
 from constrain.sampling import Sample, Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import (
-    Context,
-    DraftBudget,
-    Drafter,
-    DraftTree,
-    NGramDrafter,
-    Outcome,
-    Prior,
-    Recycling,
-    Speculation,
-    TreeBuilder,
-)
+from constrain.speculative import Context, DraftBudget, Drafter, DraftTree, Outcome, Speculation, TreeBuilder
 from toy_matcher import ToyConstraint
 
 WIDE = DraftBudget(20, 20)

@@ -16,10 +16,11 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import DraftHeads, HFModel, load_heads
+from constrain.models.hf import HFModel
+from constrain.papers import DraftHeads, Heads, load_heads
 from constrain.papers.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
 from constrain.papers.heads.layer import DecoderLayer, Shape
-from constrain.speculative import Fixed, Heads, Speculation
+from constrain.speculative import Fixed, Speculation
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
 MAKE: dict[str, Callable[[HFModel], HeadsAdapter]] = {

@@ -11,8 +11,9 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import DraftHeads, HFModel
-from constrain.speculative import Fixed, Heads, Speculation
+from constrain.models.hf import HFModel
+from constrain.papers import DraftHeads, Heads
+from constrain.speculative import Fixed, Speculation
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
 KINDS = ["sequential", "independent"]

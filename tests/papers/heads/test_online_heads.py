@@ -10,9 +10,10 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import DraftHeads, HFModel
+from constrain.models.hf import HFModel
+from constrain.papers import DraftHeads, Heads
 from constrain.papers.heads import Eagle, HeadsAdapter, Hydra, Medusa, OnlineHeads
-from constrain.speculative import Fixed, Heads, Speculation
+from constrain.speculative import Fixed, Speculation
 from toy_model import tiny_llama, tiny_tokenizer
 
 MAKE: dict[str, Any] = {"sequential": DraftHeads, "medusa": Medusa, "hydra": Hydra, "eagle": Eagle}

@@ -14,14 +14,15 @@ from tree_cases import TREES, WIDTH, alone, paths_to, random_tree, tiny
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import EarlyExit, ExitLens, HFModel, skip_layers
+from constrain.models.hf import HFModel
 from constrain.models.hf.tree import HFTreeSession
+from constrain.papers import EarlyExit, ExitLens, Heads, skip_layers
 from constrain.papers.heads import DraftHeads
 from constrain.papers.layers.earlyexit import measure_exits
 from constrain.papers.layers.shallow import FirstLayers, Shallow, can_be_cut, goes_on, run
 from constrain.sampling import Job, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import ROOT, Fixed, Heads, Speculation
+from constrain.speculative import ROOT, Fixed, Speculation
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
 NONE = np.zeros(0, np.int32)

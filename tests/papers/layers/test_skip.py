@@ -9,7 +9,8 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import HFModel, SelfDraft, search_layers, skip_layers
+from constrain.models.hf import HFModel
+from constrain.papers import SelfDraft, search_layers, skip_layers
 from constrain.papers.layers.selfdraft import best_depth
 from constrain.speculative import Model
 

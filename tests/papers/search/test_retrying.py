@@ -12,7 +12,8 @@ from test_unsure_searches import Twin, models
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.sampling import Retrying, enumerate_draws
+from constrain.papers import Retrying
+from constrain.sampling import enumerate_draws
 from constrain.sampling.core.sampler import drive
 
 MARKS = b"(b"

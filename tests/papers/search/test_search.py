@@ -19,21 +19,9 @@ from tiny_cases import Taste, Tiny, tiny_cases
 import constrain
 from constrain.errors import ConstrainError
 from constrain.masks.completion.shortest import Shortest
+from constrain.papers import AStar, BestOf, ConditionalBeam, DiverseBeam, FirstFinish, Lookahead, Planned, ValueGuided
 from constrain.papers.search import a_star
-from constrain.sampling import (
-    AStar,
-    BestOf,
-    ConditionalBeam,
-    DiverseBeam,
-    FirstFinish,
-    Lookahead,
-    Planned,
-    Potential,
-    Settings,
-    ValueGuided,
-    enumerate_draws,
-    lcd,
-)
+from constrain.sampling import Potential, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from toy_handle import PIECES, ToyHandle
 

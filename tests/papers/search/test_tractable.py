@@ -11,7 +11,8 @@ import pytest
 from sampling_cases import LANGUAGES, LIMITS, PROMPT, Case, conditional, distance, exact, law_of, mass, outcomes
 
 from constrain.errors import ConstrainError, LimitError
-from constrain.sampling import CARS, Exact, HiddenMarkov, NGram, Settings, TorchDraw
+from constrain.papers import HiddenMarkov, NGram
+from constrain.sampling import CARS, Exact, Settings, TorchDraw
 from constrain.sampling.core.sampler import drive
 
 

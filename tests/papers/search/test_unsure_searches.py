@@ -15,7 +15,8 @@ from test_exact_and_argmax import no_draw
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.sampling import Cautious, Contrastive, Pausing, Settings, TorchDraw, enumerate_draws
+from constrain.papers import Cautious, Contrastive, Pausing
+from constrain.sampling import Settings, TorchDraw, enumerate_draws
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.processors import MinP
 from toy_model import tiny_llama, tiny_tokenizer
