@@ -34,7 +34,7 @@ PREFIX = "constrain."
 
 
 class ShortNames:
-    """A finder and loader of modules: `constrain.hf.model` is `constrain.models.hf.model`, for each row of `PACKAGES`."""
+    """Finds and loads `constrain.hf.model` as `constrain.models.hf.model`, for each row of `PACKAGES`."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -46,7 +46,8 @@ class ShortNames:
         if first not in PACKAGES:
             return None
         spec_type: type[ModuleSpec] = type(__spec__)  # without a dozen modules of importlib
-        return spec_type(name, self, origin=f"{PREFIX}{PACKAGES[first]}{dot}{rest}")
+        origin = f"{PREFIX}{PACKAGES[first]}{dot}{rest}"
+        return spec_type(name, self, origin=origin)  # type: ignore[arg-type]  # a loader, but by no base class
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module of the full name, imported. Its own spec is put back in `exec_module`."""
@@ -64,4 +65,4 @@ class ShortNames:
 def install() -> None:
     """Make short names known to import statements, before the finder of files, which would load a module twice."""
     if not any(isinstance(finder, ShortNames) for finder in sys.meta_path):
-        sys.meta_path.insert(0, ShortNames())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, ShortNames())

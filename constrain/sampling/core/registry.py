@@ -5,8 +5,7 @@ A row may name a module of another package, which is then loaded only for those 
 
 from __future__ import annotations
 
-from collections import UserDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import TypeVar
 
@@ -15,24 +14,38 @@ from constrain.errors import ConstrainError
 Value = TypeVar("Value")
 
 
-class Registry(UserDict[str, Value]):
+class Registry(MutableMapping[str, Value]):
     """A dict of named values whose errors name the kind of the value and the names that exist.
 
     Attributes:
         kind: the noun for messages, such as "method".
+        rows: name → value, or "module:attribute", which is imported when the name is first asked for.
     """
 
-    def __init__(self, kind: str, values: Mapping[str, Value | str]) -> None:
-        """values: each a value, or "module:attribute", which is imported when the name is first asked for."""
-        super().__init__(values)
+    def __init__(self, kind: str, rows: Mapping[str, Value | str]) -> None:
         self.kind = kind
+        self.rows = dict(rows)
 
     def __getitem__(self, name: str) -> Value:
-        value = super().__getitem__(name)
-        if isinstance(value, str):
-            module, _, attribute = value.partition(":")
-            value = self[name] = getattr(import_module(module), attribute)
+        row = self.rows[name]
+        if not isinstance(row, str):
+            return row
+        module, _, attribute = row.partition(":")
+        value: Value = getattr(import_module(module), attribute)
+        self.rows[name] = value
         return value
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self.rows[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def named(self, name: str, also: Iterable[str] = ()) -> Value:
         """The value of a name.

@@ -15,8 +15,10 @@ from constrain.speculative.verifiers.traversal import Traversal
 
 VERIFIERS: Registry[Callable[[], Verifier]] = Registry(
     "verifier",
-    {rule.name: rule for rule in (Block, Match, Recursive, RecursiveWithout, Token, Traversal)}
-    | {"k-seq": "constrain.papers.verifying.kseq:KSeq"},
+    {
+        **{rule.name: rule for rule in (Block, Match, Recursive, RecursiveWithout, Token, Traversal)},
+        "k-seq": "constrain.papers.verifying.kseq:KSeq",
+    },
 )
 LOSSY = {"typical": "constrain.papers.verifying.typical:Typical"}  # these change the distribution of the output
 
@@ -38,7 +40,7 @@ def verifier_named(name: str) -> Verifier:
         >>> verifier_named("match").name
         'match'
     """
-    return Registry("verifier", VERIFIERS.data | LOSSY).named(name)()
+    return Registry("verifier", {**VERIFIERS.rows, **LOSSY}).named(name)()
 
 
 __all__ = [
