@@ -106,10 +106,10 @@ def climb(name: str, plain: bool, pieces: int, repeats: int) -> dict[str, Any]:
 def chart_alone(solution: Any) -> float | None:
     """The time of both passes over derivations, from known lexemes; None for another version of the library."""
     try:
-        from constrain.masks.gaps.chart import Chart
+        from constrain.masks.gaps.chart import GapChart
     except ImportError:
         return None
-    chart = Chart(solution.language, len(solution.positions))
+    chart = GapChart(solution.language, len(solution.positions))
     lexemes = len(solution.rules.languages) * chart.n
     chart.R[:lexemes] = solution.chart.R[:lexemes]
     spent, _ = milliseconds(lambda: (chart.complete(), chart.live(solution.tops)))

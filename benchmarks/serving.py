@@ -260,13 +260,13 @@ def clock_of(backend: str) -> Clock:
         return clock
     if backend == "constrain":
         import constrain.models.serve.requests.compiler as engine_side
-        from constrain.models.serve.vllm.backend import ConstrainBackend as Backend
-        from constrain.models.serve.vllm.grammar import RequestGrammar as Grammar
+        from constrain.models.serve.vllm.backend import VLLMBackend as Backend
+        from constrain.models.serve.vllm.grammar import VLLMGrammar as Grammar
 
         # A server has its front end and its engine in two processes, and the engine reads a constraint anew.
         engine_side.constraint_of = engine_side.constraint_of.__wrapped__  # type: ignore[assignment]
     elif backend == OPEN:
-        from constrain.models.serve.vllm.backend import ConstrainBackend as Backend
+        from constrain.models.serve.vllm.backend import VLLMBackend as Backend
 
         Grammar = allow_everything(Backend)
     elif backend == "guidance":
@@ -441,7 +441,7 @@ def drafts(options: argparse.Namespace) -> str:
     """
     import constrain
     from constrain.models.serve.requests.constraints import constraint_of
-    from constrain.models.serve.requests.options import Options
+    from constrain.models.serve.requests.options import EngineOptions
     from constrain.models.serve.vllm.drafter import ConstraintPrior, Draft
     from constrain.speculative.drafters.forced import longest_match
     from masks.vocabularies import load
@@ -460,7 +460,7 @@ def drafts(options: argparse.Namespace) -> str:
     for row in requests(data, Tokenizer(), options.seed, options.requests):
         text, ids = json.dumps(row["schema"]), row["ids"]
         try:
-            compiled = constrain.compile(constraint_of("json", text, Options(seconds=20)), vocabulary)
+            compiled = constrain.compile(constraint_of("json", text, EngineOptions(seconds=20)), vocabulary)
         except constrain.ConstrainError:
             continue
         if compiled.matcher().advance_tokens(ids) < len(ids):

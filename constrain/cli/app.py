@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from constrain.cli.console import EXIT_CODES, reported
-from constrain.cli.lazy import Entry, LazyGroup
+from constrain.cli.lazy import CommandRow, LazyGroup
 
 MODULES = {  # name: (module of constrain.cli, first line of help)
     "generate": ("generate", "Write text that obeys the constraint."),
@@ -79,8 +79,8 @@ def _load_bench() -> Any:
 
 class _Commands(LazyGroup):
     table: ClassVar = {
-        **{name: Entry(line, partial(_load, name)) for name, (_, line) in MODULES.items()},
-        "bench": Entry("Measure: right and wrong, time, models.", _load_bench),
+        **{name: CommandRow(line, partial(_load, name)) for name, (_, line) in MODULES.items()},
+        "bench": CommandRow("Measure: right and wrong, time, models.", _load_bench),
     }
 
 

@@ -50,7 +50,7 @@ def command(
     found = verdict(options.constraint(spelling="any", property_order="any"), data)
     if found.member and options.schema is not None and options.property_order is None:
         in_order = options.constraint(spelling="any", property_order="schema")
-        found = Verdict(note=None if verdict(in_order, data).member else OTHER_ORDER)
+        found = CheckVerdict(note=None if verdict(in_order, data).member else OTHER_ORDER)
     if as_json:
         say_json(found.as_json())
     elif not quiet:
@@ -60,7 +60,7 @@ def command(
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckVerdict:
     """What is said of a text; of a member, only the note.
 
     Attributes:
@@ -119,7 +119,7 @@ class Verdict:
         return shown
 
 
-def verdict(constraint: Any, data: bytes) -> Verdict:
+def verdict(constraint: Any, data: bytes) -> CheckVerdict:
     """Whether a text is a member; if not, where it fails, why, and what is expected there."""
     import constrain
     from constrain.cli.expected import allowed_bytes, describe, in_words, telling_examples
@@ -129,12 +129,12 @@ def verdict(constraint: Any, data: bytes) -> Verdict:
     matcher = compiled.matcher()
     good = advance_far(matcher, data)
     if good == len(data) and matcher.is_accepting():
-        return Verdict()
+        return CheckVerdict()
     shown = data.decode("utf-8", errors="replace")
     reason = constraint.check(shown)  # keys that repeat, items that are equal
     reason = None if reason is None or reason.startswith("not JSON") else reason
     if good == len(data) and reason is not None:
-        return Verdict(reason)
+        return CheckVerdict(reason)
     begin = character_start(data, good)
     if begin < good:  # inside a character: what is expected is said of the whole character
         matcher = compiled.matcher()
@@ -142,7 +142,7 @@ def verdict(constraint: Any, data: bytes) -> Verdict:
     violation = None if reason is not None else _violation(constraint, shown)
     if violation is not None:
         reason = f"{violation.path}: {violation.message} (at {violation.pointer} of the schema)"
-    return Verdict(
+    return CheckVerdict(
         "the text ends too early" if good == len(data) else f"{named(data, begin, good)} is not allowed here",
         byte=begin,
         place=span(shown, len(data[:begin].decode("utf-8", errors="replace"))),

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 
-class Forced:
+class ForcedText:
     """Reads one text, piece by piece.
 
     Args:

@@ -143,10 +143,10 @@ def _streamed(pieces: Any, constraint: Any) -> Any:
         for piece in pieces:
             typer.echo(piece, nl=False)
     else:
-        from constrain.cli.forced import Forced
+        from constrain.cli.forced import ForcedText
         from constrain.cli.highlight import FORCED
 
-        forced = Forced(constraint)
+        forced = ForcedText(constraint)
         for piece in pieces:
             for part, is_forced in forced.split(piece):
                 screen.out(part, style=FORCED if is_forced else None, end="", highlight=False)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import typer.core
 
 
-class Entry(NamedTuple):
+class CommandRow(NamedTuple):
     """A row of the table. help: one line; load: makes the command."""
 
     help: str
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 class LazyCommands(MutableMapping[str, Any]):
     """Commands by name, each made when it is first looked up."""
 
-    def __init__(self, table: dict[str, Entry]) -> None:
+    def __init__(self, table: dict[str, CommandRow]) -> None:
         self.table = table
         self.made: dict[str, Any] = {}
 
@@ -33,7 +33,7 @@ class LazyCommands(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, command: Any) -> None:
         self.made[name] = command
-        self.table[name] = Entry(command.get_short_help_str(), lambda: command)
+        self.table[name] = CommandRow(command.get_short_help_str(), lambda: command)
 
     def __delitem__(self, name: str) -> None:
         self.made.pop(name, None)
@@ -49,7 +49,7 @@ class LazyCommands(MutableMapping[str, Any]):
 class LazyGroup(typer.core.TyperGroup):
     """A group of commands of a table; subclasses set `table`."""
 
-    table: ClassVar[dict[str, Entry]] = {}
+    table: ClassVar[dict[str, CommandRow]] = {}
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

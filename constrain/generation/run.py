@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from constrain.chat.calls.tools import ToolUse
-from constrain.generation.display.live import Follower
+from constrain.generation.display.live import OutputFollower
 from constrain.generation.display.tokens import ShownToken
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
@@ -199,7 +199,7 @@ class Run:
 
     def follow(self, draw: Callable[[list[ShownToken]], None]) -> None:
         """Have the only row drawn while `stream` writes it. draw: is given its tokens."""
-        self.watcher = Follower(self._pieces, draw)
+        self.watcher = OutputFollower(self._pieces, draw)
 
     def _pieces(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each token, special tokens by their names."""

@@ -8,7 +8,7 @@ from typing import Any
 from constrain.errors import ConstrainError, GrammarError
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint, refuse_counts
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.guard import Guards
@@ -67,7 +67,7 @@ class Monitored(Constraint):
     @property
     def report(self) -> list[Any]:
         """The entries of the inner constraint, and one for the monitor."""
-        return [*self.inner.report, Entry("(monitor)", "$", "enforced", f"names by {self.monitor!r:.60}")]
+        return [*self.inner.report, ReportLine("(monitor)", "$", "enforced", f"names by {self.monitor!r:.60}")]
 
     @property
     def stands_alone(self) -> str:

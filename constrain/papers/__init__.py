@@ -60,7 +60,7 @@ _HOMES = {
     "Spans": "answers.extract",
     "Stopping": "drafting.stopping",
     "TextStore": "drafting.textstore",
-    "Typical": "verifying.typical",
+    "TypicalAcceptance": "verifying.typical",
     "ValueGuided": "search.value_guided",
     "denoise": "diffusion",
     "distinct": "answers.distinct",

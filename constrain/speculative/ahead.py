@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from constrain.sampling.core.ahead import Ahead, Answer
+from constrain.sampling.core.ahead import Ahead, ReadRow
 from constrain.sampling.core.draw import STREAM_BITS, substream
 from constrain.sampling.core.job import DraftCount, Job
 from constrain.sampling.core.particles import Particle
@@ -98,7 +98,7 @@ class ReadingAhead:
 
     def start_ahead(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Particle]
-    ) -> tuple[DraftedSession, list[Answer]]:
+    ) -> tuple[DraftedSession, list[ReadRow]]:
         """See `ReadsAhead`."""
         session = self._open(len(prefixes))
         return session, session.read(range(len(prefixes)), prefixes, keep, writers)
@@ -175,7 +175,7 @@ class DraftedSession:
         chunks: Sequence[Sequence[int]],
         keep: Sequence[int],
         writers: Sequence[Particle | None],
-    ) -> list[Answer]:
+    ) -> list[ReadRow]:
         """See `AheadSession`."""
         begins = not any(row.text for row in self.rows)  # a long prompt is read without a mask over trees
         self._move(rows, chunks)
@@ -197,7 +197,7 @@ class DraftedSession:
         )
         self.seconds, self.pending = time.perf_counter() - start, True
         hidden = getattr(self.trees, "hidden", None) if self.model.wants_hidden is not False else None
-        answers = [Answer(found[i][:kept], forwards=self.trees.forwards[i]) for i, kept in enumerate(keep)]
+        answers = [ReadRow(found[i][:kept], forwards=self.trees.forwards[i]) for i, kept in enumerate(keep)]
         for i in asked:
             self.rows[i].behind = []
         for i, context in contexts.items():

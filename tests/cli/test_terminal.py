@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from constrain.cli.forced import Forced
+from constrain.cli.forced import ForcedText
 from constrain.cli.highlight import THEME, Said
 
 pty = pytest.importorskip("pty", reason="pseudo-terminals are a thing of POSIX")
@@ -114,5 +114,5 @@ def test_generate_at_a_terminal() -> None:
 def test_what_was_forced(pattern: str, pieces: list[str], parts: list[tuple[str, bool]]) -> None:
     import constrain
 
-    forced = Forced(constrain.regex(pattern))
+    forced = ForcedText(constrain.regex(pattern))
     assert [part for piece in pieces for part in forced.split(piece)] == parts

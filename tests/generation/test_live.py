@@ -13,7 +13,7 @@ from rich.console import Console
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.generation.display.live import Follower, Frame, Notebook, Terminal, screen_of
+from constrain.generation.display.live import Frame, Notebook, OutputFollower, TerminalScreen, screen_of
 from constrain.generation.display.tokens import ShownToken
 from constrain.sampling.core.job import Sample, TokenRecord
 
@@ -45,7 +45,7 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[list[Frame]]:
     module.display = display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", package)
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    monkeypatch.setattr(Follower.__init__, "__defaults__", (0,))
+    monkeypatch.setattr(OutputFollower.__init__, "__defaults__", (0,))
     return shown
 
 
@@ -80,7 +80,7 @@ def test_a_stream_that_has_begun_is_not_shown() -> None:
 
 def test_an_error_leaves_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     closed = []
-    monkeypatch.setattr(Terminal, "close", lambda self: closed.append(self.live.stop()))
+    monkeypatch.setattr(TerminalScreen, "close", lambda self: closed.append(self.live.stop()))
     broken = stream()
     monkeypatch.setattr(broken, "_begin", lambda named: (_ for _ in ()).throw(ZeroDivisionError))
     with pytest.raises(ZeroDivisionError):
@@ -102,17 +102,17 @@ def test_which_screen(cells: list[list[Frame]], monkeypatch: pytest.MonkeyPatch)
     assert isinstance(screen_of(), Notebook)
     console = Console(file=io.StringIO())
     named = screen_of(console)
-    assert isinstance(named, Terminal)
+    assert isinstance(named, TerminalScreen)
     named.close()
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: SimpleNamespace())  # IPython in a terminal
     plain = screen_of()
-    assert isinstance(plain, Terminal)
+    assert isinstance(plain, TerminalScreen)
     plain.close()
 
 
 def test_pictures_are_not_drawn_too_often() -> None:
     drawn: list[list[ShownToken]] = []
-    follower = Follower(lambda tokens: [b"x"] * len(tokens), drawn.append, interval=1e9)
+    follower = OutputFollower(lambda tokens: [b"x"] * len(tokens), drawn.append, interval=1e9)
     sample = Sample(tokens=[1, 2], trace=[TokenRecord(1, -1.0, -1.0, 0.0)])
     follower.began(0, sample)
     follower.wrote(0, [1])

@@ -11,7 +11,7 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.sampling.core.potentials import Asked, Potential, PotentialProduct, automaton, predicate
+from constrain.sampling.core.potentials import AskedPotential, Potential, PotentialProduct, automaton, predicate
 
 INF = math.inf
 
@@ -73,14 +73,14 @@ def test_a_predicate_sees_whole_characters() -> None:
 
 
 def test_a_predicate_over_complete_texts_is_not_asked_about_prefixes() -> None:
-    asked = Asked(predicate(lambda text: 1 / 0))  # type: ignore[arg-type,return-value]
+    asked = AskedPotential(predicate(lambda text: 1 / 0))  # type: ignore[arg-type,return-value]
     assert asked.prefixes([b"a", b"b"], [0, 0]) == [0.0, 0.0]
     assert not asked.evaluations
 
 
 def test_answers_are_remembered_and_counted_by_row() -> None:
     table = Table({b"a": 1.0, b"b": -INF, b"c": 0.0})
-    asked = Asked(table)
+    asked = AskedPotential(table)
     assert asked.completes([b"a", b"b", b"a"], [0, 1, 2]) == [1.0, -INF, 1.0]
     assert asked.completes([b"c", b"a"], [2, 2]) == [0.0, 1.0]
     assert table.asked == [[b"a", b"b"], [b"c"]]
@@ -92,14 +92,14 @@ def test_answers_are_remembered_and_counted_by_row() -> None:
 @pytest.mark.parametrize("value", [INF, math.nan, "much", None, 1j])
 def test_what_is_no_log_weight_is_refused(value: object) -> None:
     with pytest.raises(ConstrainError) as caught:
-        Asked(Table({b"ok": 0.0, b"text": value})).completes([b"ok", b"text"], [0, 0])  # type: ignore[dict-item]
+        AskedPotential(Table({b"ok": 0.0, b"text": value})).completes([b"ok", b"text"], [0, 0])  # type: ignore[dict-item]
     assert f"gave {value!r}, which is no log weight" in caught.value.message
     assert caught.value.place == "complete text 'text'"
 
 
 def test_a_potential_that_raises_is_named_with_the_text() -> None:
     with pytest.raises(ConstrainError) as caught:
-        Asked(predicate(lambda text: 1 / 0)).completes([b"a" * 200], [0])  # type: ignore[arg-type,return-value]
+        AskedPotential(predicate(lambda text: 1 / 0)).completes([b"a" * 200], [0])  # type: ignore[arg-type,return-value]
     assert str(caught.value).startswith("the potential predicate(<lambda>) failed: ZeroDivisionError: division by zero")
     assert caught.value.place == f"complete text '…{'a' * 100}'"
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -111,13 +111,13 @@ def test_as_many_answers_as_questions() -> None:
             return [0.0]
 
     with pytest.raises(ConstrainError, match="gave 1 weights for 2 texts"):
-        Asked(Short()).completes([b"a", b"b"], [0, 0])
+        AskedPotential(Short()).completes([b"a", b"b"], [0, 0])
 
 
 def test_hard_potentials_say_yes_or_no() -> None:
-    assert Asked(predicate(lambda text: text == "a"), hard=True).completes([b"a", b"b"], [0, 0]) == [0.0, -INF]
+    assert AskedPotential(predicate(lambda text: text == "a"), hard=True).completes([b"a", b"b"], [0, 0]) == [0.0, -INF]
     with pytest.raises(ConstrainError, match=r"a check says 0 \(valid\) or -inf\n  at complete text 'a'"):
-        Asked(Table({b"a": -0.5}), hard=True).completes([b"a"], [0])
+        AskedPotential(Table({b"a": -0.5}), hard=True).completes([b"a"], [0])
 
 
 def test_bad_arguments() -> None:
@@ -128,7 +128,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(ConstrainError, match=r"takes a compiled constraint, not dict\n  fix: constrain.compile"):
         automaton({})
     with pytest.raises(ConstrainError, match="wrap a function"):
-        Asked(bool)  # type: ignore[arg-type]
+        AskedPotential(bool)  # type: ignore[arg-type]
 
 
 def test_a_constraint_as_a_potential() -> None:

@@ -22,7 +22,7 @@ from tiny_cases import Tiny, tiny_cases
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.papers import Typical, optimal_acceptance
+from constrain.papers import TypicalAcceptance, optimal_acceptance
 from constrain.sampling import Draw, Settings, enumerate_draws
 from constrain.speculative import (
     NONE,
@@ -291,7 +291,7 @@ def test_typical_tokens_are_taken(seed: int) -> None:
     entropy = -sum(p * math.log(p) for p in target if p > 0)
     for epsilon, delta in ((0.3, 0.09), (0.6, 0.9), (0.01, 0.3)):
         law: dict[int, float] = defaultdict(float)
-        rule = Typical(epsilon, delta)
+        rule = TypicalAcceptance(epsilon, delta)
         for probability, verdict in enumerate_draws(
             lambda draw, rule=rule: rule.decide(Case(tree, TableRows(world, tree, draw), 0), draw)  # type: ignore[misc]
         ):

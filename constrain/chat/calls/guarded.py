@@ -23,14 +23,14 @@ from constrain.languages.constraints.combinators import Combined
 from constrain.languages.guards import Guard
 from constrain.languages.guards.pieces import GuardedPiece, Pieces
 from constrain.languages.guards.prefixed import Prefixed
-from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.thoughts import Thoughts
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Edge = tuple[tuple[str, bool], ...]  # pieces: a text, or the name of a special token and True
 
 
-class Region(NamedTuple):
+class ArgumentsRegion(NamedTuple):
     """Where arguments stand.
 
     Attributes:
@@ -54,7 +54,7 @@ class GuardedCalls(Combined):
         alone: A call is the whole turn.
     """
 
-    regions: tuple[Region, ...] = field(kw_only=True)
+    regions: tuple[ArgumentsRegion, ...] = field(kw_only=True)
     trigger: Edge = field(kw_only=True, default=())
     alone: bool = field(kw_only=True, default=False)
 
@@ -117,7 +117,7 @@ class ByMarks:
         """See `Guard`."""
         self.inner.veto(state, row)
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """See `Guard`."""
         return self.inner.reader(state)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from constrain.chat.calls.format import ARGUMENTS, NAME, Format
 from constrain.chat.calls.functions import Function
-from constrain.chat.calls.guarded import GuardedCalls, Region
+from constrain.chat.calls.guarded import ArgumentsRegion, GuardedCalls
 from constrain.chat.tags.free import free_text
 from constrain.chat.tags.parameters import parameters
 from constrain.errors import ConstrainError
@@ -68,7 +68,7 @@ def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Con
     )
 
 
-def _channelled(form: Format, turn: Constraint, regions: list[Region], wanted: Wanted) -> Constraint:
+def _channelled(form: Format, turn: Constraint, regions: list[ArgumentsRegion], wanted: Wanted) -> Constraint:
     """Thoughts between delimiters of several tokens: the first token of the close ends them."""
     assert form.thinking is not None
     begin, close = form.thinking
@@ -141,7 +141,7 @@ def _is_parallel(form: Format, wanted: Wanted) -> bool:
 # -- where arguments stand ---------------------------------------------------------------------------------------------
 
 
-def _guarded(form: Format, constraint: Constraint, regions: list[Region], wanted: Wanted) -> Constraint:
+def _guarded(form: Format, constraint: Constraint, regions: list[ArgumentsRegion], wanted: Wanted) -> Constraint:
     """The constraint, with the guards of arguments if they stand in known places."""
     if not regions:
         return constraint
@@ -156,7 +156,7 @@ def _guarded(form: Format, constraint: Constraint, regions: list[Region], wanted
     )
 
 
-def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[Region]:
+def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[ArgumentsRegion]:
     """Where the arguments stand; none if the text does not tell."""
     if form.parameters is not None:
         return []
@@ -171,7 +171,7 @@ def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[Region]
             if len(ends) > 1 or form.between or before or not begin[0][1]:
                 return []
             ends = [[begin.pop(0)]]
-        regions.append(Region(tuple(begin), content, tuple(map(tuple, ends))))
+        regions.append(ArgumentsRegion(tuple(begin), content, tuple(map(tuple, ends))))
     texts = ["".join(piece for piece, _ in region.begin) for region in regions]
     apart = not any(one in two for i, one in enumerate(texts) for j, two in enumerate(texts) if i != j)
     return regions if apart and all(texts) else []

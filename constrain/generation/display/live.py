@@ -75,7 +75,7 @@ class Notebook:
         """Nothing is left to do: the notebook has the last frame."""
 
 
-class Terminal:
+class TerminalScreen:
     """Lines of a terminal; where the output is no terminal, the last frame alone is printed. console: of rich."""
 
     def __init__(self, console: Any = None) -> None:
@@ -106,10 +106,10 @@ def screen_of(console: Any = None) -> Screen:
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if console is None and getattr(shell, "kernel", None) is not None:
         return Notebook()
-    return Terminal(console)
+    return TerminalScreen(console)
 
 
-class Follower(Watcher):
+class OutputFollower(Watcher):
     """Follows the only output of a call, and draws it.
 
     Only final tokens are drawn, with the numbers of the sequence that wrote them; forced tokens get theirs with the

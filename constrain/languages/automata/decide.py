@@ -107,7 +107,7 @@ def ends(node: Node, text: bytes, begin: int) -> list[int]:
     return members
 
 
-class Run(NamedTuple):
+class AutomatonRun(NamedTuple):
     """A state of a language's automaton.
 
     Attributes:
@@ -119,7 +119,7 @@ class Run(NamedTuple):
     state: int
 
 
-def first_end(node: Node, run: Run | None, before: bytes, text: bytes) -> tuple[Run | None, int]:
+def first_end(node: Node, run: AutomatonRun | None, before: bytes, text: bytes) -> tuple[AutomatonRun | None, int]:
     """(run after the text, index in the text after the first byte with which `before` and it are a member; else -1).
 
     run: What was returned for `before`, which no member begins; None: it is read again.
@@ -128,7 +128,7 @@ def first_end(node: Node, run: Run | None, before: bytes, text: bytes) -> tuple[
     with store.lock:
         if run is None or run.store is not store:
             start = lower(store, node)
-            run = Run(store, store.run(start, before) if before else start)
+            run = AutomatonRun(store, store.run(start, before) if before else start)
         state = run.state
         for index, byte in enumerate(text):
             if state == arena.NONE:
@@ -140,7 +140,7 @@ def first_end(node: Node, run: Run | None, before: bytes, text: bytes) -> tuple[
             state, nullable = step
             if nullable:
                 return None, index + 1
-        return Run(store, state), -1
+        return AutomatonRun(store, state), -1
 
 
 def shortest(node: Node) -> str | None:

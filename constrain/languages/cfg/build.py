@@ -2,7 +2,7 @@
 
 In order: lower the rules to a table; drop unproductive alternatives; refuse an unproductive start rule; drop
 unreachable rules; find right-recursive rules; find terminals that cannot meet under `lexer="greedy"`.
-`Reading.findings` names whatever was dropped or is doubtful.
+`GrammarReading.findings` names whatever was dropped or is doubtful.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CaptureRule:
 
 
 @dataclass(frozen=True)
-class Reading:
+class GrammarReading:
     """The result of reading a grammar text.
 
     Attributes:
@@ -64,8 +64,10 @@ class Reading:
 
 
 def with_followed(
-    reading: Reading, followed: Mapping[str, FollowedRule], make: Callable[[Mapping[str, Expression]], Reading]
-) -> Reading:
+    reading: GrammarReading,
+    followed: Mapping[str, FollowedRule],
+    make: Callable[[Mapping[str, Expression]], GrammarReading],
+) -> GrammarReading:
     """The reading of a grammar some of whose rules are followed. make: reads the rules with marks.
 
     Raises GrammarError: `checked`.
@@ -89,7 +91,7 @@ def build(
     folded: bool = False,
     place: Callable[[str], str | None],
     layout: Layout | None = None,
-) -> Reading:
+) -> GrammarReading:
     """Check the rules and make the grammar.
 
     Args:
@@ -129,7 +131,7 @@ def build(
         grammar = apply_layout(table, start, layout, ignore, right_recursive, place)
     else:
         grammar = Grammar(to_nonterminals(table, start, right_recursive), ignore, lexer)
-    return Reading(grammar, rules, start, tuple(findings))
+    return GrammarReading(grammar, rules, start, tuple(findings))
 
 
 def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from constrain.languages.automata.syntax import Node, Ranges
 
 
-class Context(NamedTuple):
+class LookaroundContext(NamedTuple):
     """Lookaround context of a terminal: the texts that count between certain characters.
 
     Attributes:
@@ -64,7 +64,7 @@ class Terminal:
     literal: bool = False
     excluding: frozenset[Terminal] = frozenset()
     ignored_after: tuple[Terminal, ...] | None = None
-    contexts: tuple[Context, ...] = ()
+    contexts: tuple[LookaroundContext, ...] = ()
 
     _hash: int = field(init=False, repr=False, compare=False)  # needed for every occurrence of the terminal in a rule
 

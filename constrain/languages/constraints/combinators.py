@@ -21,8 +21,8 @@ from typing import Any
 
 from constrain.errors import GrammarError, LimitError
 from constrain.languages.automata.syntax import Node, Tokens, literal, shown_tokens
-from constrain.languages.cfg.build import Reading, build
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.languages.cfg.build import GrammarReading, build
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.fold import references, to_node
 from constrain.languages.constraints.base import Constraint
@@ -56,7 +56,7 @@ class Combined(Composite):
         return list(references(self.expression))
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> GrammarReading:
         """One rule. Raises GrammarError if a `ref` is open."""
         for name in self.open_refs:
             raise GrammarError(
@@ -84,7 +84,7 @@ class RuleSet(Composite):
     start: str
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> GrammarReading:
         """The rules."""
         return _read(dict(self.definitions), self.start)
 
@@ -102,7 +102,7 @@ class RuleSet(Composite):
         return f"rules({{{', '.join(f'{name!r}: ...' for name, _ in self.definitions)}}}, start={self.start!r})"
 
 
-def _read(definitions: Mapping[str, Expression], start: str) -> Reading:
+def _read(definitions: Mapping[str, Expression], start: str) -> GrammarReading:
     try:
         return build(definitions, start, folded=True, place=lambda name: None)
     except RecursionError:
@@ -171,7 +171,7 @@ def optional(part: Piece) -> Constraint:
         >>> constrain.seq(constrain.optional("-"), constrain.regex("[0-9]+"))
         seq(optional('-'), regex('[0-9]+'))
     """
-    return _combined("optional", Repetition(_expression(part), 0, 1), (part,))
+    return _combined("optional", Repeat(_expression(part), 0, 1), (part,))
 
 
 def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int | None = None) -> Constraint:
@@ -202,12 +202,10 @@ def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int
     stated = {"separator": separator, "low": low or None, "high": high}
     options = [f"{name}={value!r}" for name, value in stated.items() if value is not None]
     if separator is None or high == 0:
-        return _combined("many", Repetition(item, low, high), (part,), *options)
-    more = Repetition(
-        Sequence((_expression(separator), item)), max(low - 1, 0), None if high is None else max(high - 1, 0)
-    )
+        return _combined("many", Repeat(item, low, high), (part,), *options)
+    more = Repeat(Sequence((_expression(separator), item)), max(low - 1, 0), None if high is None else max(high - 1, 0))
     copies: Expression = Sequence((item, more))
-    return _combined("many", copies if low else Repetition(copies, 0, 1), (part,), *options)
+    return _combined("many", copies if low else Repeat(copies, 0, 1), (part,), *options)
 
 
 def token(*which: str | int | range, but: Iterable[str | int | range] | None = None) -> Constraint:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from constrain.languages.automata.syntax import Node, Ranges, Tokens, token_sets
-from constrain.languages.cfg.build import Reading
+from constrain.languages.cfg.build import GrammarReading
 from constrain.languages.cfg.ebnf import Part, Sequence, parts_of, terminals_of
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.rules import Grammar
@@ -30,7 +30,7 @@ class Composite(Constraint):
     composite = True
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> GrammarReading:
         """The rules as read."""
         raise NotImplementedError
 

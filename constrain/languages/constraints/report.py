@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class ReportLine(NamedTuple):
     """One line of `CompiledConstraint.report`.
 
     Attributes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.syntax import Node, alternate
-from constrain.languages.cfg.build import Reading, build
+from constrain.languages.cfg.build import GrammarReading, build
 from constrain.languages.cfg.ebnf import Choice, Expression
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
@@ -31,7 +31,7 @@ class Union(Composite):
         return None if any(node is None for node in nodes) else alternate(*(node for node in nodes if node is not None))
 
     @lazily
-    def reading(self) -> Reading:
+    def reading(self) -> GrammarReading:
         """One rule. A part without texts adds nothing, unless there is nothing else."""
         rules: dict[str, Expression] = {"start": Choice(tuple(map(part_of, self.parts)))}
         try:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from constrain.errors import GrammarError
 from constrain.languages.automata.syntax import Node
-from constrain.languages.cfg.build import Reading
+from constrain.languages.cfg.build import GrammarReading
 from constrain.languages.cfg.layout import Layout, columns_of, read_layout
 from constrain.languages.cfg.readers.ebnf_reader import read_ebnf
 from constrain.languages.cfg.readers.gbnf import read_gbnf
@@ -24,7 +24,7 @@ from constrain.languages.cfg.rules import Grammar, Lexer
 from constrain.languages.cfg.transform.regular import inline_ignored_after, regular_language
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.composite import Composite
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.grammar_text.embedded import readers, spans_of
 from constrain.lazily import lazily
 from constrain.limits import default_limits
@@ -42,7 +42,7 @@ def _read(
     base: str | None,
     layout: Layout | None,
     grammars: tuple[tuple[str, Constraint], ...],
-) -> Reading:
+) -> GrammarReading:
     """The rules of a text. Cached, so that equal texts have the same nonterminals and share the engine's states."""
     if kind != "lark":
         return read_gbnf(text, start=start) if kind == "gbnf" else read_ebnf(text, start=start, substring=spans_of)
@@ -62,7 +62,7 @@ class GrammarText(Composite):
     grammars: tuple[tuple[str, Constraint], ...] = ()
 
     @lazily
-    def reading(self) -> Reading:
+    def reading(self) -> GrammarReading:
         """The rules as read. Raises GrammarError, UnsatisfiableError, LimitError, OSError."""
         read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # an imported file may have changed
         with default_limits().reading("the grammar"):
@@ -92,7 +92,7 @@ class GrammarText(Composite):
         if self.layout is None or self.layout.columns is None:
             return entries
         shown = ", ".join(str(column.column) for column in self.layout.columns)
-        return [*entries, Entry("(layout)", "$", "enforced", f"blocks begin at the columns {shown} only")]
+        return [*entries, ReportLine("(layout)", "$", "enforced", f"blocks begin at the columns {shown} only")]
 
     @lazily
     def node(self) -> Node | None:

@@ -30,7 +30,7 @@ from constrain.languages.automata.quotient import right_quotient
 from constrain.languages.automata.shape import mirror
 from constrain.languages.automata.syntax import Node
 from constrain.languages.automata.unicode import intervals
-from constrain.languages.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.rules import Grammar, LookaroundContext, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node, first_characters
 from constrain.languages.cfg.transform.contexts import character_classes, eliminate_context, terminals_of
 from constrain.languages.cfg.transform.regular import inline_ignored_after
@@ -162,10 +162,10 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
             after = _no_longer(old.node, begins) if old in ignored else _after_line(old, terminals, begins)
         if empty_node(words) and after == intervals.ANY:
             return replace(old, node=node, ignored_after=None)
-        rows = [Context(intervals.ANY, True, intervals.common(others, after), True, words)]
+        rows = [LookaroundContext(intervals.ANY, True, intervals.common(others, after), True, words)]
         rest = syntax.difference(node, words)
         if not empty_node(rest):
-            rows.append(Context(intervals.ANY, True, after, True, rest))
+            rows.append(LookaroundContext(intervals.ANY, True, after, True, rest))
         return replace(old, node=node, ignored_after=None, contexts=tuple(rows))
 
     if not empty_node(unfinished.continued):
@@ -174,7 +174,7 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
     changed = _with_terminals(spelled_out, terminal, None)
     whole = changed.start
     if not empty_node(unfinished.alone):
-        row = Context(intervals.ANY, True, (), True, unfinished.last)
+        row = LookaroundContext(intervals.ANY, True, (), True, unfinished.last)
         last = Terminal(unfinished.last, "ignored to the end", contexts=(row,))
         whole = Nonterminal("start", lambda: [[changed.start], [changed.start, last]])
     return replace(eliminate_context(replace(changed, start=whole)), closing=grammar.closing)

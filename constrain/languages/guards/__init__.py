@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from constrain.languages.guards.repeats import Reading
+    from constrain.languages.guards.repeats import GuardedText
 
 
 class Guard(Protocol):
@@ -44,7 +44,7 @@ class Guard(Protocol):
         row: uint32[>= ceil(V / 32)], the tokens that the grammar allows; changed in place.
         """
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """The JSON text under way, and its reader; None: there is none."""
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from constrain.languages.guards import Guard
 from constrain.languages.guards.json_reader import AFTER, SCALAR
 from constrain.languages.guards.json_reader import JsonState as Read
-from constrain.languages.guards.repeats import Reading, Repeats
+from constrain.languages.guards.repeats import GuardedText, Repeats
 from constrain.languages.guards.token_tables import TokenTables
 from constrain.languages.vocab.vocabulary import Vocabulary
 
@@ -156,7 +156,7 @@ class Pieces:
         if here.mode != LOST:  # tokens that begin a piece and contain a repetition
             self.tables.veto_doubles(row, partial(self.step, here))
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """See `Guard`."""
         here = cast(PiecesState, state)
         return cast(Repeats, self.pieces[here.piece].guard).reader(here.inner) if here.mode == INSIDE else None

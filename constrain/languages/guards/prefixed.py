@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import UnsatisfiableError
-from constrain.languages.automata.decide import Run, first_end
+from constrain.languages.automata.decide import AutomatonRun, first_end
 from constrain.languages.automata.syntax import Node
 from constrain.languages.guards import Guard
-from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.token_tables import TokenTables
 from constrain.languages.vocab.vocabulary import Vocabulary
 
@@ -85,7 +85,7 @@ class Prefixed:
         elif not here.known and self.always:  # tokens that begin a value and contain a repetition
             self.tables.veto_doubles(row, partial(self.step, here))
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """See `Guard`."""
         here = cast(PrefixState, state)
         return None if here.guard is None else here.guard.reader(here.inner)
@@ -101,7 +101,7 @@ class PatternState(NamedTuple):
     """
 
     text: bytes
-    run: Run | None
+    run: AutomatonRun | None
     inner: Hashable = None
 
 
@@ -143,7 +143,7 @@ class AfterPattern:
         elif self.always:  # tokens that begin a value and contain a repetition
             self.tables.veto_doubles(row, partial(self.step, here))
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """See `Guard`."""
         here = cast(PatternState, state)
         return None if here.inner is None else self.guard.reader(here.inner)
@@ -172,6 +172,6 @@ class AfterPrefix:
         """See `Guard`."""
         self.guard.veto(state, row)
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """See `Guard`."""
         return self.guard.reader(state)

@@ -49,13 +49,13 @@ from constrain.languages.guards.rivals import (
     spelled,
     watches,
 )
-from constrain.languages.guards.token_tables import BracketTokens, Row, Tokens, TokenTables
+from constrain.languages.guards.token_tables import BracketTokens, Row, TokenSet, TokenTables
 from constrain.languages.vocab.bits import clear_bits
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import tick
 
 
-class Reading(NamedTuple):
+class GuardedText(NamedTuple):
     """A JSON text that a guard reads. guard: the one that reads it; here: its state."""
 
     guard: Repeats
@@ -115,9 +115,9 @@ class Repeats:
 
     # -- for looking ahead ---------------------------------------------------------------------------------------------
 
-    def reader(self, state: Hashable) -> Reading:
+    def reader(self, state: Hashable) -> GuardedText:
         """See `Guard`."""
-        return Reading(self, cast(JsonState, state))
+        return GuardedText(self, cast(JsonState, state))
 
     def suspects(self, here: JsonState, row: Row, names: bool = False) -> Iterator[Sequence[int]]:
         """The tokens after which a value may still become one that was seen, those together that behave alike.
@@ -212,14 +212,14 @@ class Repeats:
                 if tokens is not None:
                     tokens.clear(row)
 
-    def _whole_names(self, here: JsonState) -> Iterator[Tokens]:
+    def _whole_names(self, here: JsonState) -> Iterator[TokenSet]:
         """The tokens that contain a name of some open object with both of its quotes."""
         between = self.tables.texts_between
         for container in _within_reach(here, self.tables):
             if container.is_object and container.seen is not None:
                 yield from (between[name] for name in container.seen if name in between)
 
-    def _try(self, here: JsonState, tokens: Tokens, row: Row) -> None:
+    def _try(self, here: JsonState, tokens: TokenSet, row: Row) -> None:
         """Clear the tokens that `step` vetoes, trying them one by one."""
         spelled = self.tables.tokens
         clear_bits(row, (token for token in tokens.within(row) if self.step(here, spelled[token] or b"") is None))

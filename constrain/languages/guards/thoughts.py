@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.guards import Guard
-from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.utf8 import FOLLOWING, missing_bytes
@@ -76,7 +76,7 @@ class Thoughts:
         self.always = inner is not None and inner.always
         self.by_token = hasattr(inner, "step_token")
         self.tokens = vocabulary.tokens
-        self.spellings = Spellings.of(vocabulary)
+        self.spellings = TokensByText.of(vocabulary)
         self.masks: dict[tuple[bytes, ...], Row] = {}
 
     def start(self) -> ThoughtState:
@@ -187,7 +187,7 @@ class Thoughts:
             if left < FOLLOWING:
                 self._veto_open(here, left, row)
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """See `Guard`."""
         here = cast(ThoughtState, state)
         return self.inner.reader(here.inner) if here.mode == AFTER and self.inner is not None else None
@@ -207,7 +207,7 @@ class Thoughts:
         return self.masks[rests]
 
 
-class Spellings(PerVocabulary):
+class TokensByText(PerVocabulary):
     """The tokens of a vocabulary by their texts."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:

@@ -33,7 +33,7 @@ Row = NDArray[np.uint32]
 Spelled = list[tuple[int, bytes]]  # token ids with their bytes
 
 
-class Tokens:
+class TokenSet:
     """A set of token ids, prepared for looking them up in masks."""
 
     def __init__(self, ids: Iterable[int]) -> None:
@@ -51,7 +51,7 @@ class Tokens:
         np.bitwise_and.at(row, self._words, ~self._bits)
 
 
-class BracketTokens(Tokens):
+class BracketTokens(TokenSet):
     """Tokens of which only a first part and the brackets matter.
 
     Attributes:
@@ -101,10 +101,10 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 class _Structural(NamedTuple):
     """What `TokenTables` says of tokens outside of strings, since it is found in one go."""
 
-    tried: Tokens
+    tried: TokenSet
     brackets: BracketTokens
     empty_containers: BracketTokens
-    one_string: dict[str, Tokens]
+    one_string: dict[str, TokenSet]
 
 
 class _Flat(NamedTuple):
@@ -167,7 +167,7 @@ class TokenTables(PerVocabulary):
         self.tokens: Sequence[bytes | None] = vocabulary.tokens
         self.most_closed = max((token.count(b"]") + token.count(b"}") for _, token in self._holding(b"]}")), default=0)
         self._next_same = vocabulary.trie.next_same
-        self.doubles = Tokens(i for i, token in self._holding(b",") if _HOLDS_TWO.search(token))
+        self.doubles = TokenSet(i for i, token in self._holding(b",") if _HOLDS_TWO.search(token))
 
     def veto_doubles(self, row: Row, step: Callable[[bytes], object | None]) -> None:
         """Remove the tokens from a mask that contain a repetition by themselves and that a guard vetoes.
@@ -204,15 +204,15 @@ class TokenTables(PerVocabulary):
         return [spelled[i] for i in np.flatnonzero(np.isin(text[start + lengths - 1], list(some))).tolist()]
 
     @cached_property
-    def ending_number(self) -> Tokens:
-        return Tokens(i for i, token in self._beginning(_SPACE + b"\v\f,]}"))
+    def ending_number(self) -> TokenSet:
+        return TokenSet(i for i, token in self._beginning(_SPACE + b"\v\f,]}"))
 
     @cached_property
-    def words(self) -> Tokens:
-        return Tokens(i for i, token in self._beginning(_SPACE + b"\v\ftfn") if _BEGINS_WORD.match(token))
+    def words(self) -> TokenSet:
+        return TokenSet(i for i, token in self._beginning(_SPACE + b"\v\ftfn") if _BEGINS_WORD.match(token))
 
     @cached_property
-    def quoted(self) -> Tokens:
+    def quoted(self) -> TokenSet:
         return _ids(self._with_quote)
 
     @cached_property
@@ -220,23 +220,23 @@ class TokenTables(PerVocabulary):
         return self._holding(b'"')
 
     @cached_property
-    def strings_ended_by(self) -> dict[str, Tokens]:
+    def strings_ended_by(self) -> dict[str, TokenSet]:
         ended_by: defaultdict[str, list[int]] = defaultdict(list)
         for i, token in self._with_quote:
             match = _ENDS_STRING.match(token)
             if match is not None:
                 with suppress(ValueError):  # it begins inside a character, so it never follows a whole text
                     ended_by[decode(match.group()[:-1])].append(i)
-        return {text: Tokens(ids) for text, ids in ended_by.items()}
+        return {text: TokenSet(ids) for text, ids in ended_by.items()}
 
     @cached_property
-    def texts_between(self) -> dict[str, Tokens]:
+    def texts_between(self) -> dict[str, TokenSet]:
         between: defaultdict[str, list[int]] = defaultdict(list)
         for i, token in self._with_quote:
             for text in set(token.split(b'"')[1:-1]):
                 with suppress(ValueError):
                     between[decode(text)].append(i)
-        return {text: Tokens(ids) for text, ids in between.items()}
+        return {text: TokenSet(ids) for text, ids in between.items()}
 
     @cached_property
     def _ending_more(self) -> tuple[Spelled, dict[int, bytes]]:
@@ -244,7 +244,7 @@ class TokenTables(PerVocabulary):
         return _by_brackets(ends_more, _CLOSES_AFTER_STRING)
 
     @cached_property
-    def after_string(self) -> Tokens:
+    def after_string(self) -> TokenSet:
         return _ids(self._ending_more[0])
 
     @cached_property
@@ -341,11 +341,11 @@ class TokenTables(PerVocabulary):
         others = [(i, token) for i, token in tokens if i not in with_string]
         others, empty = _by_brackets(others, _EMPTY_CONTAINERS)
         others, closing = _by_brackets(others, _CLOSES)
-        one_string = {text: Tokens(ids) for text, ids in by_text.items()}
+        one_string = {text: TokenSet(ids) for text, ids in by_text.items()}
         return _Structural(_ids(others), BracketTokens(closing | after_one), BracketTokens(empty), one_string)
 
     @property
-    def structural(self) -> Tokens:
+    def structural(self) -> TokenSet:
         return self._structural.tried
 
     @property
@@ -357,7 +357,7 @@ class TokenTables(PerVocabulary):
         return self._structural.empty_containers
 
     @property
-    def one_string(self) -> dict[str, Tokens]:
+    def one_string(self) -> dict[str, TokenSet]:
         return self._structural.one_string
 
 
@@ -387,8 +387,8 @@ def _by_beginning(tokens: Iterable[tuple[int, bytes]]) -> dict[bytes, list[int]]
     return dict(found)
 
 
-def _ids(tokens: Spelled) -> Tokens:
-    return Tokens(i for i, _ in tokens)
+def _ids(tokens: Spelled) -> TokenSet:
+    return TokenSet(i for i, _ in tokens)
 
 
 def _by_brackets(tokens: Spelled, shape: re.Pattern[bytes]) -> tuple[Spelled, dict[int, bytes]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from constrain.errors import ConstrainError, LimitError, SchemaError, span
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards.repeats import Repeats
 from constrain.languages.schema.check.finished import SHALLOW, RepeatedKey, check_text, read_exactly
 from constrain.languages.schema.check.watch import Watched, watched_root
@@ -23,11 +24,11 @@ from constrain.languages.schema.closed import closed
 from constrain.languages.schema.normalize.diagnose import unsatisfiable
 from constrain.languages.schema.normalize.explore import explore
 from constrain.languages.schema.normalize.normalizer import Normalizer
-from constrain.languages.schema.normalize.report import Entry, make_report
+from constrain.languages.schema.normalize.report import make_report
 from constrain.languages.schema.openai_strict import OPENAI_STRICT
 from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
-from constrain.languages.schema.read.document import Document, Options, excerpt
+from constrain.languages.schema.read.document import Document, ReadOptions, excerpt
 from constrain.languages.schema.read.dynamic import DynamicReference
 from constrain.languages.schema.read.inputs import schema_of_type
 from constrain.languages.schema.read.reader import SchemaReader
@@ -73,7 +74,7 @@ class JsonSchema(Constraint):
     """
 
     schema: Any
-    options: Options
+    options: ReadOptions
     registry: Any = None
     given: Any = None
     parse_with: Callable[[str], Any] | None = None
@@ -146,7 +147,7 @@ class JsonSchema(Constraint):
         return watched_root(self.normalizer)
 
     @lazily
-    def report(self) -> list[Entry]:
+    def report(self) -> list[ReportLine]:
         """How each keyword is enforced. Reads the schema again.
 
         Example:
@@ -158,7 +159,7 @@ class JsonSchema(Constraint):
         entries = make_report(self._read(note_duplicates=True), self.document)
         if self.parse_with is not None:
             name = getattr(self.given, "__name__", repr(self.given))
-            entries.append(Entry("(type)", "$", "residual", f"the value must be an instance of {name}"))
+            entries.append(ReportLine("(type)", "$", "residual", f"the value must be an instance of {name}"))
         return entries
 
     def parse(self, text: str) -> Any:
@@ -263,13 +264,15 @@ def too_deep() -> LimitError:
     return LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels")
 
 
-def _restored(schema: Any, options: Options, registry: Any, given: Any, limits: Limits) -> JsonSchema:
+def _restored(schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits) -> JsonSchema:
     """The constraint of a pickle."""
     parse_with = None if given is None else schema_of_type(given)[1]
     return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
 
 
-def read(schema: Json, options: Options, registry: Registry[Any] | None, note_duplicates: bool = False) -> SchemaReader:
+def read(
+    schema: Json, options: ReadOptions, registry: Registry[Any] | None, note_duplicates: bool = False
+) -> SchemaReader:
     """Read a schema, with dynamic scopes only if it has a dynamic reference."""
     dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
 
@@ -375,7 +378,7 @@ def json_schema(
         raise ConstrainError(f"dialect={dialect!r:.60} is not an option", fix=f"use one of {known}")
     if not isinstance(limits, Limits | None):
         raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
-    options = Options(whitespace, property_order, formats, None if strict else dialect, spelling)
+    options = ReadOptions(whitespace, property_order, formats, None if strict else dialect, spelling)
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):

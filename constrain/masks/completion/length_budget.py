@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import without_marks
-from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits
 from constrain.masks.completion.guarded import End, GuardedEnds
 from constrain.masks.completion.tokens_to_end import NEVER, Counts, TokensToEnd
@@ -162,7 +162,7 @@ class LimitedMatcher:
         if self.taken + 1 < self.least and (words & ~self.budget.eos).any():
             words &= ~self.budget.eos
 
-    def _reading(self) -> tuple[Reading | None, Hashable]:
+    def _reading(self) -> tuple[GuardedText | None, Hashable]:
         """(the JSON text under way, the state of the constraint's own guard)."""
         compiled, state = self.budget.compiled, self.inner.guard_state()
         if compiled.followed is not None:

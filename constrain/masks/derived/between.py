@@ -25,7 +25,7 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.constraints.base import Constraint, refuse_tokens
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.masks.derived.holes import Continuation, FirstHole, split_holes
 from constrain.masks.derived.members import is_member
 from constrain.masks.derived.quotient import left_quotient, right_quotient
@@ -77,9 +77,11 @@ class Between(Continuation):
         """The entries of the inner constraint, and the checks of the whole text."""
         entries = list(self.inner.report)
         if self._is_greedy:
-            entries.append(Entry("(lexer)", "$", "residual", "longest terminals are checked on the whole text"))
+            entries.append(ReportLine("(lexer)", "$", "residual", "longest terminals are checked on the whole text"))
         if self.inner.guarded:
-            entries.append(Entry("(guard)", "$", "residual", "what the suffix repeats is checked on the whole text"))
+            entries.append(
+                ReportLine("(guard)", "$", "residual", "what the suffix repeats is checked on the whole text")
+            )
         return entries
 
     def __getattr__(self, name: str) -> Any:

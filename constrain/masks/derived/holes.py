@@ -17,7 +17,7 @@ from typing import Any
 from constrain.errors import ConstrainError, LimitError, span
 from constrain.languages.cfg.rules import Grammar, Nonterminal
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard
 from constrain.languages.guards.prefixed import AfterPrefix
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -78,7 +78,7 @@ class FirstHole(Continuation):
     @property
     def report(self) -> list[Any]:
         """The entries of the inner constraint, and what is left to the last hole."""
-        return [*self.inner.report, Entry("(holes)", "$", "residual", "the whole is checked with its last hole")]
+        return [*self.inner.report, ReportLine("(holes)", "$", "residual", "the whole is checked with its last hole")]
 
     def __repr__(self) -> str:
         return f"between({self.inner!r}, a text with {len(self.after)} holes)"

@@ -35,7 +35,7 @@ from constrain.languages.automata.syntax import (
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.product import product
 from constrain.languages.constraints.base import Constraint, refuse_tokens
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.masks.derived.members import is_member
 from constrain.masks.derived.triggered import start_of
 
@@ -101,7 +101,7 @@ class Stopped(Constraint):
     def report(self) -> list[Any]:
         """The entries of the inner constraint, and the checks of the finished text."""
         note = "with stop sequences repeated keys and items are checked on the finished text"
-        return [*self.inner.report, *([Entry("(guard)", "$", "residual", note)] if self.inner.guarded else [])]
+        return [*self.inner.report, *([ReportLine("(guard)", "$", "residual", note)] if self.inner.guarded else [])]
 
     def __getattr__(self, name: str) -> Any:
         if name == "parse":  # defined if the inner constraint defines it

@@ -38,7 +38,7 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.constraints.base import Constraint, refuse_counts, refuse_tokens
 from constrain.languages.constraints.regular import Regular
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard, pieces
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.derived.members import byte_matcher
@@ -153,7 +153,7 @@ class Triggered(Constraint):
         for piece in self.pieces:
             if piece.inner.guarded:
                 note = f"after {piece.start!r} repeated keys and items are vetoed, and checked on the finished text"
-                entries.append(Entry("(guard)", "$", "residual", note))
+                entries.append(ReportLine("(guard)", "$", "residual", note))
         return entries
 
     def __repr__(self) -> str:

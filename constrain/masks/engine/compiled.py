@@ -13,7 +13,7 @@ from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, V
 from constrain.kernels.records import arena
 from constrain.languages.automata.syntax import shown_tokens
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import EndingGuard, RememberingGuard
 from constrain.languages.vocab.marked import Marked, reads_text, spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -74,7 +74,7 @@ class CompiledConstraint:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(constraint))
 
     @property
-    def report(self) -> list[Entry]:
+    def report(self) -> list[ReportLine]:
         """One entry for each keyword of a schema: enforced, annotation or residual; else mostly empty."""
         return self.constraint.report
 

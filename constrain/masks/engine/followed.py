@@ -20,7 +20,7 @@ from constrain.languages.automata.marks import MARK
 from constrain.languages.cfg.followed import FollowedRule, bracket
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.guards import Guard
-from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import Row, clear_bits, has_bit, set_bits
 from constrain.languages.vocab.marked import reads_text, spans_of
 from constrain.languages.vocab.tables import PerVocabulary
@@ -170,7 +170,7 @@ class Followed:
         """The state of the constraint's other guard."""
         return cast(FollowedState, state).inner
 
-    def reader(self, state: Hashable) -> Reading | None:
+    def reader(self, state: Hashable) -> GuardedText | None:
         """See `Guard`."""
         return None if self.inner is None else self.inner.reader(self.inner_state(state))
 

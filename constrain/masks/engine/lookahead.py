@@ -28,7 +28,7 @@ from constrain.kernels.records import arena, view
 from constrain.kernels.records.configurations import CONFIG
 from constrain.languages.automata.marks import MARK
 from constrain.languages.guards import Guard
-from constrain.languages.guards.repeats import Reading
+from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.rivals import conditions, doubt, item_in_question
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
 from constrain.languages.vocab.bits import clear_bits
@@ -92,7 +92,7 @@ class Lookahead:
             self._lives[configuration, key] = known
         return known
 
-    def _item(self, state: Hashable) -> tuple[Reading, int] | None:
+    def _item(self, state: Hashable) -> tuple[GuardedText, int] | None:
         """The item that may run out, as the text around it and the number of containers open in it; None: no item."""
         reading = doubted(self.guard, state)
         item = None if reading is None else item_in_question(reading.here)
@@ -107,7 +107,7 @@ class Lookahead:
         key = None if reading is None else doubt(reading.here)
         return None if reading is None or key is None else (reading.guard, key)
 
-    def _is_unbounded(self, configuration: int, item: tuple[Reading, int]) -> bool:
+    def _is_unbounded(self, configuration: int, item: tuple[GuardedText, int]) -> bool:
         """Whether an item can still become any number of values."""
         reading, inside = item
         place = place_of(configuration, reading.here, inside)
@@ -226,7 +226,7 @@ def lives_after(matcher: Matcher, step: int | bytes, state: Hashable) -> bool:
     return matcher.locked(look)
 
 
-def doubted(guard: Guard, state: Hashable) -> Reading | None:
+def doubted(guard: Guard, state: Hashable) -> GuardedText | None:
     """The JSON text under way in which a value may run out; None: there is none, so some end stays open."""
     reading = guard.reader(state)
     return reading if reading is not None and reading.runs_out else None

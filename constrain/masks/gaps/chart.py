@@ -26,7 +26,7 @@ MOST_ADDRESSES = 1 << 34
 Rows = NDArray[np.uint32]
 
 
-class Chart:
+class GapChart:
     """The items of a grammar.
 
     Args:

@@ -26,7 +26,7 @@ from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.cfg.rules import Grammar
 from constrain.masks.gaps.adjacency import Adjacency
-from constrain.masks.gaps.chart import MOST_BYTES, Chart, Rows, too_large, upwards
+from constrain.masks.gaps.chart import MOST_BYTES, GapChart, Rows, too_large, upwards
 from constrain.masks.gaps.folding import fold_ignored
 from constrain.masks.gaps.lexer import LexerTable
 from constrain.masks.gaps.pattern import Pattern
@@ -111,7 +111,7 @@ class Solution:
         self.place[self.positions] = np.arange(len(self.positions), dtype=np.int32)
 
     def _inside(self) -> None:
-        self.chart = Chart(self.language, len(self.positions))
+        self.chart = GapChart(self.language, len(self.positions))
         self.begun = np.zeros((len(self.pair_s), self.chart.width), np.uint32)
         if len(self.pair_s) and len(self.positions):
             lexemes.spread(*(*self._lexing(), self.begun, self.number, self.chart.R, self.lexer.n_classes))

@@ -23,7 +23,7 @@ from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.models.hf.cache import is_plain, keeps_everything
 from constrain.models.hf.kinds import auto_class, check_kind, is_encoder, is_encoder_decoder
 from constrain.models.hf.memory import forgotten
-from constrain.models.hf.reading import PLAIN, Reading
+from constrain.models.hf.reading import PLAIN, CacheProtocol
 from constrain.models.hf.session import GroupedSession, HFSession, RereadSession, open_session
 from constrain.models.hf.trials import reading_of
 
@@ -172,7 +172,7 @@ class HFModel:
         )
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> CacheProtocol:
         """How it is read; found by trial when first asked for. Raises ConstrainError: see `reading_of`."""
         return reading_of(self)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from constrain.models.hf.memory import Axes
 
 
-class Reading(NamedTuple):
+class CacheProtocol(NamedTuple):
     """A way to read a model.
 
     argument: the name under which a forward takes and returns what it remembers; None if nothing is
@@ -40,5 +40,5 @@ class Reading(NamedTuple):
     held: tuple[str, ...] = ()
 
 
-PLAIN = Reading("past_key_values", given=True)  # rows of equal lengths in a cache of keys and values
-REREAD = Reading(None, mask="never", padded=True, ragged=True)
+PLAIN = CacheProtocol("past_key_values", given=True)  # rows of equal lengths in a cache of keys and values
+REREAD = CacheProtocol(None, mask="never", padded=True, ragged=True)

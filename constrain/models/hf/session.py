@@ -19,7 +19,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.models.hf.cache import branched, is_plain
 from constrain.models.hf.memory import gathered
-from constrain.models.hf.reading import PLAIN, Reading
+from constrain.models.hf.reading import PLAIN, CacheProtocol
 
 if TYPE_CHECKING:
     from constrain.models.hf.model import HFModel
@@ -35,7 +35,7 @@ class HFSession:
     beside: what forwards are given beside tokens (`HFModel.opened`).
     """
 
-    def __init__(self, handle: HFModel, rows: int, reading: Reading | None = None) -> None:
+    def __init__(self, handle: HFModel, rows: int, reading: CacheProtocol | None = None) -> None:
         """reading: how the model is read; by default as was found for it, which is looked for when it matters."""
         self.handle = handle
         self.device = handle.model.device
@@ -48,7 +48,7 @@ class HFSession:
         self._held: list[torch.Tensor | None] = []  # what the model keeps in its modules
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> CacheProtocol:
         """How the model is read. Where rows are even and the cache is plain there is one way, and nothing to find."""
         if self._reading is not None:
             return self._reading
@@ -153,7 +153,7 @@ class GroupedSession:
     A model that is not `batched` reads every row alone.
     """
 
-    def __init__(self, handle: HFModel, lengths: Sequence[int], reading: Reading) -> None:
+    def __init__(self, handle: HFModel, lengths: Sequence[int], reading: CacheProtocol) -> None:
         """lengths: of the first chunk of each row."""
         kinds = list(lengths) if reading.batched else list(range(len(lengths)))
         distinct = list(dict.fromkeys(kinds))
@@ -234,7 +234,7 @@ class RereadSession:
 
 
 def open_session(
-    handle: HFModel, lengths: Sequence[int], reading: Reading
+    handle: HFModel, lengths: Sequence[int], reading: CacheProtocol
 ) -> HFSession | GroupedSession | RereadSession:
     """A session for rows whose first chunks have these lengths."""
     if reading.argument is None:

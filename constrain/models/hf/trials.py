@@ -23,7 +23,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.models.hf.cache import keeps_everything
 from constrain.models.hf.memory import module_tensors, row_axes, tensors
-from constrain.models.hf.reading import PLAIN, REREAD, Reading
+from constrain.models.hf.reading import PLAIN, REREAD, CacheProtocol
 from constrain.models.hf.session import open_session
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ ROOM = 40  # positions that a trial takes at most
 NO_MEMORY = {"logits", "loss", "hidden_states", "attentions", "router_logits", "last_hidden_state", "cross_attentions"}
 
 _log = logging.getLogger(__name__)
-_found: weakref.WeakKeyDictionary[Any, Reading] = weakref.WeakKeyDictionary()  # by model
+_found: weakref.WeakKeyDictionary[Any, CacheProtocol] = weakref.WeakKeyDictionary()  # by model
 
 
-def reading_of(handle: HFModel) -> Reading:
+def reading_of(handle: HFModel) -> CacheProtocol:
     """The best way to read a model. Raises ConstrainError: it does not predict the token that follows."""
     if handle.model not in _found:
         with torch.inference_mode():
@@ -54,7 +54,7 @@ class _Trials:
         self.long = 17 if (handle.context or ROOM) >= ROOM else 8
         self.alone: dict[tuple[int, ...], torch.Tensor] = {}  # logits of a text that is read at once
 
-    def find(self) -> Reading:
+    def find(self) -> CacheProtocol:
         self._check_causal()
         base = PLAIN if self.handle.plain else self._fallback()
         if base.argument is None or not base.batched:
@@ -73,11 +73,11 @@ class _Trials:
                 return each
         return base if not self.handle.plain or self._holds(base) else self._fallback()
 
-    def _fallback(self) -> Reading:
+    def _fallback(self) -> CacheProtocol:
         """Where the cache is not one of keys and values as we know it; not tried further for encoder-decoders."""
         return REREAD if self.handle.encodes else self._even()
 
-    def _even(self) -> Reading:
+    def _even(self) -> CacheProtocol:
         """How rows of equal lengths are read."""
         for memory in self._memories():
             for batched in (True, False):
@@ -89,7 +89,7 @@ class _Trials:
                                 return each
         return REREAD
 
-    def _memories(self) -> Iterator[Reading]:
+    def _memories(self) -> Iterator[CacheProtocol]:
         """What a forward returns and may take, or changes if it is given, and where its rows are."""
         try:
             names = self._returned(self._forward(2))
@@ -105,9 +105,9 @@ class _Trials:
             except Exception:  # whatever a model has against it: this is not its memory
                 continue
             if keeps_everything(two) and not held:
-                yield Reading(argument, given)
+                yield CacheProtocol(argument, given)
             elif axes:
-                yield Reading(argument, given, axes=axes, held=held)
+                yield CacheProtocol(argument, given, axes=axes, held=held)
 
     def _forward(self, rows: int, length: int = 5, **arguments: Any) -> Any:
         ids = [self._text(row, length) for row in range(rows)]
@@ -153,7 +153,7 @@ class _Trials:
                 fix="load a model whose logits after a text are those of the text alone (Llama, GPT-2, T5, BART, …)",
             )
 
-    def _holds(self, reading: Reading) -> bool:
+    def _holds(self, reading: CacheProtocol) -> bool:
         """Whether logits are those of each row alone, whatever happens to the batch."""
         texts = 2 if self.handle.model.dtype in (torch.float16, torch.bfloat16) else 1  # rounding may change an expert
         try:
@@ -161,7 +161,7 @@ class _Trials:
         except Exception:  # whatever a model has against arguments or shapes: it is not read so
             return False
 
-    def _holds_on(self, reading: Reading, seed: int) -> bool:
+    def _holds_on(self, reading: CacheProtocol, seed: int) -> bool:
         long = self.long
         lengths = [(3, long), (long - 5, 1)] if reading.ragged else [(3, long) if reading.padded else (4, 4), (1, 1)]
         sources = [self.handle.trial_source(row) for row in range(3)]

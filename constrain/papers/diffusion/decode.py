@@ -35,7 +35,7 @@ from constrain.masks.gaps.projection import gap_language
 from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.canvas import Canvas
 from constrain.papers.diffusion.dingo import likeliest_member
-from constrain.papers.diffusion.drafts import Reader
+from constrain.papers.diffusion.drafts import DraftReader
 from constrain.papers.diffusion.models import MaskedDiffusion
 from constrain.papers.diffusion.policies import POLICIES, Policy
 from constrain.papers.diffusion.token_classes import TokenClasses
@@ -249,7 +249,7 @@ class _Run:
         """Read so many texts of later steps beside the present one. Raises ConstrainError."""
         if isinstance(drafts, bool) or not isinstance(drafts, int) or drafts < 0:
             raise ConstrainError(f"drafts is a number from 0, not {drafts!r:.60}")
-        self.reader = Reader(self.model, self.prompt, drafts, self.eos)
+        self.reader = DraftReader(self.model, self.prompt, drafts, self.eos)
 
     def _likely(
         self, positions: NDArray[np.int64], logits: NDArray[np.float64], count: int

@@ -21,7 +21,7 @@ from constrain.papers.diffusion.models import MaskedDiffusion
 Logits = NDArray[np.float64]
 
 
-class Reader:
+class DraftReader:
     """Reads texts with a model, and some that may come next.
 
     Args:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.gaps import layers
-from constrain.masks.gaps.chart import Chart
+from constrain.masks.gaps.chart import GapChart
 from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.token_classes import TokenClasses
 
@@ -76,7 +76,7 @@ class LayeredSolution:
 
     def _lex(self, ends: Sequence[int]) -> None:
         classes = self.classes
-        self.chart = Chart(self.language, self.n)
+        self.chart = GapChart(self.language, self.n)
         self.table = (
             self.place[self.source], self.place[self.target],
             classes.kind[self.arc_number], classes.label[self.arc_number],

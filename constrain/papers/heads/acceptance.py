@@ -21,7 +21,7 @@ from torch import nn
 from constrain.errors import ConstrainError
 from constrain.models.hf.hidden import watched
 from constrain.models.hf.model import HFModel
-from constrain.papers.heads.medusa import Block
+from constrain.papers.heads.medusa import MedusaBlock
 from constrain.sampling.core.model import Session
 from constrain.sampling.core.sampler import check_share
 from constrain.speculative.drafters.model import Model
@@ -43,7 +43,7 @@ class AcceptanceHead(nn.Module):
 
     def __init__(self, size: int, layers: int = 3) -> None:
         super().__init__()
-        self.blocks = nn.Sequential(*(Block(size) for _ in range(layers)))
+        self.blocks = nn.Sequential(*(MedusaBlock(size) for _ in range(layers)))
         self.last = nn.Linear(size, 1)
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:

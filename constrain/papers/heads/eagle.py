@@ -16,14 +16,14 @@ from torch import nn
 
 from constrain.models.hf.model import HFModel
 from constrain.papers.heads.adapter import HeadsAdapter
-from constrain.papers.heads.layer import DecoderLayer, Rows, Shape
+from constrain.papers.heads.layer import DecoderLayer, KeysValues, Shape
 
 
 class EagleState(NamedTuple):
     """feature: float[H]. rows: what attention sees; None: nothing yet. places: tokens since the target's feature."""
 
     feature: torch.Tensor
-    rows: Rows | None
+    rows: KeysValues | None
     places: int
 
 
@@ -80,14 +80,14 @@ class Eagle(HeadsAdapter):
         """The feature of a place of the text."""
         return hidden
 
-    def remember(self, memory: Rows | None, hidden: torch.Tensor, tokens: torch.Tensor) -> Rows:
+    def remember(self, memory: KeysValues | None, hidden: torch.Tensor, tokens: torch.Tensor) -> KeysValues:
         """See `HeadsAdapter`."""
         first = 0 if memory is None else len(memory.keys)
         places = torch.arange(first, first + len(hidden), device=hidden.device)
         new = self._layer.rows(self._read(self._feature(hidden), tokens)[0], places)
         return new if memory is None else memory.joined(new)
 
-    def begin(self, hidden: torch.Tensor, memory: Rows | None = None) -> EagleState:
+    def begin(self, hidden: torch.Tensor, memory: KeysValues | None = None) -> EagleState:
         """See `HeadsAdapter`."""
         return EagleState(self._feature(hidden), memory, 0)
 
@@ -116,8 +116,8 @@ class Eagle(HeadsAdapter):
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
         """See `HeadsAdapter`. Later steps read their own features, as in drafting (EAGLE-3's training-time test)."""
-        feature, found, own = self._feature(hidden), [], list[Rows]()
-        text: Rows | None = None
+        feature, found, own = self._feature(hidden), [], list[KeysValues]()
+        text: KeysValues | None = None
         for step in range(1, self.depth + 1):
             count = len(tokens) - step
             places = torch.arange(step - 1, step - 1 + count, device=hidden.device)

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from constrain.papers.heads.adapter import HeadsAdapter
-from constrain.papers.heads.layer import DecoderLayer, RMSNorm, Rows, Shape
+from constrain.papers.heads.layer import DecoderLayer, KeysValues, RMSNorm, Shape
 
 
 class Narrowing(nn.Module):
@@ -97,7 +97,7 @@ class Hydra(HeadsAdapter):
             found += [nn.Identity(), again]
         return found
 
-    def remember(self, memory: Rows | None, hidden: torch.Tensor, tokens: torch.Tensor) -> Rows:
+    def remember(self, memory: KeysValues | None, hidden: torch.Tensor, tokens: torch.Tensor) -> KeysValues:
         """See `HeadsAdapter`."""
         layer: PrefixLayer = self.prefix_embeding_layer.layers[0]
         first = 0 if memory is None else len(memory.keys)
@@ -105,12 +105,12 @@ class Hydra(HeadsAdapter):
         new = layer.rows(layer.input_layernorm(hidden), places)
         return new if memory is None else memory.joined(new)
 
-    def begin(self, hidden: torch.Tensor, memory: Rows | None = None) -> HydraState:
+    def begin(self, hidden: torch.Tensor, memory: KeysValues | None = None) -> HydraState:
         """See `HeadsAdapter`."""
         rows = self.remember(memory, hidden[None], torch.zeros(1))
         return HydraState(self._prefix(hidden[None], rows, None)[0], hidden, 0)
 
-    def _prefix(self, hidden: torch.Tensor, rows: Rows, seen: torch.Tensor | None) -> torch.Tensor:
+    def _prefix(self, hidden: torch.Tensor, rows: KeysValues, seen: torch.Tensor | None) -> torch.Tensor:
         """float[n, H] at the last n of the rows' places."""
         layer: PrefixLayer = self.prefix_embeding_layer.layers[0]
         places = torch.arange(len(rows.keys) - len(hidden), len(rows.keys), device=hidden.device)

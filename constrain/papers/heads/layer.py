@@ -18,19 +18,19 @@ from torch.nn import functional as F
 from constrain.errors import ConstrainError
 
 
-class Rows(NamedTuple):
+class KeysValues(NamedTuple):
     """keys, values: float[n, heads, d]."""
 
     keys: torch.Tensor
     values: torch.Tensor
 
-    def joined(self, other: Rows) -> Rows:
+    def joined(self, other: KeysValues) -> KeysValues:
         """These, then others."""
-        return Rows(torch.cat([self.keys, other.keys]), torch.cat([self.values, other.values]))
+        return KeysValues(torch.cat([self.keys, other.keys]), torch.cat([self.values, other.values]))
 
-    def first(self, count: int) -> Rows:
+    def first(self, count: int) -> KeysValues:
         """Some of them."""
-        return Rows(self.keys[:count], self.values[:count])
+        return KeysValues(self.keys[:count], self.values[:count])
 
 
 class Shape(NamedTuple):
@@ -121,20 +121,20 @@ class DecoderLayer(nn.Module):
         self.mlp = MLP(shape)
         self.post_attention_layernorm = RMSNorm(shape.size, shape.epsilon)
 
-    def rows(self, x: torch.Tensor, places: torch.Tensor) -> Rows:
+    def rows(self, x: torch.Tensor, places: torch.Tensor) -> KeysValues:
         """Keys and values of what is read, float[n, times · size], at places int64[n]."""
         shape = (len(x), self.shape.shared, self.shape.width)
         keys, values = self.self_attn.k_proj(x).view(shape), self.self_attn.v_proj(x).view(shape)
-        return Rows(self._turned(keys, places), values)
+        return KeysValues(self._turned(keys, places), values)
 
     def attend(
         self,
         x: torch.Tensor,
         residual: torch.Tensor,
         places: torch.Tensor,
-        text: Rows,
+        text: KeysValues,
         seen: torch.Tensor | None = None,
-        own: Sequence[Rows] = (),
+        own: Sequence[KeysValues] = (),
     ) -> torch.Tensor:
         """float[n, size]: what comes out of the layer.
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from constrain.papers.heads.adapter import HeadsAdapter
 
 
-class Block(nn.Module):
+class MedusaBlock(nn.Module):
     """A residual block, the identity but for a constant at first."""
 
     def __init__(self, size: int) -> None:
@@ -55,7 +55,9 @@ class Medusa(HeadsAdapter):
         self.depth = depth
         weight = self._target[1].weight
         self.medusa_head = nn.ModuleList(
-            nn.Sequential(*(Block(self.size) for _ in range(layers)), nn.Linear(self.size, len(weight), bias=False))
+            nn.Sequential(
+                *(MedusaBlock(self.size) for _ in range(layers)), nn.Linear(self.size, len(weight), bias=False)
+            )
             for _ in range(depth)
         )
         self.to(weight)

@@ -25,7 +25,7 @@ from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import without_marks
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine.matcher import Matcher
-from constrain.papers.search.found import Asking, Found, Reward, check_number, each_prompt, reward_of, text_of
+from constrain.papers.search.found import Asking, BestTexts, Reward, check_number, each_prompt, reward_of, text_of
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.potentials import Potential
@@ -81,7 +81,7 @@ class AStar(Sampler):
         """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
-    def _search(self, job: Job, row: int, found: Found) -> None:
+    def _search(self, job: Job, row: int, found: BestTexts) -> None:
         asking = Asking(job, row, self.reward, found)
         frontier = Frontier(self.batch)
 

@@ -25,7 +25,7 @@ from constrain.errors import ConstrainError
 from constrain.papers.search.found import Reward, reward_of, text_of
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample, total_drafts
-from constrain.sampling.core.potentials import Asked
+from constrain.sampling.core.potentials import AskedPotential
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.methods.sir import DrawStart, masked_draws
@@ -72,7 +72,7 @@ class BestOf(Sampler):
         rows = range(len(job.prompts))
         begun = [DrawStart(row, substream(job.streams[row], j)) for row in rows for j in range(self.samples)]
         drawn = masked_draws(job, begun)
-        asked = Asked(self.reward)
+        asked = AskedPotential(self.reward)
         outputs = []
         for row in rows:
             population = drawn[row * self.samples : (row + 1) * self.samples]

@@ -11,7 +11,7 @@ Limit: prefixes outside the `candidates` best by log p and their parent's estima
 
 from __future__ import annotations
 
-from constrain.papers.search.found import Asking, Found, Reward, each_prompt, reward_of
+from constrain.papers.search.found import Asking, BestTexts, Reward, each_prompt, reward_of
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
@@ -53,7 +53,7 @@ class ConditionalBeam(Sampler):
         """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
-    def _search(self, job: Job, row: int, found: Found) -> None:
+    def _search(self, job: Job, row: int, found: BestTexts) -> None:
         asking = Asking(job, row, self.estimate, found)
         block = Particles(job, [Particle(job, row)])
         block.start()
@@ -85,7 +85,7 @@ class ConditionalBeam(Sampler):
             values = asking.prefixes([each.sample.tokens for each in block.live])
         found.account(block)
 
-    def _offer(self, block: Particles, asking: Asking, found: Found) -> None:
+    def _offer(self, block: Particles, asking: Asking, found: BestTexts) -> None:
         for each in block.all:
             if each.sample.finish_reason == "stop":
                 (value,) = asking.completes([each.sample.tokens])

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.papers.search.found import Found
+from constrain.papers.search.found import BestTexts
 from constrain.papers.search.lookahead import likeliest
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
@@ -65,14 +65,14 @@ class Contrastive(Sampler):
         job = replace(job, settings=settings)
         outputs: dict[int, Sample] = {}
         for rows in job.groups():
-            found = Found(job, len(rows))
+            found = BestTexts(job, len(rows))
             self._search(job, rows[0], found)
             outputs.update(zip(rows, found.samples(self.name), strict=True))
             for row in rows:
                 job.watcher.ended(row)
         return [outputs[row] for row in range(len(job.prompts))]
 
-    def _search(self, job: Job, row: int, found: Found) -> None:
+    def _search(self, job: Job, row: int, found: BestTexts) -> None:
         trees = _opened(job)
         particle = Particle(job, row)
         block = Particles(job, [particle], forced=False)

@@ -19,7 +19,7 @@ from collections import Counter
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.papers.search.found import Found, check_number, each_prompt
+from constrain.papers.search.found import BestTexts, check_number, each_prompt
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
@@ -64,8 +64,8 @@ class DiverseBeam(Sampler):
         """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
-    def _search(self, job: Job, row: int, found: Found) -> None:
-        groups = [Found(job, found.count) for _ in range(self.groups)]
+    def _search(self, job: Job, row: int, found: BestTexts) -> None:
+        groups = [BestTexts(job, found.count) for _ in range(self.groups)]
         block = Particles(job, [Particle(job, row, note=group) for group in range(self.groups)], forced=False)
         block.start()
         while block.live:
@@ -86,7 +86,7 @@ class DiverseBeam(Sampler):
         for place, (_, sample) in enumerate(in_turn):
             found.offer(-float(place), sample)  # the order is the objective; a text counts where it came first
 
-    def _choose(self, block: Particles, places: torch.Tensor, step: Step, groups: list[Found]) -> list[int]:
+    def _choose(self, block: Particles, places: torch.Tensor, step: Step, groups: list[BestTexts]) -> list[int]:
         """The rows of `step` that are kept: each group's best, those of earlier groups first."""
         before = torch.tensor([each.sample.log_prob for each in block.live], dtype=torch.float64)
         places = places.cpu()

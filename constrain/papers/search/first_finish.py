@@ -27,7 +27,7 @@ from constrain.papers.search.found import text_of
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
-from constrain.sampling.core.potentials import Asked, Potential, predicate
+from constrain.sampling.core.potentials import AskedPotential, Potential, predicate
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
 
@@ -78,7 +78,7 @@ class FirstFinish(Sampler):
         return [outputs[row] for row in range(len(job.prompts))]
 
     def _first(self, job: Job, rows: list[int]) -> list[Sample]:
-        asked = None if self.accept is None else Asked(self.accept)
+        asked = None if self.accept is None else AskedPotential(self.accept)
         begun = [
             Particle(job, rows[0], substream(job.streams[rows[0]], number), note=number)
             for number in range(self.samples)
@@ -109,7 +109,7 @@ class FirstFinish(Sampler):
             output.evaluations = 0 if asked is None else asked.evaluations[rows[0]]
         return outputs
 
-    def _accepts(self, job: Job, row: int, asked: Asked | None, particle: Particle) -> bool:
+    def _accepts(self, job: Job, row: int, asked: AskedPotential | None, particle: Particle) -> bool:
         if asked is None:
             return True
         (value,) = asked.completes([text_of(job, particle.sample.tokens)], [row])

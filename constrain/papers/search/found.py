@@ -16,7 +16,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
-from constrain.sampling.core.potentials import Asked, Potential
+from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.methods.beam import spelled
 
@@ -69,7 +69,7 @@ def text_of(job: Job, tokens: Sequence[int]) -> bytes:
     return b"".join(job.token_bytes[token] or b"" for token in tokens if token not in job.eos_ids)
 
 
-class Found:
+class BestTexts:
     """The best members so far for the rows of one prompt, each text once, and what the search has cost.
 
     count: how many are wanted. threshold: the least objective that counts, -inf while there is room.
@@ -122,7 +122,7 @@ class Found:
         return outputs
 
 
-def each_prompt(job: Job, name: str, search: Callable[[Job, int, Found], None]) -> list[Sample]:
+def each_prompt(job: Job, name: str, search: Callable[[Job, int, BestTexts], None]) -> list[Sample]:
     """Run search(shaped job, first row, Found) for each distinct prompt; its rows get the members in order."""
     if not job.token_bytes and name != "diverse-beam":
         raise ConstrainError("this search reads texts, and the bytes of tokens are unknown", fix="set Job.token_bytes")
@@ -130,7 +130,7 @@ def each_prompt(job: Job, name: str, search: Callable[[Job, int, Found], None]) 
     job = shaped(replace(job, settings=replace(settings, temperature=settings.temperature or 1.0)))
     outputs: dict[int, Sample] = {}
     for rows in job.groups():
-        found = Found(job, len(rows))
+        found = BestTexts(job, len(rows))
         search(job, rows[0], found)
         outputs.update(zip(rows, found.samples(name), strict=True))
         for row in rows:
@@ -141,9 +141,9 @@ def each_prompt(job: Job, name: str, search: Callable[[Job, int, Found], None]) 
 class Asking:
     """A reward in use for one prompt: open texts by `prefix`, complete outputs by `complete`."""
 
-    def __init__(self, job: Job, row: int, reward: Potential, found: Found) -> None:
+    def __init__(self, job: Job, row: int, reward: Potential, found: BestTexts) -> None:
         self.job, self.row, self.found = job, row, found
-        self.asked = Asked(reward)
+        self.asked = AskedPotential(reward)
 
     def prefixes(self, tokens: Sequence[Sequence[int]]) -> list[float]:
         """Of texts that go on."""

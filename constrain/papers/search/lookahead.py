@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import torch
 
-from constrain.papers.search.found import Asking, Found, Reward, check_number, each_prompt, reward_of
+from constrain.papers.search.found import Asking, BestTexts, Reward, check_number, each_prompt, reward_of
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
@@ -60,7 +60,7 @@ class Lookahead(Sampler):
         """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
-    def _search(self, job: Job, row: int, found: Found) -> None:
+    def _search(self, job: Job, row: int, found: BestTexts) -> None:
         asking = Asking(job, row, self.reward, found)
         block = Particles(job, [Particle(job, row)], forced=False)
         block.start()
@@ -100,7 +100,7 @@ def likeliest(places: torch.Tensor, step: Step, top: int) -> torch.Tensor:
     return torch.tensor([row for place in sorted(taken) for row in taken[place]], dtype=torch.int64)
 
 
-def greedy_ends(block: Particles, first: Step, ahead: int, found: Found) -> list[Particle]:
+def greedy_ends(block: Particles, first: Step, ahead: int, found: BestTexts) -> list[Particle]:
     """Every sequence of a block after its first token and at most `ahead` more, each the likeliest that is allowed."""
     block.take(first)
     for _ in range(ahead):

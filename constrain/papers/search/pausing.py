@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from constrain.papers.search.cautious import entropy
-from constrain.papers.search.found import Found, check_number, each_prompt
+from constrain.papers.search.found import BestTexts, check_number, each_prompt
 from constrain.papers.search.lookahead import greedy_ends, likeliest
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
@@ -61,7 +61,7 @@ class Pausing(Sampler):
         """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
-    def _search(self, job: Job, row: int, found: Found) -> None:
+    def _search(self, job: Job, row: int, found: BestTexts) -> None:
         block = Particles(job, [Particle(job, row)], forced=False)
         block.start()
         pauses = 0

@@ -24,7 +24,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from constrain.papers.search.found import Asking, Found, Reward, check_number, each_prompt, reward_of
+from constrain.papers.search.found import Asking, BestTexts, Reward, check_number, each_prompt, reward_of
 from constrain.papers.search.lookahead import greedy_ends, likeliest
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
@@ -60,7 +60,7 @@ class _Tree:
     """A search for one prompt. known: by prefix, its greedy completion; cut: some allowed token has no node."""
 
     asking: Asking
-    found: Found
+    found: BestTexts
     root: _Node
     known: dict[tuple[int, ...], Sample] = field(default_factory=dict)
     cut: bool = False
@@ -115,7 +115,7 @@ class Planned(Sampler):
         """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
-    def _search(self, job: Job, row: int, found: Found) -> None:
+    def _search(self, job: Job, row: int, found: BestTexts) -> None:
         block = Particles(job, [Particle(job, row)])
         block.start()
         found.account(block)
@@ -154,7 +154,7 @@ class Planned(Sampler):
         growth = math.log((parent.visits + self.base + 1) / self.base) + self.explore
         return child.value + growth * child.share * math.sqrt(math.log(max(1, parent.visits))) / (1 + child.visits)
 
-    def _enter(self, node: _Node, found: Found) -> Particle:
+    def _enter(self, node: _Node, found: BestTexts) -> Particle:
         """The sequence of a node, read."""
         if node.block is None:
             assert node.parent is not None

@@ -20,7 +20,7 @@ import math
 
 import torch
 
-from constrain.papers.search.found import Asking, Found, Reward, check_number, reward_of
+from constrain.papers.search.found import Asking, BestTexts, Reward, check_number, reward_of
 from constrain.papers.search.lookahead import greedy_ends
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
@@ -68,11 +68,11 @@ class ValueGuided(Sampler):
         job = shaped(job)
         outputs = []
         for row in range(len(job.prompts)):
-            found = Found(job, 1)
+            found = BestTexts(job, 1)
             outputs.append(self._draw(job, row, Asking(job, row, self.value, found), found))
         return outputs
 
-    def _draw(self, job: Job, row: int, asking: Asking, found: Found) -> Sample:
+    def _draw(self, job: Job, row: int, asking: Asking, found: BestTexts) -> Sample:
         block = Particles(job, [Particle(job, row)], forced=False)
         block.start()
         (particle,) = block.all
@@ -104,7 +104,7 @@ class ValueGuided(Sampler):
         sample.forwards, sample.evaluations = found.forwards + sum(block.reads.values()), found.evaluations
         return sample
 
-    def _values(self, block: Particles, step: Step, asking: Asking, found: Found) -> list[float]:
+    def _values(self, block: Particles, step: Step, asking: Asking, found: BestTexts) -> list[float]:
         """V of the text with each of the tokens."""
         (parent,) = block.live
         tokens = step.token.tolist()

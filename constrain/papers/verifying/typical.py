@@ -22,7 +22,7 @@ from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers.match import readable_children
 
 
-class Typical(Verifier):
+class TypicalAcceptance(Verifier):
     """Typical acceptance; see the module."""
 
     name = "typical"

@@ -65,7 +65,7 @@ def certain_chain(tokens: Sequence[int], logits: torch.Tensor) -> Ahead:
     return Ahead({(place, token): place + 1 for place, token in enumerate(tokens)}, logits, certain=True)
 
 
-class Answer(NamedTuple):
+class ReadRow(NamedTuple):
     """What a forward gives for one row: logits float[keep, W], what was read ahead, and forwards that it took."""
 
     logits: torch.Tensor
@@ -86,7 +86,7 @@ class AheadSession(Session, Protocol):
 
     def read(
         self, rows: Sequence[int], chunks: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
-    ) -> list[Answer]:
+    ) -> list[ReadRow]:
         """Go on with these rows, as `select`, and append a chunk to each.
 
         chunks: they may begin with tokens that were read ahead. A row with keep 0 is not read: its chunk is noted
@@ -110,7 +110,7 @@ class ReadsAhead(LanguageModel, Protocol):
 
     def start_ahead(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
-    ) -> tuple[AheadSession, list[Answer]]:
+    ) -> tuple[AheadSession, list[ReadRow]]:
         """As `start`, and `AheadSession.read`."""
 
 

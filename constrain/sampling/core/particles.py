@@ -30,7 +30,7 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.ahead import Ahead, Answer, certain_chain, reads_ahead
+from constrain.sampling.core.ahead import Ahead, ReadRow, certain_chain, reads_ahead
 from constrain.sampling.core.draw import STREAM_BITS, substream
 from constrain.sampling.core.job import Job, Sample, TokenMatcher, TokenRecord
 from constrain.sampling.core.model import Session
@@ -216,7 +216,7 @@ class Particles:
                 self.session, answers = self.job.model.start_ahead(prompts, keep, writers)  # type: ignore[attr-defined]
             else:
                 self.session, logits = self.job.model.start(prompts, keep)
-                answers = list(map(Answer, logits))
+                answers = list(map(ReadRow, logits))
         return self._read(answers)
 
     def start_from(self, stems: Stems) -> None:
@@ -411,7 +411,7 @@ class Particles:
                 fix="this is a fault of the constraint engine: please report it with the constraint",
             )
 
-    def _read(self, answers: Sequence[Answer]) -> Events:
+    def _read(self, answers: Sequence[ReadRow]) -> Events:
         """Hand out what a forward gave for each row of the session; forced tokens are final once scored."""
         events: Events = []
         logits = [each.logits for each in answers]
@@ -472,12 +472,12 @@ class Particles:
         self.live = [particle for particle in self.live if particle.keep]
 
 
-def _split(logits: torch.Tensor, run: Sequence[int]) -> Answer:
+def _split(logits: torch.Tensor, run: Sequence[int]) -> ReadRow:
     """The answer for a row that read a run ahead: float[keep + len(run), W]."""
     if not run:
-        return Answer(logits)
+        return ReadRow(logits)
     kept = len(logits) - len(run)
-    return Answer(logits[:kept], certain_chain(run, logits[kept - 1 :]))
+    return ReadRow(logits[:kept], certain_chain(run, logits[kept - 1 :]))
 
 
 class Stems:

@@ -17,8 +17,8 @@ is -inf for every text that begins so. It may be left out (0: nothing is known y
     automaton(compiled) * predicate(f)               # products: of the second, only what the first allows is asked
 
 Potentials see bytes, since a prefix may end inside a character; `predicate` passes whole characters as str.
-Cost: one call a text (answers are remembered, see `Asked`); `prefixes` and `completes` take many at once — override
-them where that is cheaper. Limit: a potential must be a function: the same text, the same answer.
+Cost: one call a text (`AskedPotential` keeps the answers); `prefixes` and `completes` take many at once: override them
+where that is cheaper. Limit: a potential must be a function: the same text, the same answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 
-REMEMBERED = 1 << 16  # answers that `Asked` keeps
+REMEMBERED = 1 << 16  # answers that `AskedPotential` keeps
 Weigher = Callable[[Sequence[bytes]], list[float]]
 
 
@@ -225,7 +225,7 @@ def automaton(compiled: Any) -> Potential:
     return Automaton(compiled)
 
 
-class Asked:
+class AskedPotential:
     """A potential in use: answers are checked, remembered and counted.
 
     evaluations: by row of the job, how many texts the potential was really called for; a text that several rows ask

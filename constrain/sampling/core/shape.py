@@ -17,7 +17,7 @@ from typing import Any, cast
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.ahead import AheadSession, Answer, ReadsAhead, reads_ahead
+from constrain.sampling.core.ahead import AheadSession, ReadRow, ReadsAhead, reads_ahead
 from constrain.sampling.core.job import Job, Settings
 from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
 from constrain.sampling.core.step import truncated
@@ -77,7 +77,7 @@ class ShapedModel(WrappedModel):
 
     def start_ahead(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
-    ) -> tuple[_ShapedSession, list[Answer]]:
+    ) -> tuple[_ShapedSession, list[ReadRow]]:
         """See `ReadsAhead`."""
         session, answers = cast(ReadsAhead, self.model).start_ahead(prefixes, keep, writers)
         shaped_session = _ShapedSession(session, self.settings)
@@ -100,10 +100,10 @@ class _ShapedSession:
 
     def read(
         self, rows: Sequence[int], chunks: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
-    ) -> list[Answer]:
+    ) -> list[ReadRow]:
         return [self.shaped(each) for each in cast(AheadSession, self.session).read(rows, chunks, keep, writers)]
 
-    def shaped(self, answer: Answer) -> Answer:
+    def shaped(self, answer: ReadRow) -> ReadRow:
         ahead = answer.ahead and answer.ahead.shaped(shape(answer.ahead.logits, self.settings))
         return answer._replace(logits=shape(answer.logits, self.settings), ahead=ahead)
 

@@ -50,7 +50,7 @@ from constrain.sampling.bitmask.apply import masked_logits
 from constrain.sampling.core.draw import NO_TOKEN, Chance
 from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particles
-from constrain.sampling.core.potentials import Asked
+from constrain.sampling.core.potentials import AskedPotential
 from constrain.sampling.core.step import Step
 
 JUMP = 64  # sizes of a geometric jump that are drawn at once
@@ -361,7 +361,7 @@ def checked_step(
     bitmask: np.ndarray,
     texts: Sequence[bytes],
     streams: Sequence[int],
-    check: Asked,
+    check: AskedPotential,
     rejection: TokenRejection,
 ) -> Step:
     """A token for every live sequence, which its mask allows and the check does not refuse.

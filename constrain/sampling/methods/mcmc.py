@@ -31,7 +31,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import DraftCount, Job, Sample, total_drafts
-from constrain.sampling.core.potentials import Asked, Potential
+from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.resampling import log_mean
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
@@ -78,7 +78,7 @@ class MCMC(Sampler):
             raise ConstrainError(f"there is no proposal {proposal!r}", fix=f"choose one of: {', '.join(PROPOSALS)}")
         self.proposal, self.potential = proposal, potential
         if potential is not None:
-            Asked(potential)
+            AskedPotential(potential)
 
     def run(self, job: Job) -> list[Sample]:
         """The last state of a chain a row."""

@@ -20,7 +20,7 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample, TokenRecord, total_drafts
 from constrain.sampling.core.particles import Particle, Particles
-from constrain.sampling.core.potentials import Asked, Potential
+from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.resampling import log_mean
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
@@ -58,7 +58,7 @@ class SIR(Sampler):
         self.samples = check_count("samples", samples)
         self.potential = potential
         if potential is not None:
-            Asked(potential)
+            AskedPotential(potential)
 
     def run(self, job: Job) -> list[Sample]:
         """One sample a row, drawn from N, which are its `population`."""
@@ -139,13 +139,15 @@ def _particle(job: Job, begun: DrawStart) -> Particle:
     return particle
 
 
-def weigh(job: Job, samples: Sequence[Sample], rows: Sequence[int], potential: Potential | None) -> Asked | None:
+def weigh(
+    job: Job, samples: Sequence[Sample], rows: Sequence[int], potential: Potential | None
+) -> AskedPotential | None:
     """Multiply exp Φ into the weights of complete samples; a sample that it rules out is no longer accepted."""
     if potential is None:
         return None
     if not job.token_bytes:
         raise ConstrainError("potentials need the bytes of tokens", fix="set Job.token_bytes")
-    asked = Asked(potential)
+    asked = AskedPotential(potential)
     whole = [(sample, row) for sample, row in zip(samples, rows, strict=True) if sample.log_weight > -math.inf]
     texts = [b"".join(job.token_bytes[token] or b"" for token in sample.tokens[:-1]) for sample, _ in whole]
     for (sample, _), weight in zip(whole, asked.completes(texts, [row for _, row in whole]), strict=True):

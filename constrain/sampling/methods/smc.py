@@ -39,7 +39,7 @@ from constrain.sampling.core.boundaries import boundary_of
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
-from constrain.sampling.core.potentials import Asked, Potential
+from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.resampling import check_scheme, effective_size, log_mean, resample
 from constrain.sampling.core.sampler import Sampler, check_count, check_share
 from constrain.sampling.core.shape import shaped
@@ -104,7 +104,7 @@ class SMC(Sampler):
         self.potential, self.twist, self.check = potential, twist, check
         for each in (potential, check):
             if each is not None:
-                Asked(each)  # refuses what is no potential now, not in the middle of a run
+                AskedPotential(each)  # refuses what is no potential now, not in the middle of a run
         self.rejection = TokenRejection() if rejection is None else rejection
         self.boundary = boundary
         self.passes = boundary_of(boundary)
@@ -182,8 +182,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         job, options = self.job, self.options
-        self.potential = None if options.potential is None else Asked(options.potential)
-        self.check = None if options.check is None else Asked(options.check, hard=True)
+        self.potential = None if options.potential is None else AskedPotential(options.potential)
+        self.check = None if options.check is None else AskedPotential(options.check, hard=True)
         self.reads = self.potential is not None or self.check is not None or options.boundary != "token"
         if self.reads and not job.token_bytes:
             raise ConstrainError("potentials and boundaries need the bytes of tokens", fix="set Job.token_bytes")

@@ -20,7 +20,9 @@ VERIFIERS: Registry[Callable[[], Verifier]] = Registry(
         "k-seq": "constrain.papers.verifying.kseq:KSeq",
     },
 )
-LOSSY = {"typical": "constrain.papers.verifying.typical:Typical"}  # these change the distribution of the output
+LOSSY = {
+    "typical": "constrain.papers.verifying.typical:TypicalAcceptance"
+}  # these change the distribution of the output
 
 
 def verifier_named(name: str) -> Verifier:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import torch
 
 from constrain.speculative.tree import NONE
-from constrain.speculative.verifiers.residual import Drafts, RejectionVerifier, Stop, TreeWalk, rest
+from constrain.speculative.verifiers.residual import DraftDistributions, RejectionVerifier, Stop, TreeWalk, rest
 
 
 class Recursive(RejectionVerifier):
@@ -41,7 +41,7 @@ class Recursive(RejectionVerifier):
 
     def _at(self, walk: TreeWalk, place: int, left: torch.Tensor) -> Stop:
         """One place: a child that is taken, or what is left to draw from. left: the target."""
-        drafts = Drafts(walk, left)
+        drafts = DraftDistributions(walk, left)
         for proposal in walk.proposals[place]:
             drafted = drafts.of(proposal)
             if walk.accepts(float(left[proposal.token]) / float(drafted[proposal.token])):

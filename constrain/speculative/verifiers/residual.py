@@ -128,7 +128,7 @@ def rest(left: torch.Tensor, right: torch.Tensor) -> tuple[torch.Tensor, float]:
     return (found, mass) if mass > 0 else (left, 0.0)
 
 
-class Drafts:
+class DraftDistributions:
     """The draft distributions at one place: what each proposal was drawn from, given its earlier siblings."""
 
     def __init__(self, walk: TreeWalk, target: torch.Tensor) -> None:

@@ -13,7 +13,7 @@ this is block verification. For siblings drawn without replacement.
 
 from __future__ import annotations
 
-from constrain.speculative.verifiers.residual import Drafts, RejectionVerifier, Stop, TreeWalk, rest
+from constrain.speculative.verifiers.residual import DraftDistributions, RejectionVerifier, Stop, TreeWalk, rest
 
 
 class Traversal(RejectionVerifier):
@@ -34,7 +34,7 @@ class Traversal(RejectionVerifier):
         target = walk.target(place)
         if target is None:
             return Stop() if walk.accepts(share) else None
-        drafts = Drafts(walk, target)
+        drafts = DraftDistributions(walk, target)
         for proposal in walk.proposals[place]:
             drafted = drafts.of(proposal)
             claim = min(1.0, share * float(target[proposal.token]) / float(drafted[proposal.token]))

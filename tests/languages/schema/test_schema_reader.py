@@ -8,7 +8,7 @@ import constrain
 import vocabularies
 from constrain.languages.automata import decide
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, alternate, chars, concat, intersect, literals, repeat
-from constrain.languages.schema.read.document import Options
+from constrain.languages.schema.read.document import ReadOptions
 from constrain.languages.schema.read.reader import COMMON, common_formulas
 from constrain.languages.schema.sets.strings import plainly_some
 
@@ -46,7 +46,7 @@ def test_only_what_touches_nothing_else_is_common() -> None:
     for _ in range(2):
         constraint = constrain.json_schema(schema)
         assert [keyword for _, keyword, _ in constraint.document.residuals] == ["multipleOf"]
-    known = common_formulas(constraint.document.dialect, Options().formats)
+    known = common_formulas(constraint.document.dialect, ReadOptions().formats)
     assert ("type", "string", "minLength", ("int", 8)) in known
     assert all(COMMON.issuperset(content[::2]) for content in known)
     assert not any(("int", 1000003) in content for content in known)

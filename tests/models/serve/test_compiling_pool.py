@@ -16,7 +16,7 @@ import constrain
 from constrain import LimitError, Limits
 from constrain.models.serve.requests.compiler import RequestCompiler
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 
 TEXTS = [
     json.dumps(
@@ -40,7 +40,7 @@ class FastTokenizer:
 
 @pytest.fixture
 def compiler() -> RequestCompiler:
-    return RequestCompiler(FastTokenizer(), 3072, Options(seconds=1000, cached=len(TEXTS)))
+    return RequestCompiler(FastTokenizer(), 3072, EngineOptions(seconds=1000, cached=len(TEXTS)))
 
 
 def masks(compiled: Any, text: bytes) -> list[bytes]:
@@ -96,7 +96,7 @@ def test_a_compile_in_a_pool_is_cancelled(compiler: RequestCompiler) -> None:
 
 def read(text: str) -> constrain.Constraint:
     """In another process: read a schema wholly."""
-    constraint = constraint_of("json", text, Options())
+    constraint = constraint_of("json", text, EngineOptions())
     constraint.to_grammar()
     return constraint
 
@@ -109,7 +109,7 @@ def test_processes_read_and_this_one_compiles() -> None:
         refused = pool.submit(read, '{"type": "text"}').exception(60)
     assert isinstance(refused, constrain.SchemaError) and refused.place == '$\n{"type": "text"}'
     for i, constraint in enumerate(given):
-        here = constraint_of("json", TEXTS[i], Options())
+        here = constraint_of("json", TEXTS[i], EngineOptions())
         assert constraint == here
         member = f'{{"k{i}": {i}}}'.encode()
         assert masks(constrain.compile(constraint, vocabulary), member) == masks(

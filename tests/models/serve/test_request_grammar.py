@@ -15,7 +15,7 @@ from finite_language import EOS, MEMBERS, SPECIAL, TOKENS, VOCABULARY, Failing, 
 
 import constrain
 from constrain.errors import LimitError
-from constrain.models.serve.vllm.grammar import RequestGrammar
+from constrain.models.serve.vllm.grammar import VLLMGrammar
 
 STOPS = [(), (EOS,), (SPECIAL,), (EOS, SPECIAL), (6,), (EOS, 3), (99,)]
 
@@ -37,9 +37,9 @@ def rows_of(bitmask: Any) -> np.ndarray:
     return bitmask.numpy().view(np.uint32)
 
 
-def grammar_of(stops: tuple[int, ...] = (), constraint: Any = None) -> RequestGrammar:
+def grammar_of(stops: tuple[int, ...] = (), constraint: Any = None) -> VLLMGrammar:
     compiled = constrain.compile(constraint or constrain.choices(MEMBERS), VOCABULARY)
-    return RequestGrammar(compiled, stops, rows_of)
+    return VLLMGrammar(compiled, stops, rows_of)
 
 
 @pytest.mark.parametrize("stops", STOPS)
@@ -124,7 +124,7 @@ def test_reset_begins_anew() -> None:
 
 def test_requests_do_not_see_each_other() -> None:
     compiled = constrain.compile(constrain.choices(MEMBERS), VOCABULARY)
-    one, two = (RequestGrammar(compiled, (), rows_of) for _ in range(2))
+    one, two = (VLLMGrammar(compiled, (), rows_of) for _ in range(2))
     assert one.accept_tokens("1", [0, 1])
     tensor = Tensor(2)
     one.fill_bitmask(tensor, 0)
@@ -148,7 +148,7 @@ def test_a_dead_end_ends_the_request() -> None:
     """A key is begun that is one already, and cannot be closed: keys are not looked ahead for."""
     vocabulary = constrain.Vocabulary.of_bytes()
     constraint = constrain.json_schema({"type": "object", "propertyNames": {"maxLength": 1}})
-    grammar = RequestGrammar(constrain.compile(constraint, vocabulary), (), rows_of)
+    grammar = VLLMGrammar(constrain.compile(constraint, vocabulary), (), rows_of)
     assert grammar.accept_tokens("r", list(b'{"a":1,"a'))
 
     class Rows:

@@ -25,7 +25,7 @@ import constrain
 from conftest import REPOSITORY
 from constrain.errors import ConstrainError, LimitError
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.sglang.options import VARIABLE, options_in
 
 WIDTH = 3136
@@ -82,7 +82,7 @@ def sglang(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 def grammar_of(sglang: Any, ids: tuple[int, ...] = ()) -> Any:
-    made = sglang.grammar.RequestGrammar(constrain.compile(constrain.choices(MEMBERS), VOCABULARY))
+    made = sglang.grammar.SGLangGrammar(constrain.compile(constrain.choices(MEMBERS), VOCABULARY))
     for token in ids:
         made.accept_token(token)
     return made
@@ -136,7 +136,7 @@ def test_a_copy_begins_anew(sglang: Any) -> None:
     grammar.fill_vocab_mask(mask, 1)
     assert (allowed(mask, 0), allowed(mask, 1)) == (PREFIXES[()], PREFIXES[0, 1])
     assert copy.grammar_stats.is_cache_hit and not grammar.grammar_stats.is_cache_hit
-    sglang.grammar.RequestGrammar.reset_vocab_mask(mask)
+    sglang.grammar.SGLangGrammar.reset_vocab_mask(mask)
     assert (mask == -1).all()
 
 
@@ -156,7 +156,7 @@ def test_a_fault_ends_the_request_and_not_the_scheduler(sglang: Any, error: Exce
 def test_a_dead_end_is_said(sglang: Any) -> None:
     """A key is begun that is one already, and cannot be closed: keys are not looked ahead for."""
     constraint = constrain.json_schema({"type": "object", "propertyNames": {"maxLength": 1}})
-    grammar = sglang.grammar.RequestGrammar(constrain.compile(constraint, constrain.Vocabulary.of_bytes()))
+    grammar = sglang.grammar.SGLangGrammar(constrain.compile(constraint, constrain.Vocabulary.of_bytes()))
     for token in b'{"a":1,"a':
         grammar.accept_token(token)
     mask = grammar.allocate_vocab_mask(257, 1, "cpu")
@@ -268,7 +268,7 @@ def thoughts_around(grammar: Any) -> Any:
 def test_a_jump_to_what_must_follow(sglang: Any) -> None:
     vocabulary = constrain.Vocabulary.of_bytes()
     compiled = constrain.compile(constrain.choices(["a naïve x", "a naïve y"]), vocabulary)
-    grammar = sglang.grammar.RequestGrammar(compiled)
+    grammar = sglang.grammar.SGLangGrammar(compiled)
     grammar.accept_token(ord("a"))
     helper = grammar.try_jump_forward(None)
     text, state = grammar.jump_forward_str_state(helper)
@@ -293,7 +293,7 @@ def test_registering_again_changes_nothing(sglang: Any) -> None:
         sglang.register()
     assert sglang.choices == ["xgrammar", "none", "constrain"]
     made = sglang.base.GRAMMAR_BACKEND_REGISTRY["constrain"](None, Tokenizer(), WIDTH, {1})
-    assert isinstance(made, sglang.backend.ConstrainBackend)
+    assert isinstance(made, sglang.backend.SGLangBackend)
     assert (made.compiler.vocabulary.size, made.compiler.vocabulary.eos_ids) == (WIDTH, (1,))
 
 
@@ -391,8 +391,8 @@ def test_arguments_that_are_refused(variable: str, arguments: dict[str, Any], me
 
 
 def test_options() -> None:
-    assert options_in({}, serving(enable_strict_thinking=False)) == Options()
-    assert options_in({VARIABLE: '{"seconds": 2}'}, serving()) == Options(seconds=2)
+    assert options_in({}, serving(enable_strict_thinking=False)) == EngineOptions()
+    assert options_in({VARIABLE: '{"seconds": 2}'}, serving()) == EngineOptions(seconds=2)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 import constrain
 from constrain import ConstrainError
 from constrain.generation import make_job
-from constrain.models.serve.vllm.masked import Asked, EngineDecoding, TokenNumbers, take
+from constrain.models.serve.vllm.masked import EngineDecoding, RequestedConstraint, TokenNumbers, take
 from constrain.sampling import MCMC, SIR, SMC, Job, Particle, Settings, TorchDraw
 
 PATTERN = "|".join(MEMBERS)
@@ -134,7 +134,7 @@ def test_the_forwards_of_a_row(rescore: bool) -> None:
     model = handle_of_toy(toy(), rescore=rescore)
     job = make_job(model, PROMPT, regex=PATTERN, n=2, seed=3, max_tokens=8)
     particles = [Particle(job, row) for row in (0, 1, 0, 0)]
-    EngineDecoding(model, Asked("regex", PATTERN)).grow(job, particles)
+    EngineDecoding(model, RequestedConstraint("regex", PATTERN)).grow(job, particles)
     tokens = [len(particle.sample.tokens) for particle in particles]
     counted = [particle.sample.forwards - rescore for particle in particles]
     assert counted == [tokens[0], tokens[1], tokens[2] - 1, tokens[3] - 1]

@@ -17,7 +17,7 @@ import pytest
 import constrain
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options, options_of
+from constrain.models.serve.requests.options import EngineOptions, options_of
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.vllm.options import PLACE, options_in
 from constrain.models.serve.vllm.versions import INTERFACE, TESTED
@@ -41,10 +41,10 @@ def test_requests(case: dict[str, Any]) -> None:
 
 
 def test_equal_requests_are_read_once() -> None:
-    options = Options()
+    options = EngineOptions()
     one = constraint_of("regex", "[0-9]{3}", options)
-    assert constraint_of("regex", "[0-9]{3}", Options()) is one
-    assert constraint_of("regex", "[0-9]{3}", Options(seconds=2)) is not one
+    assert constraint_of("regex", "[0-9]{3}", EngineOptions()) is one
+    assert constraint_of("regex", "[0-9]{3}", EngineOptions(seconds=2)) is not one
 
 
 def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
@@ -53,7 +53,7 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
     ]
     text = str({"oneOf": branches}).replace("'", '"')
     with pytest.raises(ConstrainError, match=r"takes more than 0\.01 seconds"):
-        constraint_of("json", text, Options(seconds=0.01))
+        constraint_of("json", text, EngineOptions(seconds=0.01))
 
 
 # --- options ----------------------------------------------------------------------------------------------------------
@@ -87,8 +87,8 @@ def config(additional: Any, backend: str = "auto") -> Any:
 
 def test_an_engine_asks_by_its_entry() -> None:
     assert options_in(config({})) is None and options_in(config({"other": 1}, "xgrammar")) is None
-    assert options_in(config({"constrain": {}})) == Options()
-    assert options_in(config({"constrain": {"seconds": 2}})) == Options(seconds=2)
+    assert options_in(config({"constrain": {}})) == EngineOptions()
+    assert options_in(config({"constrain": {"seconds": 2}})) == EngineOptions(seconds=2)
 
 
 def test_two_backends_are_too_many() -> None:

@@ -14,7 +14,7 @@ from finite_language import EOS, VOCABULARY
 import constrain
 from constrain import ConstrainError
 from constrain.languages.constraints.regular import choices
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm.masked import (
     TokenNumbers,
     per_token,
@@ -86,26 +86,26 @@ class Shade(enum.Enum):
     BLUE = "blue"
 
 
-PLAIN = Options()
-REQUESTS: list[tuple[Any, Options, str | None]] = [
+PLAIN = EngineOptions()
+REQUESTS: list[tuple[Any, EngineOptions, str | None]] = [
     (constrain.regex("a|b"), PLAIN, "regex"),
     (choices(["a", "b"]), PLAIN, "choice"),
     (choices(Shade), PLAIN, "choice"),
     (constrain.json_schema({"type": "integer"}), PLAIN, "json"),
     (constrain.json_schema(Literal[1, 2]), PLAIN, "json"),
     (constrain.json_schema({"type": "integer"}, whitespace="any"), PLAIN, None),  # the engine reads it otherwise
-    (constrain.json_schema({"type": "integer"}, whitespace="any"), Options(whitespace="any"), "json"),
+    (constrain.json_schema({"type": "integer"}, whitespace="any"), EngineOptions(whitespace="any"), "json"),
     (constrain.grammar('start: "a"+'), PLAIN, "grammar"),
     (constrain.grammar('root ::= "a"+', format="gbnf"), PLAIN, None),  # `::=` is EBNF to the engine
     (constrain.grammar('begin: "a"+', start="begin"), PLAIN, None),
-    (constrain.regex("a" * 50), Options(characters=10), None),  # over the engine's limit
+    (constrain.regex("a" * 50), EngineOptions(characters=10), None),  # over the engine's limit
     (constrain.regex("a") | constrain.regex("b"), PLAIN, None),
     (None, PLAIN, None),
 ]
 
 
 @pytest.mark.parametrize("constraint, options, kind", REQUESTS, ids=[str(i) for i in range(len(REQUESTS))])
-def test_what_a_request_can_say(constraint: Any, options: Options, kind: str | None) -> None:
+def test_what_a_request_can_say(constraint: Any, options: EngineOptions, kind: str | None) -> None:
     asked = request_of(constraint, options)
     assert (None if asked is None else asked.kind) == kind
 

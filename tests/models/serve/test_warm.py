@@ -9,13 +9,13 @@ import constrain
 from constrain.kernels.records.arena import HEADER
 from constrain.masks.engine import TokenAutomaton
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.warm import WARM, Warm, read_warm, warm_up
 
 
 @pytest.mark.parametrize("warm", WARM, ids=lambda warm: f"{warm.kind} {warm.text[:60]}")
 def test_every_text_is_followed_to_its_end(warm: Warm) -> None:
-    compiled = constrain.compile(constraint_of(warm.kind, warm.text, Options()), constrain.Vocabulary.of_bytes())
+    compiled = constrain.compile(constraint_of(warm.kind, warm.text, EngineOptions()), constrain.Vocabulary.of_bytes())
     assert warm.members
     for member in warm.members:
         assert compiled.matcher().advance_bytes(member.encode()), member
@@ -29,10 +29,10 @@ def test_a_first_request_finds_its_states() -> None:
     def nodes(warm: bool) -> int:
         vocabulary = constrain.Vocabulary.of_bytes()
         if warm:
-            warm_up(vocabulary, Options())
+            warm_up(vocabulary, EngineOptions())
         automaton = TokenAutomaton.of(vocabulary)
         before = int(automaton.A[HEADER.NODES_VISITED])
-        matcher = constrain.compile(constraint_of("json", schema, Options()), vocabulary).matcher()
+        matcher = constrain.compile(constraint_of("json", schema, EngineOptions()), vocabulary).matcher()
         row = np.zeros(vocabulary.words, np.uint32)
         for byte in text:
             matcher.fill_mask(row)
@@ -44,11 +44,11 @@ def test_a_first_request_finds_its_states() -> None:
 
 
 def test_what_limits_refuse_is_left_out() -> None:
-    read_warm(Options(characters=1, seconds=1e-9, whitespace="compact"))
-    warm_up(constrain.Vocabulary.of_bytes(), Options(characters=1, whitespace="compact"))
+    read_warm(EngineOptions(characters=1, seconds=1e-9, whitespace="compact"))
+    warm_up(constrain.Vocabulary.of_bytes(), EngineOptions(characters=1, whitespace="compact"))
 
 
 @pytest.mark.parametrize("options", [{"spelling": "loud"}, {"whitespace": "much"}, {"lexer": "quick"}])
 def test_a_value_that_there_is_not_is_refused_at_the_start(options: dict[str, str]) -> None:
     with pytest.raises(constrain.ConstrainError, match=r"is not an option|lexer"):
-        read_warm(Options(**options))  # type: ignore[arg-type]
+        read_warm(EngineOptions(**options))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from finite_language import VOCABULARY
 
 import constrain
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm.model import VLLMModel
 from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, asks_for, row_of
 from constrain.papers import NGram
@@ -100,7 +100,7 @@ class ToyLLM:
         if how.structured_outputs:
             [(kind, said)] = how.structured_outputs.items()
             text = said if isinstance(said, str) else json.dumps(said)
-            matcher = constrain.compile(constraint_of(kind, text, Options()), VOCABULARY).matcher()
+            matcher = constrain.compile(constraint_of(kind, text, EngineOptions()), VOCABULARY).matcher()
         chance, ids, told = random.Random(how.seed), [], Flat()
         rows = RowLogprobs()
         while len(ids) < how.max_tokens and (not ids or ids[-1] not in VOCABULARY.eos_ids):

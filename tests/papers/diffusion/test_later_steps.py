@@ -12,7 +12,7 @@ from constrain.errors import ConstrainError
 from constrain.languages.constraints.regular import regex
 from constrain.languages.grammar_text.text import grammar
 from constrain.papers.diffusion.decode import denoise
-from constrain.papers.diffusion.drafts import Reader
+from constrain.papers.diffusion.drafts import DraftReader
 from constrain.papers.diffusion.policies import POLICIES
 
 LETTERS = characters("ab()")
@@ -76,7 +76,7 @@ def test_drafts_know_the_constraint():
 def test_a_draft_ends_with_its_eos():
     """The likeliest token is EOS everywhere: one step sets all, and drafts of it are texts as a step makes them."""
     eos = LETTERS.eos_ids[0]
-    reader = Reader(Steady(0, 0.0), [], 2, frozenset([eos]))
+    reader = DraftReader(Steady(0, 0.0), [], 2, frozenset([eos]))
     reader.expect([(1, 0), (2, eos)], 1)
     reader.logits([5, 5, 5, 5])
     assert set(reader._known) == {(5, 5, 5, 5), (5, 0, 5, 5), (5, 0, eos, eos)}

@@ -21,7 +21,7 @@ from constrain.errors import ConstrainError, GrammarError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.syntax import Tokens, shown_tokens
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence
 from constrain.languages.cfg.free_text import dispatched
 from constrain.languages.cfg.rules import Terminal
 
@@ -29,7 +29,7 @@ Substring = Callable[[list[str]], Expression]
 
 
 @dataclass(frozen=True)
-class Rule:
+class MacroRule:
     """The name of a rule as an argument."""
 
     name: str
@@ -80,7 +80,7 @@ def _flag(options: Mapping[str, Any], name: str, default: bool) -> bool:
 def _pairs(given: list[Any], kind: type, name: str) -> list[tuple[Any, Expression]]:
     """The pairs of something of a type with a rule."""
     for pair in given:
-        wrong = not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Rule)
+        wrong = not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], MacroRule)
         if wrong or not isinstance(pair[0], kind) or pair[0] == "":
             first = "a text that is not empty" if kind is str else "a token's id"
             raise GrammarError(f"{name} takes pairs of {first} and a rule", fix=f"{name}((..., rule), (..., rule))")
@@ -121,13 +121,13 @@ def _token_tag_dispatch(given: list[Any], options: dict[str, Any], substring: Su
     triggers = [trigger for trigger, _ in pairs]
     if {*triggers} & {*excludes}:
         raise ConstrainError("a token is both a trigger and excluded", fix="exclude less")
-    free = Repetition(_one_token([*triggers, *excludes], True), 0, None)
+    free = Repeat(_one_token([*triggers, *excludes], True), 0, None)
     pieces = Choice(tuple(Sequence((_one_token([trigger], False), contents)) for trigger, contents in pairs))
     if not pairs:
         return free
     if _flag(options, "loop_after_dispatch", True):
-        return Sequence((Repetition(Sequence((free, pieces)), 0, None), free))
-    return Sequence((free, Repetition(pieces, 0, 1)))
+        return Sequence((Repeat(Sequence((free, pieces)), 0, None), free))
+    return Sequence((free, Repeat(pieces, 0, 1)))
 
 
 _DISPATCH = ("loop_after_dispatch", "excludes")

@@ -26,10 +26,10 @@ from typing import Any, ClassVar
 from constrain.errors import ConstrainError, GrammarError, span
 from constrain.languages.automata import syntax
 from constrain.languages.automata.counts import read_count
-from constrain.languages.cfg.build import CaptureRule, Reading
+from constrain.languages.cfg.build import CaptureRule, GrammarReading
 from constrain.languages.cfg.ebnf import Expression, Leaf, Sequence
 from constrain.languages.cfg.followed import FollowedRule
-from constrain.languages.cfg.readers.ebnf_macros import MACROS, Rule, Substring, expand
+from constrain.languages.cfg.readers.ebnf_macros import MACROS, MacroRule, Substring, expand
 from constrain.languages.cfg.readers.gbnf import BLANK_LINES, GbnfParser, finish
 from constrain.languages.cfg.readers.rule_options import shortest, temperature_of, tokens_of
 from constrain.languages.cfg.rules import Terminal
@@ -42,7 +42,7 @@ _ARGUMENT = re.compile(r"([A-Za-z_]\w*)[ \t\r\n]*=(?!=)")
 _WORD = re.compile(r"\d+|[A-Za-z_.-][A-Za-z0-9_.-]*")
 
 
-def read_ebnf(text: str, *, start: str = "root", substring: Substring | None = None) -> Reading:
+def read_ebnf(text: str, *, start: str = "root", substring: Substring | None = None) -> GrammarReading:
     """Read a grammar in XGrammar's EBNF. substring: the meaning of `Substring(...)`.
 
     Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
@@ -223,7 +223,7 @@ class EbnfParser(GbnfParser):
         if word[0] in ("true", "false"):
             return word[0] == "true"
         self.used.setdefault(word[0], word.start())
-        return Rule(word[0])
+        return MacroRule(word[0])
 
     def _comma(self, opened: int) -> None:
         """Read the comma after an argument, unless it is the last one."""

@@ -20,7 +20,7 @@ from constrain.languages.cfg.ebnf import Expression, Leaf
 from constrain.languages.cfg.rules import Terminal
 
 if TYPE_CHECKING:
-    from constrain.languages.cfg.readers.extensions import Settings
+    from constrain.languages.cfg.readers.extensions import TextSettings
 
 Readers = Mapping[str, Callable[[str], Expression]]
 """By kind: "json" and "regex" read the JSON text after `%kind`, "lark" the text between the braces, "@" the name of a
@@ -98,9 +98,9 @@ def _embedded(read: Callable[[], Expression], index: int, length: int, place: Dr
         raise type(error)(error.message, place=where + inside, fix=error.fix or "correct what is embedded") from error
 
 
-def read_settings(text: str, index: int, settings: Settings, place: Draw) -> tuple[int, Settings]:
+def read_settings(text: str, index: int, settings: TextSettings, place: Draw) -> tuple[int, TextSettings]:
     """(end, settings) of the `%llguidance {...}` at an index, together with the settings so far."""
-    from constrain.languages.cfg.readers.extensions import Settings
+    from constrain.languages.cfg.readers.extensions import TextSettings
 
     _, end, value = _argument(text, index, "llguidance", place)
     initial, repeated, findings = False, settings.repeated_ignored, list(settings.findings)
@@ -125,4 +125,4 @@ def read_settings(text: str, index: int, settings: Settings, place: Draw) -> tup
             raise GrammarError(
                 f"%llguidance: there is no setting {name}={given!r:.40}", place=where, fix=f"there are {known}"
             )
-    return end, Settings(initial, repeated, tuple(findings))
+    return end, TextSettings(initial, repeated, tuple(findings))

@@ -54,7 +54,7 @@ _COUNT = re.compile(r"\{[ \t]*(-?\d+)?[ \t]*(?:(,)[ \t]*(-?\d+)?[ \t]*)?\}")
 _HEAD = re.compile(r"(?:%(?:override|extend)[ \t]+)?[ \t!?]*")
 
 
-class Settings(NamedTuple):
+class TextSettings(NamedTuple):
     """The settings of a text, `%llguidance {...}`.
 
     Attributes:
@@ -119,7 +119,7 @@ class Extracted:
     parametric: set[str] = field(default_factory=set)
     options: dict[str, RuleOptions] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    settings: Settings = field(default_factory=Settings)
+    settings: TextSettings = field(default_factory=TextSettings)
     steps: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
 
     def written(self, index: int) -> int:
@@ -162,7 +162,7 @@ class _Rewriter:
 
     def rewrite(self) -> Extracted:
         text, index = self.text, 0
-        settings = Settings()
+        settings = TextSettings()
         while index < len(text):
             tick()
             step = _STEP.match(text, index)

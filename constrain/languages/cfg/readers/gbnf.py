@@ -22,8 +22,8 @@ from typing import ClassVar
 from constrain.errors import GrammarError, LimitError, span
 from constrain.languages.automata import syntax
 from constrain.languages.automata.counts import read_count
-from constrain.languages.cfg.build import CaptureRule, Reading, build, with_followed
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence
+from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.rules import Terminal
 from constrain.limits import tick
@@ -32,7 +32,7 @@ _BLANK = re.compile(r"(?:[ \t]|#[^\n\r]*)*")
 BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n\r]*)*")
 
 
-def read_gbnf(text: str, *, start: str = "root") -> Reading:
+def read_gbnf(text: str, *, start: str = "root") -> GrammarReading:
     """Read a GBNF grammar.
 
     Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
@@ -41,7 +41,7 @@ def read_gbnf(text: str, *, start: str = "root") -> Reading:
     return finish(GbnfParser(text), start)
 
 
-def finish(parser: GbnfParser, start: str) -> Reading:
+def finish(parser: GbnfParser, start: str) -> GrammarReading:
     """The grammar of a parser's text. Raises as `read_gbnf`."""
     try:
         rules = parser.read()
@@ -195,7 +195,7 @@ class GbnfParser:
         index, operator = self.index, self.text[self.index]
         if operator != "{":
             self.index += 1
-            return Repetition(item, *{"*": (0, None), "+": (1, None), "?": (0, 1)}[operator])
+            return Repeat(item, *{"*": (0, None), "+": (1, None), "?": (0, 1)}[operator])
         count = self.COUNT.match(self.text, index)
         if not count:
             raise self.fault("bad repetition", index, fix="write {m}, {m,} or {m,n}")
@@ -204,7 +204,7 @@ class GbnfParser:
         high = low if not count[2] else read_count(count[3]) if count[3] not in ("", "-1") else None
         if high is not None and high < low:
             raise self.fault(f"{{m,n}} needs m <= n, not {low} and {high}", index, len(count[0]), "swap them")
-        return Repetition(item, low, high)
+        return Repeat(item, low, high)
 
     def string(self) -> Expression:
         index = self.index

@@ -24,12 +24,12 @@ from lark.grammar import Symbol as LarkSymbol
 from constrain.errors import GrammarError, LimitError, span
 from constrain.languages.automata.shape import not_empty
 from constrain.languages.automata.syntax import EMPTY, EPSILON, complement, literal
-from constrain.languages.cfg.build import CaptureRule, Reading, build, with_followed
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repetition, Sequence, parts_of
+from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence, parts_of
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.layout import Layout
 from constrain.languages.cfg.readers.embedded import NO_READERS, Readers
-from constrain.languages.cfg.readers.extensions import Extracted, If, Parameter, Settings, extract
+from constrain.languages.cfg.readers.extensions import Extracted, If, Parameter, TextSettings, extract
 from constrain.languages.cfg.readers.lark_errors import Places
 from constrain.languages.cfg.readers.lark_loader import load
 from constrain.languages.cfg.readers.lark_terminals import (
@@ -82,7 +82,7 @@ class LarkRules:
     context_terminals: Mapping[Terminal, str | None]
     captures: Mapping[str, CaptureRule] = field(default_factory=dict)
     followed: Mapping[str, FollowedRule] = field(default_factory=dict)
-    settings: Settings = field(default_factory=Settings)
+    settings: TextSettings = field(default_factory=TextSettings)
     findings: tuple[str, ...] = ()
 
     def bound(self, definitions: Mapping[str, Expression]) -> LarkRules:
@@ -90,7 +90,7 @@ class LarkRules:
         declared = tuple(name for name in self.declared if name not in definitions)
         return replace(self, rules={**self.rules, **definitions}, declared=declared)
 
-    def reading_with_layout(self, layout: Layout) -> Reading:
+    def reading_with_layout(self, layout: Layout) -> GrammarReading:
         """Build the grammar, with the meaning of lines and columns from a layout. Raises as `reading`."""
         for name in layout.declared:
             defined = name in self.rules or name in self.terminals
@@ -105,7 +105,7 @@ class LarkRules:
         meaning = {name: expression for name, expression in meaning.items() if name in self.declared}
         return self.bound(meaning).reading("greedy", layout)
 
-    def reading(self, lexer: Lexer, layout: Layout | None = None) -> Reading:
+    def reading(self, lexer: Lexer, layout: Layout | None = None) -> GrammarReading:
         """Build the grammar. Raises GrammarError for an undefined declared symbol, and what `build` raises."""
         reading = self._reading(lexer, layout)
         if not self.followed:
@@ -116,14 +116,14 @@ class LarkRules:
             fix = "use lexer='dynamic'" if lexer == "greedy" else "remove the look-around"
             raise GrammarError(f"max_tokens and temperature are not read {what}", place=place, fix=fix)
 
-        def marked(rules: Mapping[str, Expression]) -> Reading:
+        def marked(rules: Mapping[str, Expression]) -> GrammarReading:
             return replace(self, rules=rules, captures={})._reading(lexer, None)
 
         if reading.start in self.rules:  # as written, not folded; else ignored text has been written into the rules
             reading = replace(reading, rules=self.rules)
         return with_followed(reading, self.followed, marked)
 
-    def _reading(self, lexer: Lexer, layout: Layout | None) -> Reading:
+    def _reading(self, lexer: Lexer, layout: Layout | None) -> GrammarReading:
         """`reading` without regard to rules whose tokens matter."""
         reached = reachable(self.rules, self.start)
         for name in self.declared:
@@ -180,7 +180,7 @@ def read_lark(
     base: str | None = None,
     layout: Layout | None = None,
     embedded: Readers = NO_READERS,
-) -> Reading:
+) -> GrammarReading:
     """Read a Lark grammar.
 
     base: the folder of relative imports; None: there are none. layout: the meaning of lines and columns; the
@@ -286,9 +286,9 @@ class _Reader:
         if tree.data == "alias":
             return self.expression(tree.children[0], arguments)
         if tree.data == "maybe":
-            return Repetition(self.expression(tree.children[0], arguments), 0, 1)
+            return Repeat(self.expression(tree.children[0], arguments), 0, 1)
         if tree.data == "expr":
-            return Repetition(self.expression(tree.children[0], arguments), *bounds(tree.children, self.places.token))
+            return Repeat(self.expression(tree.children[0], arguments), *bounds(tree.children, self.places.token))
         return self.value(tree.children[0], arguments)
 
     def sequence(self, children: list[Any], arguments: Mapping[str, Expression]) -> Expression:
@@ -318,7 +318,7 @@ class _Reader:
             if negated is not None:
                 part = self._negated(part, negated)
                 if is_counted:  # ~A+ is (~A)+
-                    part = Repetition(part, *bounds(child.children, self.places.token))
+                    part = Repeat(part, *bounds(child.children, self.places.token))
                 negated = None
             parts.append(part)
         if negated is not None:

@@ -39,7 +39,7 @@ from constrain.languages.cfg.readers.regex_shape import (
     sees_outside,
     split_after_lazy,
 )
-from constrain.languages.cfg.rules import Context
+from constrain.languages.cfg.rules import LookaroundContext
 from constrain.languages.cfg.transform.contexts import contexts_of
 from constrain.limits import tick
 
@@ -51,7 +51,9 @@ NO_SIGNS: Signs = {}
 SURROGATE = re.compile(f"[{chr(syntax.SURROGATES[0])}-{chr(syntax.SURROGATES[1])}]")
 
 
-def terminal_texts(tree: Tree[Any], place: Place, signs: Signs = NO_SIGNS) -> tuple[Node, tuple[Context, ...]]:
+def terminal_texts(
+    tree: Tree[Any], place: Place, signs: Signs = NO_SIGNS
+) -> tuple[Node, tuple[LookaroundContext, ...]]:
     """(language, lookaround contexts) of a terminal's tree with references resolved, as lark's loader yields it.
 
     place: draws the place of a literal. signs: the regexes that stand for something else (extensions.py). Raises

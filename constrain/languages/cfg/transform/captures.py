@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from constrain.languages.automata.decide import ends
 from constrain.languages.automata.marks import without_marks
 from constrain.languages.automata.syntax import Ranges, Tokens
-from constrain.languages.cfg.ebnf import Choice, Expression, Part, Repetition, Sequence, to_nonterminals, to_table
+from constrain.languages.cfg.ebnf import Choice, Expression, Part, Repeat, Sequence, to_nonterminals, to_table
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import without_unproductive
-from constrain.languages.cfg.transform.chart import Chart
+from constrain.languages.cfg.transform.chart import TextChart
 from constrain.languages.cfg.transform.regular import IGNORED, WHOLE, inline_ignored_rules
 
 if TYPE_CHECKING:
-    from constrain.languages.cfg.build import CaptureRule, Reading
+    from constrain.languages.cfg.build import CaptureRule, GrammarReading
 
 
 class Capture(NamedTuple):
@@ -65,7 +65,9 @@ def named(spans: list[CaptureSpan], text: bytes) -> list[Capture]:
     return [Capture(name, plain(low, high), len(plain(0, low)), len(plain(0, high))) for name, low, high in spans]
 
 
-def capture_spans(reading: Reading, text: bytes, spans: Mapping[Tokens, Ranges], inner: Inner) -> list[CaptureSpan]:
+def capture_spans(
+    reading: GrammarReading, text: bytes, spans: Mapping[Tokens, Ranges], inner: Inner
+) -> list[CaptureSpan]:
     """Where the captures of a member of a grammar are.
 
     Args:
@@ -81,7 +83,7 @@ def capture_spans(reading: Reading, text: bytes, spans: Mapping[Tokens, Ranges],
     if reading.grammar.ignore:
         rules, start = inline_ignored_rules(rules, start, reading.grammar.ignore), WHOLE
     root = to_nonterminals(without_unproductive(to_table(rules)), start, frozenset())
-    chart = Chart(text, spans)
+    chart = TextChart(text, spans)
     if not chart.derives(root):
         return []
     parts = _parts(rules.values())
@@ -105,7 +107,7 @@ def _parts(rules: Any) -> dict[Nonterminal, Any]:
         top = stack.pop()
         if isinstance(top, Part):
             found[top.symbol] = top.constraint
-        elif isinstance(top, Repetition):
+        elif isinstance(top, Repeat):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += top.parts
@@ -127,7 +129,7 @@ Span = tuple[Nonterminal, int, int]
 Index = list[dict[Symbol, list[int]] | None]  # by end: where the texts of a nonterminal begin; None: not made yet
 
 
-def derivation(chart: Chart, root: Nonterminal, opaque: Any) -> Iterator[Span]:
+def derivation(chart: TextChart, root: Nonterminal, opaque: Any) -> Iterator[Span]:
     """The nonterminals of one derivation of the whole text with their spans, each after those inside of it.
 
     opaque: nonterminals that are not looked into.
@@ -143,7 +145,7 @@ def derivation(chart: Chart, root: Nonterminal, opaque: Any) -> Iterator[Span]:
         stack += [(child, False) for child in reversed(_children(chart, span, index))]
 
 
-def _children(chart: Chart, span: Span, index: Index) -> list[Span]:
+def _children(chart: TextChart, span: Span, index: Index) -> list[Span]:
     """The nonterminals of one alternative that derives a span, in order."""
     left, begin, end = span
     for alternative in left.expansion or ():
@@ -154,7 +156,7 @@ def _children(chart: Chart, span: Span, index: Index) -> list[Span]:
     raise AssertionError("a span in the chart has a derivation")
 
 
-def _divided(chart: Chart, span: Span, alternative: Any, index: Index) -> list[Span] | None:
+def _divided(chart: TextChart, span: Span, alternative: Any, index: Index) -> list[Span] | None:
     """The nonterminals of an alternative with their spans; None if it derives the span only through the span itself."""
     left, begin, end = span
     rank = chart.done[end][left, begin]
@@ -190,7 +192,7 @@ def _reached(symbol: Nonterminal) -> set[Nonterminal]:
     return reached
 
 
-def _origins(chart: Chart, symbol: Symbol, at: int, index: Index) -> list[int]:
+def _origins(chart: TextChart, symbol: Symbol, at: int, index: Index) -> list[int]:
     """Where the texts of a symbol that end at a position begin, in order."""
     if isinstance(symbol, Terminal):
         return chart.lexemes[at].get(symbol, [])

@@ -19,7 +19,7 @@ from constrain.limits import tick
 Item = tuple[Nonterminal, Sequence[Symbol], int, int]  # left-hand side, alternative, dot, origin
 
 
-class Chart:
+class TextChart:
     """An Earley parser of one text.
 
     A nonterminal with a check (`Nonterminal.check`) is completed over a span only if the span passes.

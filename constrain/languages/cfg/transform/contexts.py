@@ -26,7 +26,7 @@ from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.quotient import left_quotient, right_quotient
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, Node, Ranges
 from constrain.languages.automata.unicode import intervals
-from constrain.languages.cfg.rules import Context, Grammar, Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.rules import Grammar, LookaroundContext, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.cfg.transform.walk import alternatives_of
@@ -52,7 +52,7 @@ class Expectation(NamedTuple):
 # --- reading a terminal -----------------------------------------------------------------------------------------------
 
 
-def contexts_of(pattern: str, before: bool, after: bool) -> tuple[Context, ...]:
+def contexts_of(pattern: str, before: bool, after: bool) -> tuple[LookaroundContext, ...]:
     """The contexts of a terminal that is written as a regex. Raises RegexError.
 
     The regex with one character on either side describes a regular language. Its quotient by a character of each class
@@ -78,7 +78,7 @@ def contexts_of(pattern: str, before: bool, after: bool) -> tuple[Context, ...]:
             sides, may_start = befores.get((ranges, may_end, node), ((), False))
             befores[ranges, may_end, node] = intervals.union(sides, side), may_start or at_start
     return tuple(
-        Context(side, at_start, ranges, may_end, node)
+        LookaroundContext(side, at_start, ranges, may_end, node)
         for (ranges, may_end, node), (side, at_start) in befores.items()
         if not empty_node(node)
     )
@@ -190,7 +190,7 @@ class _Product:
         return self.moves[terminal, state]
 
     def _moves(self, terminal: Terminal, state: Expectation) -> Iterator[tuple[Terminal, Expectation]]:
-        contexts = terminal.contexts or (Context(ANYWHERE, True, ANYWHERE, True, terminal.node),)
+        contexts = terminal.contexts or (LookaroundContext(ANYWHERE, True, ANYWHERE, True, terminal.node),)
         for context in contexts:
             if state.last < 0:
                 applies = context.at_start

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from constrain.languages.automata.syntax import Ranges, Tokens
 from constrain.languages.cfg.rules import Grammar
-from constrain.languages.cfg.transform.chart import Chart
+from constrain.languages.cfg.transform.chart import TextChart
 
 
 def check_finished(grammar: Grammar, text: str | bytes, spans: Mapping[Tokens, Ranges] | None = None) -> str | None:
@@ -21,7 +21,7 @@ def check_finished(grammar: Grammar, text: str | bytes, spans: Mapping[Tokens, R
     of tokens.
     """
     assert grammar.lexer == "dynamic" and not grammar.ignore
-    chart = Chart(text.encode() if isinstance(text, str) else text, spans or {})
+    chart = TextChart(text.encode() if isinstance(text, str) else text, spans or {})
     if chart.derives(grammar.start):
         return None
     return chart.fault or "the text is not a member"

@@ -14,8 +14,8 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import replace
 
 from constrain.languages.automata.syntax import Node
-from constrain.languages.cfg.build import Reading
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repetition, Sequence, to_table
+from constrain.languages.cfg.build import GrammarReading
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeat, Sequence, to_table
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import terminals
 from constrain.languages.cfg.transform.fold import to_node
@@ -72,7 +72,7 @@ def inline_ignored_after(grammar: Grammar) -> Grammar:
     return replace(grammar, start=spaced(grammar.start), lexer="dynamic")
 
 
-def regular_language(reading: Reading) -> Node | None:
+def regular_language(reading: GrammarReading) -> Node | None:
     """The language of a grammar as a regular language, or None if it recurses or is too large to inline."""
     if reading.grammar.lexer == "greedy":
         return _only_terminal(reading.grammar)
@@ -98,7 +98,7 @@ def inline_ignored_rules(
 
     Ignored texts may follow each terminal and, if `initial`, precede the whole text; several of them if `repeated`.
     """
-    ignored = Repetition(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None if repeated else 1)
+    ignored = Repeat(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None if repeated else 1)
     blank = Ref(IGNORED)
     spaced: dict[str, Expression] = {name: _spaced(rule, blank) for name, rule in rules.items()}
     return {WHOLE: Sequence((blank, Ref(start)) if initial else (Ref(start),)), **spaced, IGNORED: ignored}
@@ -110,8 +110,8 @@ def _spaced(expression: Expression, blank: Expression) -> Expression:
         return Sequence((expression, blank))
     if isinstance(expression, Ref):
         return expression
-    if isinstance(expression, Repetition):
-        return Repetition(_spaced(expression.part, blank), expression.low, expression.high)
+    if isinstance(expression, Repeat):
+        return Repeat(_spaced(expression.part, blank), expression.low, expression.high)
     return type(expression)(tuple(_spaced(part, blank) for part in expression.parts))
 
 

@@ -5,7 +5,7 @@ meet a box (`sets/complement.py`). A container does not look inside its parts, s
 with itself *without* passing through a property or item can run in circles, and that is an error.
 
 Whether a set is inhabited is decided by the subclass `Normalizer`. Its answers keep products and differences small. An
-answer may depend on an atom that is still being computed; then `Loop` is raised, and the box in question is kept.
+answer may depend on an atom that is still being computed; then `AtomLoop` is raised, and the box in question is kept.
 
 Where branches of a `oneOf` overlap in too many ways, their union stands for it, and the finished text is checked. A set
 may be greater than its formula says for no other reason, and never smaller: complements are of boxes only.
@@ -54,7 +54,7 @@ MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
 OVERLAP = "branches overlap in too many ways: what tells them apart is checked on the finished text"
 
 
-class Loop(Exception):
+class AtomLoop(Exception):
     """An atom is needed while it is being computed."""
 
     def __init__(self, serial: int) -> None:
@@ -164,7 +164,7 @@ class NormalForms:
         normal = self._atoms.get(key)
         if normal is None:
             if key in self._open:
-                raise Loop(serial)
+                raise AtomLoop(serial)
             self._open[key] = None
             try:
                 formula = self.document.formulas[serial]
@@ -188,7 +188,7 @@ class NormalForms:
 
     def place(self, conj: Conj, error: Exception) -> Exception:
         """The error with its place; the same error if it has a place, or is not ours."""
-        if isinstance(error, Loop) and not self._open:
+        if isinstance(error, AtomLoop) and not self._open:
             atom = self.document.atoms[error.serial]
             site = atom if isinstance(atom, Site) else self.document.site_of(conj)
             return site.error(
@@ -292,7 +292,7 @@ class NormalForms:
         self.count(1)
         try:
             return test(subject)
-        except Loop:
+        except AtomLoop:
             return otherwise
 
     def count(self, pairs: int) -> None:

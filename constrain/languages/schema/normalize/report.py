@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from constrain.languages.constraints.report import Entry
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.schema.formats.registry import FORMATS, NARROWED_FORMATS
-from constrain.languages.schema.read.document import Document, Options, Site
+from constrain.languages.schema.read.document import Document, ReadOptions, Site
 from constrain.languages.schema.read.keywords import KEYWORDS
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.sets.plain_numbers import MAX_SIGNIFICANT, MAX_WHOLE
@@ -26,7 +26,7 @@ PLAIN = (
 )
 
 
-def make_report(reader: SchemaReader, computed: Document) -> list[Entry]:
+def make_report(reader: SchemaReader, computed: Document) -> list[ReportLine]:
     """The entries of every keyword of every subschema that was reached, then some about JSON values as such.
 
     Args:
@@ -39,36 +39,40 @@ def make_report(reader: SchemaReader, computed: Document) -> list[Entry]:
     for site, serial in reader.duplicates:
         entries += _entries(site, document.atoms[serial], residual, document.options)
     late = [each for each in computed.residuals if each[1] not in KEYWORDS]
-    entries += [Entry(what, site.pointer, "residual", note) for site, what, note in late]
-    entries.append(Entry("(keys)", "$", "enforced", "no key comes twice: a guard watches undeclared keys"))
+    entries += [ReportLine(what, site.pointer, "residual", note) for site, what, note in late]
+    entries.append(ReportLine("(keys)", "$", "enforced", "no key comes twice: a guard watches undeclared keys"))
     if document.options.property_order == "schema":
         entries.append(
-            Entry("(order)", "$", "enforced", "declared properties come in the order of the schema, then all others")
+            ReportLine(
+                "(order)", "$", "enforced", "declared properties come in the order of the schema, then all others"
+            )
         )
     if document.options.spelling == "plain":
-        entries.append(Entry("(spelling)", "$", "enforced", PLAIN))
+        entries.append(ReportLine("(spelling)", "$", "enforced", PLAIN))
     return entries
 
 
-def _entries(site: Site, first: object, residual: dict[tuple[int, str], str], options: Options) -> Iterator[Entry]:
+def _entries(
+    site: Site, first: object, residual: dict[tuple[int, str], str], options: ReadOptions
+) -> Iterator[ReportLine]:
     """Yield the entries of one subschema; `first` is the equal subschema that was read."""
     pointer = site.pointer
     for keyword, value in site.raw.items():
         note = residual.get((id(first), keyword))
         if note is not None:
-            yield Entry(keyword, pointer, "enforced" if keyword == "uniqueItems" else "residual", note)
+            yield ReportLine(keyword, pointer, "enforced" if keyword == "uniqueItems" else "residual", note)
         elif keyword == "format" and (value not in FORMATS or options.formats == "annotate"):
             known = "not asserted on request" if value in FORMATS else f"the format {value!r} is not known"
-            yield Entry(keyword, pointer, "annotation", known)
+            yield ReportLine(keyword, pointer, "annotation", known)
         elif keyword in KEYWORDS and keyword not in site.dialect.lacks:
-            yield Entry(keyword, pointer, "enforced", _narrowing(keyword, value, options))
+            yield ReportLine(keyword, pointer, "enforced", _narrowing(keyword, value, options))
         elif keyword in STRUCTURAL:
-            yield Entry(keyword, pointer, "enforced", "")
+            yield ReportLine(keyword, pointer, "enforced", "")
         else:
-            yield Entry(keyword, pointer, "annotation", "")
+            yield ReportLine(keyword, pointer, "annotation", "")
 
 
-def _narrowing(keyword: str, value: object, options: Options) -> str:
+def _narrowing(keyword: str, value: object, options: ReadOptions) -> str:
     if keyword == "type" and options.spelling == "any":
         kinds = value if isinstance(value, list) else [value]
         return "; ".join(dict.fromkeys(NARROWED[kind] for kind in kinds if kind in NARROWED))

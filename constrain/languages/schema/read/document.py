@@ -21,13 +21,13 @@ from constrain.languages.schema.read.references import Resource
 from constrain.languages.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
 from constrain.languages.schema.sets.formula import Atoms, Formula, KnownSet, Not
 from constrain.languages.schema.sets.numbers import MAX_BITS
-from constrain.languages.schema.sets.values import Value, set_of_values, value_key
+from constrain.languages.schema.sets.values import ValueAtom, set_of_values, value_key
 
 if TYPE_CHECKING:
     from constrain.languages.schema.write.json_layout import JsonLayout
 
 
-class Options(NamedTuple):
+class ReadOptions(NamedTuple):
     """The options of `json_schema` that say how a schema is read and written."""
 
     whitespace: str | JsonLayout = "indented"
@@ -130,7 +130,7 @@ class Negation(NamedTuple):
     conj: Conj
 
 
-Atom = Site | Negation | Value | None
+Atom = Site | Negation | ValueAtom | None
 
 
 class Document:
@@ -147,7 +147,7 @@ class Document:
         root_site: The place of the root.
     """
 
-    def __init__(self, dialect: Dialect, options: Options, root_site: Site) -> None:
+    def __init__(self, dialect: Dialect, options: ReadOptions, root_site: Site) -> None:
         self.options = options
         self.dialect = dialect
         self.atoms: list[Atom] = [None]
@@ -170,7 +170,7 @@ class Document:
         key = value_key(value)
         serial = self._values.get(key)
         if serial is None:
-            serial = self._values[key] = self.add(Value(value), None)
+            serial = self._values[key] = self.add(ValueAtom(value), None)
             self.formulas[serial] = KnownSet(set_of_values((value,), self.constant))
         return (serial,)
 

@@ -17,7 +17,7 @@ from constrain.languages.schema.sets.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
     from constrain.languages.schema.read.document import Site
-    from constrain.languages.schema.read.references import Resource, Target
+    from constrain.languages.schema.read.references import ReferenceTarget, Resource
 
 RECURSIVE = ""  # the anchor that `$recursiveAnchor: true` makes at the root of a resource
 DATA = frozenset({"const", "enum", "default", "examples", "example"})  # keywords with values that are not schemas
@@ -53,7 +53,7 @@ def enter_resource(dynamic: DynamicScope, resource: Resource) -> DynamicScope:
     return tuple(sorted((*dynamic, *new), key=lambda anchor: anchor.name)) if new else dynamic
 
 
-def dynamic_target(site: Site, ref: Json, keyword: str) -> Target:
+def dynamic_target(site: Site, ref: Json, keyword: str) -> ReferenceTarget:
     """The target of a dynamic reference. Raises SchemaError as `$ref` does."""
     target = site.resource.resolve(site, ref, keyword)
     assert isinstance(ref, str)
@@ -67,7 +67,7 @@ def dynamic_target(site: Site, ref: Json, keyword: str) -> Target:
     )
 
 
-def _anchor_name(target: Target, ref: str, keyword: str) -> str | None:
+def _anchor_name(target: ReferenceTarget, ref: str, keyword: str) -> str | None:
     """The anchor to look for in the dynamic scope; None if the reference is an ordinary one after all."""
     raw, resource = target.raw, target.resource
     if keyword == "$recursiveRef":

@@ -96,13 +96,13 @@ Evaluated = Keys | Items
 Condition = Conj | str  # a conjunction that the value fulfils, or the name of a property that it has
 
 
-class Case(NamedTuple):
+class EvaluatedCase(NamedTuple):
     """If all conditions hold, at least these keys or items are evaluated."""
 
     conditions: frozenset[Condition]
     evaluated: Any  # Keys or Items, the same in all cases of a keyword
 
-    def covers(self, other: Case) -> bool:
+    def covers(self, other: EvaluatedCase) -> bool:
         """Whether it has no further condition than the other, and evaluates no less."""
         return self.conditions <= other.conditions and other.evaluated.within(self.evaluated)
 
@@ -137,7 +137,7 @@ def unevaluatedItems(reading: SubschemaReading, value: Json, keyword: str = "une
     _add(reading, _Cases(reading.reader, Items(), _own_items).of(reading.site, is_asked=True), box)
 
 
-def _add(reading: SubschemaReading, cases: list[Case], box: Callable[[Any], ArrayBox | ObjectBox]) -> None:
+def _add(reading: SubschemaReading, cases: list[EvaluatedCase], box: Callable[[Any], ArrayBox | ObjectBox]) -> None:
     """Add the union of the cases to the formulas; `box` returns the box in which the other keys or items fulfil it."""
     if any(case.evaluated.every and not case.conditions for case in cases):
         return
@@ -175,23 +175,23 @@ class _Cases:
         self, reader: SchemaReader, nothing: Evaluated, own: Callable[[SchemaReader, Site, bool], Evaluated]
     ) -> None:
         self.reader = reader
-        self.none = Case(frozenset(), nothing)
+        self.none = EvaluatedCase(frozenset(), nothing)
         self.own = own
         self._open: set[Conj] = set()  # the present path: a subschema that meets itself again evaluates nothing new
 
-    def of(self, site: Site, is_asked: bool = False) -> list[Case]:
+    def of(self, site: Site, is_asked: bool = False) -> list[EvaluatedCase]:
         """The cases of a subschema that is fulfilled. `is_asked`: the keyword that is being read is in it."""
         _check_shapes(site)
-        cases = [Case(frozenset(), self.own(self.reader, site, is_asked))]
+        cases = [EvaluatedCase(frozenset(), self.own(self.reader, site, is_asked))]
         for choices in self._choices(site):
             cases = self._product(site, cases, _pruned(choices))
         return cases
 
-    def _product(self, site: Site, left: list[Case], right: list[Case]) -> list[Case]:
+    def _product(self, site: Site, left: list[EvaluatedCase], right: list[EvaluatedCase]) -> list[EvaluatedCase]:
         if len(left) * len(right) > MAX_CASES * 20:
             raise self._too_many(site)
         pairs = product(left, right)
-        cases = _pruned(Case(a.conditions | b.conditions, a.evaluated.joined(b.evaluated)) for a, b in pairs)
+        cases = _pruned(EvaluatedCase(a.conditions | b.conditions, a.evaluated.joined(b.evaluated)) for a, b in pairs)
         if len(cases) > MAX_CASES:
             raise self._too_many(site)
         return cases
@@ -201,7 +201,7 @@ class _Cases:
         message = f"what is unevaluated depends on more than {MAX_CASES} combinations of branches"
         return site.error(message, "write fewer branches that differ in their properties beside it", kind=LimitError)
 
-    def _if_certain(self, conj: Conj) -> list[Case]:
+    def _if_certain(self, conj: Conj) -> list[EvaluatedCase]:
         """The cases of a conjunction that the value fulfils in any case."""
         atom = self.reader.document.atoms[conj[0]] if conj else None
         if atom is None or conj in self._open:
@@ -212,11 +212,11 @@ class _Cases:
         finally:
             self._open.discard(conj)
 
-    def _if_fulfilled(self, conj: Conj) -> list[Case]:
+    def _if_fulfilled(self, conj: Conj) -> list[EvaluatedCase]:
         """The cases of a conjunction, on the condition that the value fulfils it."""
-        return [Case(case.conditions | {conj}, case.evaluated) for case in self._if_certain(conj)]
+        return [EvaluatedCase(case.conditions | {conj}, case.evaluated) for case in self._if_certain(conj)]
 
-    def _choices(self, site: Site) -> Iterator[list[Case]]:
+    def _choices(self, site: Site) -> Iterator[list[EvaluatedCase]]:
         """Yield the cases of each keyword that applies subschemas to the same value; one of them holds."""
         raw = {key: value for key, value in site.raw.items() if key not in site.dialect.lacks}
         none = self.none
@@ -238,11 +238,11 @@ class _Cases:
             for name, part in raw.get(keyword, {}).items():
                 if not isinstance(part, list):
                     cases = self._if_certain(child(part, keyword, name))
-                    yield [none, *(Case(case.conditions | {name}, case.evaluated) for case in cases)]
+                    yield [none, *(EvaluatedCase(case.conditions | {name}, case.evaluated) for case in cases)]
         if "if" in raw:
             yield self._conditional(site, raw)
 
-    def _conditional(self, site: Site, raw: dict[str, Any]) -> list[Case]:
+    def _conditional(self, site: Site, raw: dict[str, Any]) -> list[EvaluatedCase]:
         """The cases of `if` with `then`, and of `else` where `if` fails. `if` evaluates also without the others."""
         condition = self.reader.conj(raw["if"], site, ("if",))
         then = self._if_certain(self.reader.conj(raw.get("then", True), site, ("then",)))
@@ -251,7 +251,7 @@ class _Cases:
         return [
             self.none,
             *self._product(site, self._if_fulfilled(condition), then),
-            *(Case(case.conditions | {fails}, case.evaluated) for case in otherwise),
+            *(EvaluatedCase(case.conditions | {fails}, case.evaluated) for case in otherwise),
         ]
 
 
@@ -263,9 +263,9 @@ def _check_shapes(site: Site) -> None:
             raise site.error(f"{keyword} is {what} of schemas", f'write "{keyword}": {example}', keyword)
 
 
-def _pruned(cases: Iterable[Case]) -> list[Case]:
+def _pruned(cases: Iterable[EvaluatedCase]) -> list[EvaluatedCase]:
     """The cases that no other case covers."""
-    kept: list[Case] = []
+    kept: list[EvaluatedCase] = []
     for case in sorted(dict.fromkeys(cases), key=lambda case: len(case.conditions)):
         tick(1 + len(kept))
         if not any(other.covers(case) for other in kept):

@@ -19,11 +19,11 @@ from functools import lru_cache
 
 from constrain.errors import LimitError
 from constrain.languages.schema.read.dialect import Dialect
-from constrain.languages.schema.read.document import Document, Options, Site, excerpt
+from constrain.languages.schema.read.document import Document, ReadOptions, Site, excerpt
 from constrain.languages.schema.read.duplicates import ANNOTATIONS, Contents
 from constrain.languages.schema.read.dynamic import DynamicReference, DynamicScope, dynamic_target, enter_resource
 from constrain.languages.schema.read.keywords import parse
-from constrain.languages.schema.read.references import Resource, Target
+from constrain.languages.schema.read.references import ReferenceTarget, Resource
 from constrain.languages.schema.sets.algebra import FALSE, TRUE, Conj
 from constrain.languages.schema.sets.formula import Formula, KnownSet, combined_atoms
 from constrain.languages.schema.sets.json_types import Json
@@ -45,7 +45,7 @@ class SchemaReader:
     """
 
     def __init__(
-        self, raw: Json, dialect: Dialect, options: Options, resource: Resource, dynamic: bool = False,
+        self, raw: Json, dialect: Dialect, options: ReadOptions, resource: Resource, dynamic: bool = False,
         note_duplicates: bool = False,
     ) -> None:  # fmt: skip
         """Read a schema.
@@ -199,7 +199,7 @@ class SchemaReader:
         """The conjunction of the target of a `$ref`."""
         return self._read_target(site, site.resource.resolve(site, ref))
 
-    def _read_target(self, site: Site, target: Target) -> Conj:
+    def _read_target(self, site: Site, target: ReferenceTarget) -> Conj:
         raw, resource, dialect, steps, is_local = target
         if not isinstance(raw, (dict, bool)):
             raise site.error(f"$ref leads to {excerpt(raw, 40)}, which is not a schema", "point it at a schema", "$ref")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from constrain.languages.schema.read.document import Site
 
 
-class Target(NamedTuple):
+class ReferenceTarget(NamedTuple):
     """The target of a reference.
 
     Attributes:
@@ -97,7 +97,7 @@ class Resource:
         """Its dynamic anchors, with their subschemas."""
         return dynamic_anchors(self.root, self.dialect.id)
 
-    def resolve(self, site: Site, ref: Json, keyword: str = "$ref") -> Target:
+    def resolve(self, site: Site, ref: Json, keyword: str = "$ref") -> ReferenceTarget:
         """The target of a reference. Raises SchemaError if it leads nowhere."""
         if not isinstance(ref, str):
             raise site.error(f"{keyword} is a text, not {ref!r}", 'write something like "#/$defs/name"', keyword)
@@ -111,9 +111,9 @@ class Resource:
             return self._target(self.dynamic_anchors[ref[1:]], ())
         return self._lookup(site, ref, keyword)
 
-    def _target(self, raw: Json, steps: tuple[str | int, ...]) -> Target:
+    def _target(self, raw: Json, steps: tuple[str | int, ...]) -> ReferenceTarget:
         """A target in this resource."""
-        return Target(raw, self, self.dialect, self.prefix() + steps, self.outer is None)
+        return ReferenceTarget(raw, self, self.dialect, self.prefix() + steps, self.outer is None)
 
     def _follow(self, ref: str) -> tuple[Json, tuple[str | int, ...]] | None:
         """Follow a JSON pointer: (its target, its path); None if it leads nowhere, or through another resource."""
@@ -135,7 +135,7 @@ class Resource:
                     return None
         return value, tuple(steps)
 
-    def _lookup(self, site: Site, ref: str, keyword: str) -> Target:
+    def _lookup(self, site: Site, ref: str, keyword: str) -> ReferenceTarget:
         """The target that the `referencing` library finds."""
         from referencing.exceptions import Unresolvable
 
@@ -158,7 +158,9 @@ class Resource:
         steps = tuple(unquote(part) for part in fragment.split("/")[1:]) if fragment.startswith("/") else ()
         # `referencing` resolves a dynamic anchor in a dynamic scope of its own; here the anchor itself is meant
         contents = found.contents if steps or not fragment else resource.dynamic_anchors.get(fragment, found.contents)
-        return Target(contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False)
+        return ReferenceTarget(
+            contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False
+        )
 
     def prefix(self) -> tuple[str | int, ...]:
         """The path of its root: empty for the document, else its URI behind a NUL, which no keyword begins with."""

@@ -16,7 +16,7 @@ from constrain.languages.schema.sets.numbers import NumberBox, exact, is_number
 from constrain.limits import tick
 
 
-class Value(NamedTuple):
+class ValueAtom(NamedTuple):
     """An atom that holds one JSON value."""
 
     value: Any

@@ -18,7 +18,7 @@ from constrain.languages.automata.syntax import ANY_TEXT, EMPTY
 from constrain.languages.cfg.bulk_rules import ValueSymbols
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.normalize.normalizer import Normalizer
-from constrain.languages.schema.read.document import Options
+from constrain.languages.schema.read.document import ReadOptions
 from constrain.languages.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.languages.schema.sets.numbers import has_numbers
 from constrain.languages.schema.sets.strings import is_void
@@ -49,7 +49,7 @@ class Lowering:
         serial: A number for the schema in keys of nonterminals, which outlive the schema.
     """
 
-    def __init__(self, normalizer: Normalizer, options: Options) -> None:
+    def __init__(self, normalizer: Normalizer, options: ReadOptions) -> None:
         self.normalizer = normalizer
         self.whitespace = options.whitespace
         self.plain = options.spelling == "plain"

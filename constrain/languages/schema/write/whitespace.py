@@ -35,7 +35,7 @@ POLICIES = ("indented", "bounded", "compact", "any")
 Symbols = tuple[Symbol, ...]
 
 
-class Layout(NamedTuple):
+class Separators(NamedTuple):
     """What is written around the keys and values of a container.
 
     open_object, open_array: its beginning. opening: what comes behind it, unless the container is empty. comma, colon:
@@ -82,14 +82,14 @@ def check_policy(policy: Policy) -> None:
 
 
 @lru_cache(maxsize=256)
-def layout(policy: Policy, depth: int) -> Layout:
+def layout(policy: Policy, depth: int) -> Separators:
     """The layout of containers at a depth, the same in every schema; depth: 0 unless lines have indentations."""
     check_policy(policy)
     if isinstance(policy, JsonLayout) and policy.is_fixed:
         return _fixed(policy, depth)
     if isinstance(policy, JsonLayout):
         gap = space(policy)
-        return Layout(
+        return Separators(
             open_object=(OPEN_OBJECT, *gap),
             open_array=(OPEN_ARRAY, *gap),
             opening=(),
@@ -102,7 +102,7 @@ def layout(policy: Policy, depth: int) -> Layout:
         )
     if policy != "indented":
         gap = space(policy)
-        return Layout(
+        return Separators(
             open_object=(OPEN_OBJECT, *gap),
             open_array=(OPEN_ARRAY, *gap),
             opening=(),
@@ -115,7 +115,7 @@ def layout(policy: Policy, depth: int) -> Layout:
         )
     inside, outside = _line(depth + 1), _line(depth)
     blank = optional(literal(" "))
-    return Layout(
+    return Separators(
         open_object=(OPEN_OBJECT,),
         open_array=(OPEN_ARRAY,),
         opening=_gap(inside, ("indented", depth + 1)),
@@ -128,11 +128,11 @@ def layout(policy: Policy, depth: int) -> Layout:
     )
 
 
-def _fixed(policy: JsonLayout, depth: int) -> Layout:
+def _fixed(policy: JsonLayout, depth: int) -> Separators:
     """What json.dumps writes. Lines of any depth have their own rules."""
     has_lines = policy.indent is not None
     inside, outside = (literal("\n" + policy.unit * d if has_lines else "") for d in (depth + 1, depth))
-    return Layout(
+    return Separators(
         open_object=(OPEN_OBJECT,),
         open_array=(OPEN_ARRAY,),
         opening=(Terminal(inside, name="line"),) if has_lines else (),

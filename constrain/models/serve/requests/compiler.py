@@ -13,7 +13,7 @@ from typing import Any
 from constrain.masks.engine.compiled import CompiledConstraint, compile
 from constrain.masks.engine.followed import refuse_tempered
 from constrain.models.serve.requests.constraints import constraint_of, writable
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.recent import Recent
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.requests.warm import warm_up
@@ -36,7 +36,7 @@ class RequestCompiler:
         compiled: (kind, text) → `CompiledConstraint`, as `constraint_of` reads them; the last ones are kept.
     """
 
-    def __init__(self, tokenizer: Any, vocab_size: int, options: Options, eos_ids: Iterable[int] = ()) -> None:
+    def __init__(self, tokenizer: Any, vocab_size: int, options: EngineOptions, eos_ids: Iterable[int] = ()) -> None:
         self.options = options
         self.vocabulary = vocabulary_of(tokenizer, vocab_size, eos_ids)
         self.compiled = Recent(self._compile, options.cached)

@@ -27,7 +27,7 @@ from constrain.languages.schema.api import json_schema
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits
 from constrain.masks.completion.writable import written
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.recent import Recent
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
@@ -35,7 +35,7 @@ SHOWN = 80  # characters of a request's text in messages
 _DEFINES = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
 
 
-def _constraint_of(kind: str, text: str, options: Options) -> Constraint:
+def _constraint_of(kind: str, text: str, options: EngineOptions) -> Constraint:
     """The constraint of a request.
 
     Args:
@@ -63,7 +63,7 @@ constraint_of = Recent(_constraint_of, 256)
 """`_constraint_of`, with its last results."""
 
 
-def writable(constraint: Constraint, vocabulary: Vocabulary, options: Options) -> Constraint:
+def writable(constraint: Constraint, vocabulary: Vocabulary, options: EngineOptions) -> Constraint:
     """What an engine's tokens can write of a constraint (completion/writable.py), found under the engine's limits.
 
     Raises UnsatisfiableError, GrammarError, LimitError.
@@ -72,7 +72,7 @@ def writable(constraint: Constraint, vocabulary: Vocabulary, options: Options) -
         return written(constraint, vocabulary)
 
 
-def _read(kind: str, text: str, options: Options) -> Constraint:
+def _read(kind: str, text: str, options: EngineOptions) -> Constraint:
     match kind:
         case "json_object":
             return _schema({"type": "object"}, options)
@@ -96,7 +96,7 @@ def _read(kind: str, text: str, options: Options) -> Constraint:
     raise ConstrainError(f"{kind!r} is not a kind of structured outputs", fix=f"use one of {', '.join(KINDS)}")
 
 
-def _check_length(kind: str, text: str, options: Options) -> None:
+def _check_length(kind: str, text: str, options: EngineOptions) -> None:
     if len(text) > options.characters:
         raise LimitError(
             f"the {kind} has {len(text):,} characters, more than {options.characters:,}",
@@ -104,7 +104,7 @@ def _check_length(kind: str, text: str, options: Options) -> None:
         )
 
 
-def _schema(schema: Any, options: Options, **changes: Any) -> Constraint:
+def _schema(schema: Any, options: EngineOptions, **changes: Any) -> Constraint:
     settings = {
         "spelling": options.spelling,
         "whitespace": options.whitespace,
@@ -138,7 +138,7 @@ def _choices(text: str) -> Constraint:
     return choices(options)
 
 
-def _grammar(text: str, options: Options) -> Constraint:
+def _grammar(text: str, options: EngineOptions) -> Constraint:
     if not _DEFINES.search(text):
         return grammar(text, format="lark", lexer=options.lexer)
     try:

@@ -16,7 +16,7 @@ _WHOLE = ("characters", "cached")
 
 
 @dataclass(frozen=True)
-class Options:
+class EngineOptions:
     """How a backend reads constraints.
 
     Attributes:
@@ -41,13 +41,13 @@ class Options:
     lexer: Any = "dynamic"
 
 
-def options_of(given: Any, place: str) -> Options:
+def options_of(given: Any, place: str) -> EngineOptions:
     """Options from an object. place: where it was given. Raises ConstrainError naming what is wrong."""
     if not isinstance(given, dict):
         raise ConstrainError(
             f"the options are not an object: {given!r:.60}", place=place, fix="use {} for the defaults"
         )
-    names = [field.name for field in dataclasses.fields(Options)]
+    names = [field.name for field in dataclasses.fields(EngineOptions)]
     for name, value in given.items():
         if name not in names:
             raise ConstrainError(f"there is no option {name!r}", place=place, fix=f"use {', '.join(names)}")
@@ -55,4 +55,4 @@ def options_of(given: Any, place: str) -> Options:
             raise ConstrainError(f"{name} is a number above 0, not {value!r}", place=f"{place}.{name}")
         if name not in _NUMBERS and not isinstance(value, (str, type(None))):
             raise ConstrainError(f"{name} is a text, not {value!r}", place=f"{place}.{name}")
-    return Options(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})
+    return EngineOptions(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})

@@ -17,7 +17,7 @@ from constrain.languages.schema.formats.registry import FORMATS
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.compiled import compile
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 
 
 class Warm(NamedTuple):
@@ -103,14 +103,14 @@ WARM = (
 )
 
 
-def read_warm(options: Options) -> None:
+def read_warm(options: EngineOptions) -> None:
     """Read `WARM`, under an engine's options. What is beyond their limits is left out. Raises ConstrainError: an option
     has a value that there is not."""
     for warm in WARM:
         _constraint(warm, options)
 
 
-def warm_up(vocabulary: Vocabulary, options: Options) -> None:
+def warm_up(vocabulary: Vocabulary, options: EngineOptions) -> None:
     """Make the masks of `WARM`'s texts for a vocabulary, character by character."""
     row = np.zeros(vocabulary.words, np.uint32)
     for warm in WARM:
@@ -128,7 +128,7 @@ def warm_up(vocabulary: Vocabulary, options: Options) -> None:
                 matcher.fill_mask(row)
 
 
-def _constraint(warm: Warm, options: Options) -> Any:
+def _constraint(warm: Warm, options: EngineOptions) -> Any:
     try:
         return constraint_of(warm.kind, warm.text, options)
     except LimitError:  # limits below the default

@@ -21,27 +21,27 @@ from sglang.srt.runtime_context import get_serving
 
 from constrain.errors import ConstrainError
 from constrain.models.serve.requests.compiler import RequestCompiler
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.sglang import trees
-from constrain.models.serve.sglang.grammar import RequestGrammar, logger
+from constrain.models.serve.sglang.grammar import SGLangGrammar, logger
 from constrain.models.serve.sglang.options import options_in
 from constrain.models.serve.sglang.versions import INTERFACE
 
 ANY = "$$ANY$$"  # SGLang's word for a schema that allows any JSON
 
 
-class ConstrainBackend(BaseGrammarBackend):
+class SGLangBackend(BaseGrammarBackend):
     """The backend of one server. Arguments and errors are those of `RequestCompiler`.
 
     Attributes:
         compiler (RequestCompiler): The vocabulary and the compiled constraints.
     """
 
-    allocate_vocab_mask = staticmethod(RequestGrammar.allocate_vocab_mask)  # what thoughts ask a backend for
-    move_vocab_mask = staticmethod(RequestGrammar.move_vocab_mask)
-    apply_vocab_mask = staticmethod(RequestGrammar.apply_vocab_mask)
+    allocate_vocab_mask = staticmethod(SGLangGrammar.allocate_vocab_mask)  # what thoughts ask a backend for
+    move_vocab_mask = staticmethod(SGLangGrammar.move_vocab_mask)
+    apply_vocab_mask = staticmethod(SGLangGrammar.apply_vocab_mask)
 
-    def __init__(self, tokenizer: Any, vocab_size: int, options: Options, eos_ids: Iterable[int] = ()) -> None:
+    def __init__(self, tokenizer: Any, vocab_size: int, options: EngineOptions, eos_ids: Iterable[int] = ()) -> None:
         super().__init__()
         self.compiler = RequestCompiler(tokenizer, vocab_size, options, eos_ids)
 
@@ -78,7 +78,7 @@ class ConstrainBackend(BaseGrammarBackend):
 
     def _grammar(self, kind: str, text: str, name: str) -> Any:
         try:
-            return RequestGrammar(self.compiler.compiled(kind, text), GrammarStats(dispatch_type=name))
+            return SGLangGrammar(self.compiler.compiled(kind, text), GrammarStats(dispatch_type=name))
         except ConstrainError as error:
             return InvalidGrammarObject(f"{type(error).__name__}: {error}")
         except Exception as error:
@@ -98,7 +98,7 @@ def create(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Ite
     warning = INTERFACE.check(sglang.__version__, INTERFACE.differences())
     if warning:
         logger.warning(warning)
-    backend = ConstrainBackend(tokenizer, vocab_size, options, eos_token_ids or ())
+    backend = SGLangBackend(tokenizer, vocab_size, options, eos_token_ids or ())
     trees.install()
     logger.info("constrain: ready for structured outputs over %d tokens", vocab_size)
     if not serving.reasoning_parser:

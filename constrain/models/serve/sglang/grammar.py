@@ -29,7 +29,7 @@ from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 logger = logging.getLogger("sglang.constrain")  # below SGLang's loggers
 
 
-class RequestGrammar(BaseGrammarObject):
+class SGLangGrammar(BaseGrammarObject):
     """The constraint of one request, at the end of what was sampled so far.
 
     Args:
@@ -70,10 +70,10 @@ class RequestGrammar(BaseGrammarObject):
         """Whether an id that ends the text was read."""
         return self.request.ended or bool(self._lost)
 
-    def copy(self) -> RequestGrammar:
+    def copy(self) -> SGLangGrammar:
         """The constraint for another request, at its beginning."""
         stats = dataclasses.replace(self.grammar_stats, is_cache_hit=True, tree_traversal_time=[])
-        return RequestGrammar(self.request.compiled, stats)
+        return SGLangGrammar(self.request.compiled, stats)
 
     @contextmanager
     def drafting(self) -> Iterator[None]:
@@ -163,4 +163,4 @@ def words_of(vocab_mask: torch.Tensor) -> Rows:
 
 def _is_open(grammar: Any) -> bool:
     """Whether a grammar is ours, and has a mask of its own to write."""
-    return isinstance(grammar, RequestGrammar) and not grammar.request.fault and not grammar.request.ended
+    return isinstance(grammar, SGLangGrammar) and not grammar.request.fault and not grammar.request.ended

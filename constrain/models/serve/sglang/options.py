@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError
-from constrain.models.serve.requests.options import Options, options_of
+from constrain.models.serve.requests.options import EngineOptions, options_of
 
 if TYPE_CHECKING:
     from constrain.languages.schema import JsonLayout
@@ -30,7 +30,7 @@ _LAYOUTS = {"constrained_json_max_whitespace_cnt": "most", "constrained_json_whi
 """SGLang's arguments for whitespace -> the fields of `JsonLayout`."""
 
 
-def options_in(environment: Mapping[str, str], serving: Any) -> Options:
+def options_in(environment: Mapping[str, str], serving: Any) -> EngineOptions:
     """The options of a server.
 
     Args:
@@ -58,7 +58,7 @@ def options_in(environment: Mapping[str, str], serving: Any) -> Options:
     return options if whitespace is None else dataclasses.replace(options, whitespace=whitespace)
 
 
-def _whitespace_of(serving: Any, options: Options) -> JsonLayout | None:
+def _whitespace_of(serving: Any, options: EngineOptions) -> JsonLayout | None:
     """What SGLang's arguments say of whitespace; None: nothing. Raises ConstrainError."""
     said = {name: value for name in _LAYOUTS if (value := getattr(serving, name, None)) is not None}
     if not said:

@@ -17,7 +17,7 @@ import numpy as np
 from sglang.srt.speculative import spec_utils
 
 from constrain.masks.engine.drafts import fill_draft_masks
-from constrain.models.serve.sglang.grammar import RequestGrammar, logger, words_of
+from constrain.models.serve.sglang.grammar import SGLangGrammar, logger, words_of
 
 MARK = "_hook_of_constrain"
 
@@ -39,11 +39,11 @@ def install() -> None:
         **named: Any,
     ) -> None:
         tree = retrieve_next_token, retrieve_next_sibling, draft_tokens
-        if isinstance(grammar, RequestGrammar):
+        if isinstance(grammar, SGLangGrammar):
             fill_tree(*tree, grammar, allocate_token_bitmask)
             return
         inner = getattr(grammar, "grammar", None)
-        if isinstance(inner, RequestGrammar):
+        if isinstance(inner, SGLangGrammar):
             with inner.drafting():
                 original(*tree, grammar, allocate_token_bitmask, *arguments, **named)
             return
@@ -53,7 +53,7 @@ def install() -> None:
     spec_utils.traverse_tree = traverse
 
 
-def fill_tree(first_child: Any, next_sibling: Any, tokens: Any, grammar: RequestGrammar, vocab_mask: Any) -> None:
+def fill_tree(first_child: Any, next_sibling: Any, tokens: Any, grammar: SGLangGrammar, vocab_mask: Any) -> None:
     """Write the masks of a tree, one row a token.
 
     Args:

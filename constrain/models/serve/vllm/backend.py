@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from constrain.models.serve.requests.compiler import RequestCompiler
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.request import Rows
-from constrain.models.serve.vllm.grammar import RequestGrammar
+from constrain.models.serve.vllm.grammar import VLLMGrammar
 
 
-class ConstrainBackend(RequestCompiler):
+class VLLMBackend(RequestCompiler):
     """The backend of one engine. Arguments, attributes and errors are those of `RequestCompiler`."""
 
-    def __init__(self, tokenizer: Any, vocab_size: int, options: Options, eos_ids: Iterable[int] = ()) -> None:
+    def __init__(self, tokenizer: Any, vocab_size: int, options: EngineOptions, eos_ids: Iterable[int] = ()) -> None:
         super().__init__(tokenizer, vocab_size, options, eos_ids)
         self._tensor: Any = None
         self._rows: Rows = np.zeros((0, self.vocabulary.words), np.uint32)
 
-    def compile_grammar(self, request_type: Any, grammar_spec: str, stop_token_ids: Any = None) -> RequestGrammar:
+    def compile_grammar(self, request_type: Any, grammar_spec: str, stop_token_ids: Any = None) -> VLLMGrammar:
         """The grammar of a request.
 
         Args:
@@ -36,7 +36,7 @@ class ConstrainBackend(RequestCompiler):
         Raises:
             ConstrainError: See `constraint_of`. vLLM has checked requests before, so it fails this request alone.
         """
-        return RequestGrammar(self.compiled(request_type.name.lower(), grammar_spec), stop_token_ids or (), self.rows)
+        return VLLMGrammar(self.compiled(request_type.name.lower(), grammar_spec), stop_token_ids or (), self.rows)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
         """A tensor of masks that allow everything, int32[max_num_seqs, ceil(V / 32)], on the CPU."""

@@ -28,7 +28,7 @@ from typing import Any
 from constrain.masks.engine.compiled import CompiledConstraint, compile
 from constrain.masks.engine.matcher import Matcher
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.vllm.options import options_in
 from constrain.speculative.drafters.forced import longest_match
@@ -157,7 +157,7 @@ class ConstraintDrafter:
         model = vllm_config.model_config
         self.length: int = vllm_config.speculative_config.num_speculative_tokens
         self.most: int = model.max_model_len
-        self.options = options_in(vllm_config) or Options()
+        self.options = options_in(vllm_config) or EngineOptions()
         self.tokenizer = cached_tokenizer_from_config(model_config=model)
         eos = (model.try_get_generation_config() or {}).get("eos_token_id")
         eos_ids = list(eos) if isinstance(eos, (list, tuple)) else [] if eos is None else [eos]

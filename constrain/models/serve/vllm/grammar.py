@@ -19,7 +19,7 @@ from constrain.models.serve.requests.request import RequestMatcher, Rows
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
 
 
-class RequestGrammar(RequestMatcher):
+class VLLMGrammar(RequestMatcher):
     """The constraint of one request, at the end of what was sampled so far.
 
     Args:

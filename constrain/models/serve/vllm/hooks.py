@@ -31,7 +31,7 @@ from vllm.v1.structured_output.request import get_structured_output_key
 from vllm.v1.worker.worker_base import WorkerBase
 
 from constrain.errors import ConstrainError
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm import recording
 from constrain.models.serve.vllm.options import options_in
 from constrain.models.serve.vllm.patches import MARK, wrap
@@ -92,10 +92,10 @@ def _starting_engine(original: Callable[..., None]) -> Callable[..., None]:
         options = options_in(vllm_config)
         if options is not None and not vllm_config.model_config.skip_tokenizer_init:
             _check_version()
-            from constrain.models.serve.vllm.backend import ConstrainBackend
+            from constrain.models.serve.vllm.backend import VLLMBackend
 
             size = vllm_config.model_config.get_vocab_size()
-            self.backend = ConstrainBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
+            self.backend = VLLMBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
             logger.info("constrain: ready for structured outputs over %d tokens", size)
 
     return start
@@ -174,7 +174,7 @@ def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
     return check
 
 
-def check_request(params: Any, options: Options, vocabulary: Vocabulary | None) -> None:
+def check_request(params: Any, options: EngineOptions, vocabulary: Vocabulary | None) -> None:
     """Read the constraint of a request, look up the tokens that it names, and ask whether tokens can write its texts.
 
     Args:

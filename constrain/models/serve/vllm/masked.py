@@ -33,7 +33,7 @@ from constrain.languages.constraints.regular import Choices, Regex
 from constrain.languages.grammar_text.text import GrammarText
 from constrain.languages.schema.api import JsonSchema
 from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm.model import VLLMModel
 from constrain.models.serve.vllm.options import ENTRY
 from constrain.models.serve.vllm.recording import NO_ID, WEIGHTS
@@ -43,7 +43,7 @@ from constrain.sampling.core.particles import Particle
 from constrain.sampling.core.shape import ShapedModel
 
 
-class Asked(NamedTuple):
+class RequestedConstraint(NamedTuple):
     """A constraint as a request says it: a field of vLLM's `StructuredOutputsParams`, and its text."""
 
     kind: str
@@ -62,17 +62,17 @@ class TokenNumbers(NamedTuple):
     log_z: list[float]
 
 
-def request_of(constraint: Any, options: Options) -> Asked | None:
+def request_of(constraint: Any, options: EngineOptions) -> RequestedConstraint | None:
     """A request whose constraint is this one when an engine with these options reads it; None: there is none."""
     match constraint:
         case Choices():
-            asked = Asked("choice", json.dumps(list(constraint.options)))
+            asked = RequestedConstraint("choice", json.dumps(list(constraint.options)))
         case Regex():
-            asked = Asked("regex", constraint.pattern)
+            asked = RequestedConstraint("regex", constraint.pattern)
         case JsonSchema():
-            asked = Asked("json", json.dumps(constraint.schema))
+            asked = RequestedConstraint("json", json.dumps(constraint.schema))
         case GrammarText():
-            asked = Asked("grammar", constraint.text)
+            asked = RequestedConstraint("grammar", constraint.text)
         case _:
             return None
     try:
@@ -100,7 +100,7 @@ class EngineDecoding:
     name = "lcd"
     random = True
 
-    def __init__(self, model: VLLMModel, asked: Asked) -> None:
+    def __init__(self, model: VLLMModel, asked: RequestedConstraint) -> None:
         self.model = model
         self.asked = asked
 

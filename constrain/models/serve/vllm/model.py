@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from constrain.errors import ConstrainError
 from constrain.extras import require
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.models.serve.requests.options import Options
+from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.vllm.options import ENTRY, options_in
 from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, row_of
@@ -73,7 +73,7 @@ class VLLMModel:
         self.tokenizer = llm.get_tokenizer() if tokenizer is None else tokenizer
         self.width: int = model.get_vocab_size()
         self.context: int | None = model.max_model_len
-        self.options: Options | None = options_in(self.config)
+        self.options: EngineOptions | None = options_in(self.config)
         self._rescore = rescore
 
     @classmethod

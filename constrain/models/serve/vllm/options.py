@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.models.serve.requests.options import Options, options_of
+from constrain.models.serve.requests.options import EngineOptions, options_of
 
 ENTRY = "constrain"
 PLACE = f"additional_config.{ENTRY}"
 
 
-def options_in(vllm_config: Any) -> Options | None:
+def options_in(vllm_config: Any) -> EngineOptions | None:
     """The options that a `VllmConfig` has for this backend; None: the engine does not ask for it.
 
     Raises ConstrainError: an option is wrong, or the configuration names another backend too.
