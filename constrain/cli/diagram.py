@@ -85,7 +85,7 @@ def picture(expression: Any, *, standalone: bool = False) -> str:
 
 def _item(railroad: Any, expression: Any) -> Any:
     """An expression as an item of a diagram."""
-    from constrain.languages.cfg.ebnf import Choice, Leaf, Part, Ref, Repeat, Sequence
+    from constrain.languages.cfg.ebnf import Choice, Leaf, Part, Ref, Repeated, Sequence
 
     if isinstance(expression, Leaf):
         return railroad.Terminal(expression.terminal.name or "?")
@@ -100,7 +100,7 @@ def _item(railroad: Any, expression: Any) -> Any:
     if isinstance(expression, Choice):
         parts = [_item(railroad, part) for part in expression.parts]
         return parts[0] if len(parts) == 1 else railroad.Choice(0, *parts)
-    assert isinstance(expression, Repeat)
+    assert isinstance(expression, Repeated)
     part, low, high = _item(railroad, expression.part), expression.low, expression.high
     if (low, high) == (0, 1):
         return railroad.Optional(part)

@@ -1,6 +1,6 @@
 """EBNF expressions, which all readers produce, and their lowering to plain alternatives of symbols.
 
-The idea: every grammar format becomes the same expressions (`Leaf`, `Ref`, `Sequence`, `Choice`, `Repeat`, `Part`).
+The idea: every grammar format becomes the same expressions (`Leaf`, `Ref`, `Sequence`, `Choice`, `Repeated`, `Part`).
 One lowering makes a `Table` of them: rule name -> alternatives, each a tuple of symbols. Groups and repetitions become
 helper rules; equal groups share one. `x*` and `x+` become *left*-recursive helpers, which an Earley parser follows in
 constant space. `x~n..m` is one symbol, `Counted`: its nonterminals count down and are made only when a text reaches
@@ -50,7 +50,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Repeat:
+class Repeated:
     """`low` to `high` copies of a part; `high` None: unbounded."""
 
     part: Expression
@@ -71,7 +71,7 @@ class Part:
     symbol: Nonterminal = field(compare=False)
 
 
-Expression = Leaf | Ref | Sequence | Choice | Repeat | Part
+Expression = Leaf | Ref | Sequence | Choice | Repeated | Part
 
 
 def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
@@ -82,7 +82,7 @@ def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
         top = stack.pop()
         if isinstance(top, Part):
             constraints[top.constraint] = None
-        elif isinstance(top, Repeat):
+        elif isinstance(top, Repeated):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += top.parts
@@ -96,7 +96,7 @@ def terminals_of(rules: Iterable[Expression]) -> Iterator[Terminal]:
         top = stack.pop()
         if isinstance(top, Leaf):
             yield top.terminal
-        elif isinstance(top, Repeat):
+        elif isinstance(top, Repeated):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += top.parts
@@ -167,7 +167,7 @@ class _Lowering:
             return (expression.name,)
         if isinstance(expression, Part):
             return (expression,)
-        if not isinstance(expression, Repeat):
+        if not isinstance(expression, Repeated):
             return (self.helper(expression, owner),)
         if expression.high == 0:
             return ()
@@ -178,7 +178,7 @@ class _Lowering:
         item = self.item(expression.part, owner)
         if expression.high is not None:
             return (Counted(item, expression.low, expression.high),)
-        return Counted(item, expression.low, expression.low), self.helper(Repeat(expression.part, 0, None), owner)
+        return Counted(item, expression.low, expression.low), self.helper(Repeated(expression.part, 0, None), owner)
 
     def item(self, expression: Expression, owner: str) -> str | Terminal | Part:
         """A single rule name, terminal or part that stands for the expression."""
@@ -193,7 +193,7 @@ class _Lowering:
             return self.helpers[expression]
         name = f"{owner}#{len(self.helpers)}"  # no rule of a grammar text can have this name
         self.helpers[expression] = name
-        if not isinstance(expression, Repeat):
+        if not isinstance(expression, Repeated):
             self.table[name] = self.alternatives(expression, owner)
         elif expression.high == 1:
             self.table[name] = ((), *self.alternatives(expression.part, owner))

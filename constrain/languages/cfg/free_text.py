@@ -24,7 +24,7 @@ from constrain.languages.automata.syntax import (
     literal,
     literals,
 )
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Repeat
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Repeated
 from constrain.languages.cfg.ebnf import Sequence as Concatenation
 from constrain.languages.cfg.rules import Terminal
 
@@ -76,5 +76,5 @@ def dispatched(rules: Sequence[tuple[str, Expression]], loop: bool, excludes: Se
         made.append(Concatenation((ends_with_it, contents)))
     free = Leaf(Terminal(without([*triggers, *excludes]), "free text"))
     if loop:
-        return Concatenation((Repeat(Choice(tuple(made)), 0, None), free))
+        return Concatenation((Repeated(Choice(tuple(made)), 0, None), free))
     return Choice((free, *made))

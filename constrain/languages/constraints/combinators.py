@@ -22,7 +22,7 @@ from typing import Any
 from constrain.errors import GrammarError, LimitError
 from constrain.languages.automata.syntax import Node, Tokens, literal, shown_tokens
 from constrain.languages.cfg.build import GrammarReading, build
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.fold import references, to_node
 from constrain.languages.constraints.base import Constraint
@@ -171,7 +171,7 @@ def optional(part: Piece) -> Constraint:
         >>> constrain.seq(constrain.optional("-"), constrain.regex("[0-9]+"))
         seq(optional('-'), regex('[0-9]+'))
     """
-    return _combined("optional", Repeat(_expression(part), 0, 1), (part,))
+    return _combined("optional", Repeated(_expression(part), 0, 1), (part,))
 
 
 def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int | None = None) -> Constraint:
@@ -202,10 +202,12 @@ def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int
     stated = {"separator": separator, "low": low or None, "high": high}
     options = [f"{name}={value!r}" for name, value in stated.items() if value is not None]
     if separator is None or high == 0:
-        return _combined("many", Repeat(item, low, high), (part,), *options)
-    more = Repeat(Sequence((_expression(separator), item)), max(low - 1, 0), None if high is None else max(high - 1, 0))
+        return _combined("many", Repeated(item, low, high), (part,), *options)
+    more = Repeated(
+        Sequence((_expression(separator), item)), max(low - 1, 0), None if high is None else max(high - 1, 0)
+    )
     copies: Expression = Sequence((item, more))
-    return _combined("many", copies if low else Repeat(copies, 0, 1), (part,), *options)
+    return _combined("many", copies if low else Repeated(copies, 0, 1), (part,), *options)
 
 
 def token(*which: str | int | range, but: Iterable[str | int | range] | None = None) -> Constraint:

@@ -24,7 +24,7 @@ from constrain.errors import GrammarError, LimitError, UnsatisfiableError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.decide import is_empty
 from constrain.languages.automata.syntax import Node
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeat, Sequence
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Nonterminal, Terminal
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.constraints.base import refuse_counts
@@ -154,7 +154,7 @@ def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
             if top.name not in seen and top.name in rules:
                 seen.add(top.name)
                 stack.append(rules[top.name])
-        elif isinstance(top, Repeat):
+        elif isinstance(top, Repeated):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += top.parts

@@ -8,7 +8,7 @@ import pytest
 
 from constrain.languages.automata import syntax
 from constrain.languages.cfg.build import build
-from constrain.languages.cfg.ebnf import Choice, Leaf, Ref, Repeat, Sequence
+from constrain.languages.cfg.ebnf import Choice, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.fold import fold, to_node
 from constrain.languages.cfg.transform.regular import inline_ignored, regular_language
@@ -26,7 +26,7 @@ def _expression(rng: random.Random, depth: int):
         return Ref(rng.choice(RULES))
     if kind == 4:
         low = rng.randrange(3)
-        return Repeat(_expression(rng, depth - 1), low, rng.choice([None, low, low + 1, low + 2]))
+        return Repeated(_expression(rng, depth - 1), low, rng.choice([None, low, low + 1, low + 2]))
     shape = Choice if kind == 5 else Sequence
     return shape(tuple(_expression(rng, depth - 1) for _ in range(rng.randint(1 if shape is Choice else 0, 3))))
 

@@ -21,7 +21,7 @@ from constrain.errors import ConstrainError, GrammarError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.syntax import Tokens, shown_tokens
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.free_text import dispatched
 from constrain.languages.cfg.rules import Terminal
 
@@ -121,13 +121,13 @@ def _token_tag_dispatch(given: list[Any], options: dict[str, Any], substring: Su
     triggers = [trigger for trigger, _ in pairs]
     if {*triggers} & {*excludes}:
         raise ConstrainError("a token is both a trigger and excluded", fix="exclude less")
-    free = Repeat(_one_token([*triggers, *excludes], True), 0, None)
+    free = Repeated(_one_token([*triggers, *excludes], True), 0, None)
     pieces = Choice(tuple(Sequence((_one_token([trigger], False), contents)) for trigger, contents in pairs))
     if not pairs:
         return free
     if _flag(options, "loop_after_dispatch", True):
-        return Sequence((Repeat(Sequence((free, pieces)), 0, None), free))
-    return Sequence((free, Repeat(pieces, 0, 1)))
+        return Sequence((Repeated(Sequence((free, pieces)), 0, None), free))
+    return Sequence((free, Repeated(pieces, 0, 1)))
 
 
 _DISPATCH = ("loop_after_dispatch", "excludes")

@@ -23,7 +23,7 @@ from constrain.errors import GrammarError, LimitError, span
 from constrain.languages.automata import syntax
 from constrain.languages.automata.counts import read_count
 from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.rules import Terminal
 from constrain.limits import tick
@@ -195,7 +195,7 @@ class GbnfParser:
         index, operator = self.index, self.text[self.index]
         if operator != "{":
             self.index += 1
-            return Repeat(item, *{"*": (0, None), "+": (1, None), "?": (0, 1)}[operator])
+            return Repeated(item, *{"*": (0, None), "+": (1, None), "?": (0, 1)}[operator])
         count = self.COUNT.match(self.text, index)
         if not count:
             raise self.fault("bad repetition", index, fix="write {m}, {m,} or {m,n}")
@@ -204,7 +204,7 @@ class GbnfParser:
         high = low if not count[2] else read_count(count[3]) if count[3] not in ("", "-1") else None
         if high is not None and high < low:
             raise self.fault(f"{{m,n}} needs m <= n, not {low} and {high}", index, len(count[0]), "swap them")
-        return Repeat(item, low, high)
+        return Repeated(item, low, high)
 
     def string(self) -> Expression:
         index = self.index

@@ -25,7 +25,7 @@ from constrain.errors import GrammarError, LimitError, span
 from constrain.languages.automata.shape import not_empty
 from constrain.languages.automata.syntax import EMPTY, EPSILON, complement, literal
 from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeat, Sequence, parts_of
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence, parts_of
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.layout import Layout
 from constrain.languages.cfg.readers.embedded import NO_READERS, Readers
@@ -286,9 +286,9 @@ class _Reader:
         if tree.data == "alias":
             return self.expression(tree.children[0], arguments)
         if tree.data == "maybe":
-            return Repeat(self.expression(tree.children[0], arguments), 0, 1)
+            return Repeated(self.expression(tree.children[0], arguments), 0, 1)
         if tree.data == "expr":
-            return Repeat(self.expression(tree.children[0], arguments), *bounds(tree.children, self.places.token))
+            return Repeated(self.expression(tree.children[0], arguments), *bounds(tree.children, self.places.token))
         return self.value(tree.children[0], arguments)
 
     def sequence(self, children: list[Any], arguments: Mapping[str, Expression]) -> Expression:
@@ -318,7 +318,7 @@ class _Reader:
             if negated is not None:
                 part = self._negated(part, negated)
                 if is_counted:  # ~A+ is (~A)+
-                    part = Repeat(part, *bounds(child.children, self.places.token))
+                    part = Repeated(part, *bounds(child.children, self.places.token))
                 negated = None
             parts.append(part)
         if negated is not None:

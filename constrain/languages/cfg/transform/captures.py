@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from constrain.languages.automata.decide import ends
 from constrain.languages.automata.marks import without_marks
 from constrain.languages.automata.syntax import Ranges, Tokens
-from constrain.languages.cfg.ebnf import Choice, Expression, Part, Repeat, Sequence, to_nonterminals, to_table
+from constrain.languages.cfg.ebnf import Choice, Expression, Part, Repeated, Sequence, to_nonterminals, to_table
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import without_unproductive
 from constrain.languages.cfg.transform.chart import TextChart
@@ -107,7 +107,7 @@ def _parts(rules: Any) -> dict[Nonterminal, Any]:
         top = stack.pop()
         if isinstance(top, Part):
             found[top.symbol] = top.constraint
-        elif isinstance(top, Repeat):
+        elif isinstance(top, Repeated):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += top.parts

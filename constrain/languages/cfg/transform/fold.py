@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from constrain.languages.automata import syntax
 from constrain.languages.automata.syntax import Node, Tokens, token_sets
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeat, Sequence
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.analysis import on_cycles
 from constrain.limits import tick
@@ -32,7 +32,7 @@ def references(expression: Expression) -> dict[str, None]:
         top = stack.pop()
         if isinstance(top, Ref):
             names[top.name] = None
-        elif isinstance(top, Repeat):
+        elif isinstance(top, Repeated):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += reversed(top.parts)
@@ -104,19 +104,19 @@ class _Folder:
         if isinstance(expression, Ref):
             inlined = None if expression.name in self.cyclic else self.folded.get(expression.name)
             return inlined if isinstance(inlined, Leaf) else expression
-        if isinstance(expression, Repeat):
+        if isinstance(expression, Repeated):
             return self.repetition(expression, owner)
         parts = [self.expression(part, owner) for part in expression.parts]
         return self.sequence(parts, owner) if isinstance(expression, Sequence) else self.choice(parts, owner)
 
-    def repetition(self, expression: Repeat, owner: str) -> Expression:
+    def repetition(self, expression: Repeated, owner: str) -> Expression:
         part = self.expression(expression.part, owner)
         copies = min(max(expression.low, expression.high or 1), MAX_REPEATS_COUNTED)
         if isinstance(part, Leaf) and self.weight(part.terminal.node) * copies <= self.limit and not _mentions(part):
             node = syntax.repeat(part.terminal.node, expression.low, expression.high)
             self.weights[node] = self.weight(part.terminal.node) * copies
             return Leaf(Terminal(node, owner))
-        return Repeat(part, expression.low, expression.high)
+        return Repeated(part, expression.low, expression.high)
 
     def sequence(self, parts: list[Expression], owner: str) -> Expression:
         merged: list[Expression] = []

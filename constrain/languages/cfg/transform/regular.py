@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.build import GrammarReading
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeat, Sequence, to_table
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeated, Sequence, to_table
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import terminals
 from constrain.languages.cfg.transform.fold import to_node
@@ -98,7 +98,7 @@ def inline_ignored_rules(
 
     Ignored texts may follow each terminal and, if `initial`, precede the whole text; several of them if `repeated`.
     """
-    ignored = Repeat(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None if repeated else 1)
+    ignored = Repeated(Choice(tuple(Leaf(terminal) for terminal in ignore)), 0, None if repeated else 1)
     blank = Ref(IGNORED)
     spaced: dict[str, Expression] = {name: _spaced(rule, blank) for name, rule in rules.items()}
     return {WHOLE: Sequence((blank, Ref(start)) if initial else (Ref(start),)), **spaced, IGNORED: ignored}
@@ -110,8 +110,8 @@ def _spaced(expression: Expression, blank: Expression) -> Expression:
         return Sequence((expression, blank))
     if isinstance(expression, Ref):
         return expression
-    if isinstance(expression, Repeat):
-        return Repeat(_spaced(expression.part, blank), expression.low, expression.high)
+    if isinstance(expression, Repeated):
+        return Repeated(_spaced(expression.part, blank), expression.low, expression.high)
     return type(expression)(tuple(_spaced(part, blank) for part in expression.parts))
 
 
