@@ -1,0 +1,33 @@
+"""Records keep a README with its command and a summary; raw rows leave, and their digests stay."""
+
+import re
+from pathlib import Path
+
+RECORDS = Path(__file__).parent.parent / "benchmarks" / "record"
+COMMAND = re.compile(r"[\w/]\.py\b|\bgit clone |sglang\.Engine\(")
+LARGE = 16_384  # bytes of one file
+ALL = 4_000_000  # bytes of all records
+
+
+def test_a_record_has_a_readme_with_its_command():
+    folders = [path for path in RECORDS.iterdir() if path.is_dir()]
+    assert folders
+    for folder in folders:
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d-[a-z0-9-]+", folder.name)
+        assert COMMAND.search((folder / "README.md").read_text(encoding="utf-8")), folder.name
+
+
+def test_no_raw_rows_and_no_large_files():
+    files = [path for path in RECORDS.rglob("*") if path.is_file()]
+    rows = [path for path in files if path.suffix in (".jsonl", ".gz", ".png") or path.stat().st_size > LARGE]
+    assert not rows, "write a summary, then run scripts/digest_rows.py"
+    assert sum(path.stat().st_size for path in files) <= ALL
+
+
+def test_digests_name_rows_of_records_that_are_kept():
+    lines = [line.split() for line in (RECORDS / "DIGESTS").read_text(encoding="utf-8").splitlines()]
+    assert lines == sorted(lines, key=lambda line: line[-1])
+    for sha, count, size, name in lines:
+        assert re.fullmatch(r"[0-9a-f]{64}", sha) and int(count) >= 0 and int(size) >= 0
+        assert (RECORDS / name.partition("/")[0] / "README.md").is_file()
+        assert not (RECORDS / name).exists()
