@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
@@ -107,12 +108,15 @@ def page(results: dict[str, list[Record]], metas: dict[str, Any], settings: dict
     of_main = {name: [r for r in records if r["draft"] == main] for name, records in results.items()}
     parts = [
         "# Keywords of JSON Schema, engine by engine",
-        f"Written by `{settings['command']}` on {settings['date']}; do not edit.",
-        f"The required tests of [JSON-Schema-Test-Suite](https://github.com/json-schema-org/JSON-Schema-Test-Suite); "
-        f"{versions}. A test is one schema and one instance, whose JSON text is fed to the engine token by token and "
-        "must be allowed to end. How each engine is used, and what that favours: "
-        "[benchmarks/README.md](../benchmarks/README.md).",
-        LEGEND,
+        f"Written by\n`{settings['command']}`\non {settings['date']}; do not edit.",
+        _wrapped(
+            "The required tests of "
+            f"[JSON-Schema-Test-Suite](https://github.com/json-schema-org/JSON-Schema-Test-Suite); {versions}. "
+            "A test is one schema and one instance, whose JSON text is fed to the engine token by token and must be "
+            "allowed to end. How each engine is used, and what that favours: "
+            "[benchmarks/README.md](../benchmarks/README.md)."
+        ),
+        _wrapped(LEGEND),
         f"## {main}, by keyword",
         keyword_table(of_main),
         "## All drafts",
@@ -120,6 +124,11 @@ def page(results: dict[str, list[Record]], metas: dict[str, Any], settings: dict
         *_failings(results.get("constrain", [])),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    """A paragraph in lines of at most 120 columns."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _failings(records: list[Record]) -> list[str]:

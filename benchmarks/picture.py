@@ -1,6 +1,6 @@
 """The picture of the README: what passes and how long masks and compiling take, from the record of a MaskBench run.
 
-    python benchmarks/picture.py benchmarks/record/2026-11-21-maskbench-llama3 --out docs/pictures/maskbench.svg
+    python benchmarks/picture.py DIR --out docs/pictures/maskbench.svg      # DIR: the --out of a run of maskbench
 
 Bars: the share of schemas that pass (all valid instances accepted, all invalid ones refused), and means over the
 schemas that all engines of the record finished. One file for light and dark pages: words are grey, the ground is clear.

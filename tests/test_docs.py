@@ -18,7 +18,7 @@ PROSE = ["README.md", "CONTRIBUTING.md", "docs/*.md", "tests/README.md", "benchm
 CODE = ["constrain/*.py", "tests/*.py", "scripts/*.py", "benchmarks/*.py"]
 OTHERS = {  # files of CPython, lark, jsonschema and llguidance; what a benchmark writes
     "re/_compiler.py", "Tools/build/generate_re_casefix.py", "lark/load_grammar.py", "_legacy_keywords.py",
-    "jsonschema.py", "docs/syntax.md", "docs/toktrie.md", "disagreements.jsonl", "years.jsonl",
+    "jsonschema.py", "docs/syntax.md", "docs/toktrie.md", "disagreements.jsonl", "years.jsonl", "records.jsonl",
     "people.jsonl", "broken.py",
 }  # fmt: skip
 
@@ -82,6 +82,28 @@ def test_files_that_prose_names_exist(repository: Path, files: list[str]) -> Non
 )
 def test_the_finder(text: str, found: list[str]) -> None:
     assert missing(text, endings(["x/a/b.py", "c.md"])) == found
+
+
+def long_lines(text: str) -> list[str]:
+    """The lines of prose beyond 120 columns: not those of code, tables and pictures, nor one long word or command."""
+    text = re.sub(r"^ *(`{3,}|~{3,}).*?^ *\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    kept = (line for line in text.splitlines() if len(line) > 120 and not re.match(r"    | *\||!\[", line))
+    return [line for line in kept if " " in re.sub(r"`[^`]*`", "", line).strip()]
+
+
+def test_prose_wraps(repository: Path, files: list[str]) -> None:
+    prose = [*PROSE, "SECURITY.md", "CHANGELOG.md", "benchmarks/record/*/README.md"]
+    pages = [file for file in files if any(fnmatch(file, pattern) for pattern in prose)]
+    pages.remove("docs/architecture.md")  # until it is a page with a picture
+    assert len(pages) > 80
+    faults = [f"{page}: {line[:60]}…" for page in pages for line in long_lines((repository / page).read_text("utf-8"))]
+    assert not faults, "\n".join(faults)
+
+
+def test_the_long_lines_that_are_found() -> None:
+    words = "word " * 30
+    text = f"{words}\n| {words}|\n    {words}\n```text\n{words}\n```\n![{words}](x)\n`{words}`\n* {words}\n"
+    assert [line[:3] for line in long_lines(text)] == ["wor", "* w"]
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from typing import Any
 
@@ -127,7 +128,9 @@ def _one_line(text: str, length: int = 160) -> str:
 PAGE = """\
 # The collection of grammars, measured
 
-Written by `{command}` on {date}; do not edit.
+Written by
+`{command}`
+on {date}; do not edit.
 
 What a grammar's folder holds, and how to use one: [grammars/](../grammars/README.md). Texts, oracles, bias:
 [benchmarks/README.md](../benchmarks/README.md). Known gaps, and what disagreements are: each grammar's README.
@@ -137,7 +140,7 @@ What a grammar's folder holds, and how to use one: [grammars/](../grammars/READM
 {legend}
 * "none": there is no parser of the language in a package; texts are those that the corpus knows to be members.
 
-Railroad diagrams, in the built documentation: {diagrams}.
+{diagrams}
 
 Versions: {versions}. {machine}, Python {python}.
 """
@@ -147,5 +150,7 @@ def page(rows: list[Row], engines: list[str], settings: Row) -> str:
     """The table as a page of the documentation. settings: of the run."""
     versions = {each["engine"]: each["version"] for row in rows for each in row["engines"]}
     shown = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no engine was timed"
-    diagrams = ", ".join(f"[{row['grammar']}](diagrams/{row['grammar']}.html)" for row in rows)
+    links = ", ".join(f"[{row['grammar']}](diagrams/{row['grammar']}.html)" for row in rows)
+    diagrams = f"Railroad diagrams, in the built documentation: {links}."
+    diagrams = textwrap.fill(diagrams, 120, break_long_words=False, break_on_hyphens=False)
     return PAGE.format(table=table(rows, engines), legend=LEGEND, versions=shown, diagrams=diagrams, **settings)

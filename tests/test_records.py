@@ -1,0 +1,64 @@
+"""Records keep a README with its command and a summary; raw rows leave, and their digests stay."""
+
+import gzip
+import hashlib
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+RECORDS = ROOT / "benchmarks" / "record"
+COMMAND = re.compile(r"[\w/]\.py\b|\bgit clone |sglang\.Engine\(")
+LARGE = 16_384  # bytes of one file
+ALL = 4_000_000  # bytes of all records
+
+pytestmark = pytest.mark.skipif(not RECORDS.is_dir(), reason="a source distribution has no records")
+
+
+def test_a_record_has_a_readme_with_its_command():
+    folders = [path for path in RECORDS.iterdir() if path.is_dir()]
+    assert folders
+    for folder in folders:
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d-[a-z0-9-]+", folder.name)
+        assert COMMAND.search((folder / "README.md").read_text(encoding="utf-8")), folder.name
+
+
+def test_no_raw_rows_and_no_large_files():
+    files = [path for path in RECORDS.rglob("*") if path.is_file()]
+    rows = [path for path in files if path.suffix in (".jsonl", ".gz", ".png") or path.stat().st_size > LARGE]
+    assert not rows, "write a summary, then run scripts/digest_rows.py"
+    assert sum(path.stat().st_size for path in files) <= ALL
+
+
+def test_digests_name_rows_of_records_that_are_kept():
+    lines = [line.split() for line in (RECORDS / "DIGESTS").read_text(encoding="utf-8").splitlines()]
+    assert lines == sorted(lines, key=lambda line: line[-1])
+    for sha, count, size, name in lines:
+        assert re.fullmatch(r"[0-9a-f]{64}", sha) and int(count) >= 0 and int(size) >= 0
+        assert (RECORDS / name.partition("/")[0] / "README.md").is_file()
+        assert not (RECORDS / name).exists()
+
+
+def test_rows_become_digests(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("digest_rows", ROOT / "scripts" / "digest_rows.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "RECORDS", tmp_path)
+    folder = tmp_path / "2026-11-24-x"
+    folder.mkdir()
+    (folder / "summary.json").write_text("{}")
+    lines = b'{"a": 1}\n{"a": 2}\n'
+    (folder / "b.jsonl").write_bytes(lines)
+    packed = gzip.compress(b'{"texts": [1, 2, 3], "engines": [4]}', mtime=0)
+    (folder / "a.json.gz").write_bytes(packed)
+    assert module.main([str(folder)]) == 0
+    assert [path.name for path in folder.iterdir()] == ["summary.json"]
+    expected = [
+        f"{hashlib.sha256(packed).hexdigest()} 3 {len(packed)} 2026-11-24-x/a.json.gz",
+        f"{hashlib.sha256(lines).hexdigest()} 2 {len(lines)} 2026-11-24-x/b.jsonl",
+    ]
+    assert (tmp_path / "DIGESTS").read_text().splitlines() == expected
+    assert module.main([str(folder)]) == 0  # what was digested before stays
+    assert (tmp_path / "DIGESTS").read_text().splitlines() == expected
