@@ -94,7 +94,6 @@ def long_lines(text: str) -> list[str]:
 def test_prose_wraps(repository: Path, files: list[str]) -> None:
     prose = [*PROSE, "SECURITY.md", "CHANGELOG.md", "benchmarks/record/*/README.md"]
     pages = [file for file in files if any(fnmatch(file, pattern) for pattern in prose)]
-    pages.remove("docs/architecture.md")  # until it is a page with a picture
     assert len(pages) > 80
     faults = [f"{page}: {line[:60]}…" for page in pages for line in long_lines((repository / page).read_text("utf-8"))]
     assert not faults, "\n".join(faults)
