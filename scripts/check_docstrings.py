@@ -1,6 +1,7 @@
-"""Check that the docstrings of public names are complete, and that no docstring asks, refers back or riddles.
+"""Check that the docstrings of public names are complete, and that every docstring says plainly what a thing is.
 
     python scripts/check_docstrings.py            names what is missing; exit code 1 if anything is
+    python scripts/check_docstrings.py PATH …     the rules of prose, for these files and folders only
 
 The rules are mechanical. A name in the `__all__` of a public module that is a function or a class has a docstring with
 
@@ -10,8 +11,9 @@ The rules are mechanical. A name in the `__all__` of a public module that is a f
     Raises      if its body has a `raise`, or calls one of `CHECKERS`
     Example     lines with `>>>`, or a fenced block
 
-In the whole package no docstring ends its first line or its last with a question mark, and none says "See above" or
-"those that".
+In the package, tests, scripts and benchmarks no docstring ends its first line or its last with a question mark, begins
+has a phrase of `PHRASES`. In the package none has a word of `WORDS`: docs/glossary.md has another.
+has a phrase of `PHRASES`. In the package none has a word of `WORDS`, for which docs/glossary.md has another.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +44,19 @@ MODULES = (
 )
 CHECKERS = ("check_count", "check_share", "check_scheme", "checked_size", "log_total_of", "named", "check_kind")
 PHRASES = ("see above", "those that")
+RELATIVE = re.compile(r"(What|Where|How|Whether|Which|When|Who|Whose|Why)\b")
+REFERENCE = re.compile(r"See `[^`]*`(, [\w `.]+)?\.?(\s|$)")
+WORDS = {  # the glossary's replacements; a word in backticks is a name, not prose
+    re.compile(r"\blaws?\b", re.IGNORECASE): "distribution",
+    re.compile(r"\bmembers? of (the|a|its|some) (language|constraint|grammar|schema)\b"): "valid, in the language",
+    re.compile(r"\brooms?\b(?! (for|left|in the arena|to))", re.IGNORECASE): "package",
+}
 IGNORED = ("NotImplementedError", "StopIteration", "AssertionError")  # raised, but no part of a contract
 
 
 def main() -> int:
-    faults = sorted({*missing_parts(), *bad_phrases()})
+    given = [Path(each).resolve() for each in sys.argv[1:]]
+    faults = sorted(bad_phrases(given) if given else {*missing_parts(), *bad_phrases()})
     print("\n".join(f"missing: {fault}" for fault in faults) or "docstrings: nothing is missing")
     return bool(faults)
 
@@ -125,19 +136,43 @@ def raises(body: ast.AST) -> bool:
     return False
 
 
-def bad_phrases() -> Iterator[str]:
-    """`file: name: what` for each docstring of the package that asks, or has a phrase of `PHRASES`."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for path in sorted((ROOT / "constrain").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            doc = ast.get_docstring(node) if isinstance(node, kinds) else None
-            if not doc:
-                continue
-            where = f"{path.relative_to(ROOT).as_posix()}: {getattr(node, 'name', 'the module')}"
-            if doc.splitlines()[0].endswith("?") or doc.rstrip().endswith("?"):
-                yield f"{where}: a statement instead of a question"
-            plain = " ".join(doc.lower().split())
-            yield from (f"{where}: another word for {phrase!r}" for phrase in PHRASES if phrase in plain)
+def bad_phrases(places: Sequence[Path] = ()) -> Iterator[str]:
+    """`file:line: name: what` for each docstring that breaks a rule of prose. places: files and folders; none: all."""
+    for place in places or [ROOT / folder for folder in ("constrain", "tests", "scripts", "benchmarks")]:
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            of_the_package = (ROOT / "constrain") in path.parents
+            for node, doc in docstrings(path.read_text(encoding="utf-8")):
+                where = f"{path.relative_to(ROOT).as_posix()}:{getattr(node, 'lineno', 1)}: "
+                where += getattr(node, "name", "the module")
+                yield from (f"{where}: {fault}" for fault in faults_of(doc, of_the_package))
+
+
+def docstrings(source: str) -> Iterator[tuple[ast.AST, str]]:
+    """The documented nodes of a module, each with its docstring."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            doc = ast.get_docstring(node)
+            if doc:
+                yield node, doc
+
+
+def faults_of(doc: str, of_the_package: bool = True) -> Iterator[str]:
+    """The rules of prose that a docstring breaks."""
+    first = doc.splitlines()[0]
+    if first.endswith("?") or doc.rstrip().endswith("?"):
+        yield "a statement instead of a question"
+    if RELATIVE.match(first):
+        yield f"a first line that says what the thing does or is, without {first.split()[0]!r}"
+    if REFERENCE.match(first):
+        yield "a sentence instead of a reference, or no docstring"
+    plain = " ".join(re.sub(r"`[^`]*`|^ +.*$", "", doc, flags=re.MULTILINE).lower().split())
+    yield from (f"another word for {phrase!r}" for phrase in PHRASES if phrase in plain)
+    if of_the_package:
+        prose = re.sub(r"`[^`]*`", "", doc)
+        for word, better in WORDS.items():
+            found = word.search(prose)
+            if found:
+                yield f"{found[0]!r}: {better}"
 
 
 if __name__ == "__main__":
