@@ -12,8 +12,8 @@ The rules are mechanical. A name in the `__all__` of a public module that is a f
     Example     lines with `>>>`, or a fenced block
 
 In the package, tests, scripts and benchmarks no docstring ends its first line or its last with a question mark, begins
-has a phrase of `PHRASES`. In the package none has a word of `WORDS`: docs/glossary.md has another.
-has a phrase of `PHRASES`. In the package none has a word of `WORDS`, for which docs/glossary.md has another.
+with a word of `RELATIVE` ("What is kept …": say what the thing does or is), is only a reference ("See `X`."), or has a
+phrase of `PHRASES`. In the package none has a word of `WORDS`, for which docs/glossary.md has another.
 """
 
 from __future__ import annotations
