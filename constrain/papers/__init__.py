@@ -13,68 +13,14 @@ that it samples, and, where its record says so, that it does not pay.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-_HOMES = {
-    "AStar": "search.a_star",
-    "BestOf": "search.best_of",
-    "ByteFusion": "composed",
-    "ByteModel": "composed",
-    "Cautious": "search.cautious",
-    "Composed": "composed",
-    "ConditionalBeam": "search.conditional_beam",
-    "ContextAware": "composed",
-    "Contrastive": "search.contrastive",
-    "Denoised": "diffusion",
-    "DiverseBeam": "search.diverse_beam",
-    "DraftHeads": "heads",
-    "EarlyExit": "layers.earlyexit",
-    "Edit": "drafting.edit",
-    "Ensemble": "composed",
-    "ExitLens": "layers.earlyexit",
-    "FirstFinish": "search.first_finish",
-    "Goodput": "drafting.goodput",
-    "Guided": "composed",
-    "Heads": "drafting.heads",
-    "HiddenMarkov": "tractable",
-    "Jacobi": "drafting.jacobi",
-    "Judge": "verifying.judge",
-    "KSeq": "verifying.kseq",
-    "Lookahead": "search.lookahead",
-    "MaskedDiffusion": "diffusion",
-    "MixtureOfPrompts": "composed",
-    "NGram": "tractable",
-    "NGramDrafter": "drafting.ngram",
-    "Orders": "answers.orders",
-    "Pausing": "search.pausing",
-    "Planned": "search.planned",
-    "Prior": "drafting.prior",
-    "PrunedRetrieval": "drafting.pruned",
-    "Recycling": "drafting.recycling",
-    "Retrieval": "drafting.retrieval",
-    "Retrying": "search.retrying",
-    "SelectiveContrast": "composed",
-    "SelfDraft": "layers.selfdraft",
-    "Span": "answers.extract",
-    "Spans": "answers.extract",
-    "Stopping": "drafting.stopping",
-    "TextStore": "drafting.textstore",
-    "TypicalAcceptance": "verifying.typical",
-    "ValueGuided": "search.value_guided",
-    "denoise": "diffusion",
-    "distinct": "answers.distinct",
-    "extract": "answers.extract",
-    "from_transformers": "diffusion",
-    "likeliest_member": "diffusion",
-    "load_heads": "heads",
-    "optimal_acceptance": "verifying.optimum",
-    "plackett_luce": "answers.orders",
-    "rank": "answers.rank",
-    "search_layers": "layers.selfdraft",
-    "skip_layers": "layers.skip",
-}
-_PACKAGES = ("answers", "composed", "diffusion", "drafting", "heads", "layers", "search", "verifying")
+_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+_HOMES = {name: module for module, name in re.findall(r"^from ([\w.]+) import (\w+) as", _STUB, re.MULTILINE)}
+_PACKAGES = {module.split(".")[2] for module in _HOMES.values()}
 __all__ = sorted(_HOMES)
 
 
@@ -84,5 +30,5 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
