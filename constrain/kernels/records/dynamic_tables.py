@@ -12,7 +12,7 @@ import numpy as np
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.expressions import EXPRESSION
 from constrain.kernels.records.masks import TOKENS
-from constrain.kernels.records.schema import Region, word, words
+from constrain.kernels.records.schema import Region, end_reader, reader, word, words
 
 
 class PIECES(Region):
@@ -94,16 +94,8 @@ class FRAME(Region):
     NEXT_LEXER = word("its lexer state")
 
 
-@accessor
-def pieces_of(A, lexer):
-    """The PIECES of a lexer state, or 0."""
-    return np.int64(A[lexer + EXPRESSION.TABLE])
-
-
-@accessor
-def table_of_expression(A, e):
-    """The TABLE of an untagged expression, or 0."""
-    return np.int64(A[e + EXPRESSION.TABLE])
+pieces_of = reader(EXPRESSION.TABLE)
+table_of_expression = reader(EXPRESSION.TABLE)
 
 
 @accessor
@@ -112,10 +104,7 @@ def first_piece(pieces):
     return pieces + PIECES.PAIRS
 
 
-@accessor
-def piece_count(A, pieces):
-    """How many token tables a lexer state has."""
-    return np.int64(A[pieces + PIECES.COUNT])
+piece_count = reader(PIECES.COUNT)
 
 
 @accessor
@@ -130,16 +119,8 @@ def pieces_end(A, pieces):
     return pieces + PIECES.PAIRS + PIECE.WORDS * np.int64(A[pieces + PIECES.COUNT])
 
 
-@accessor
-def piece_table(A, piece):
-    """The token table of a piece."""
-    return np.int64(A[piece + PIECE.TABLE])
-
-
-@accessor
-def piece_own(A, piece):
-    """The tagset that OWN stands for in a piece."""
-    return np.int64(A[piece + PIECE.OWN])
+piece_table = reader(PIECE.TABLE)
+piece_own = reader(PIECE.OWN)
 
 
 @accessor
@@ -148,52 +129,14 @@ def block_at(A, table, n):
     return np.int64(A[table + TABLE.BLOCKS]) + BLOCK.WORDS * n
 
 
-@accessor
-def block_count(A, table):
-    """Number of blocks of a token table."""
-    return np.int64(A[table + TABLE.N_BLOCKS])
-
-
-@accessor
-def ends_start(A, block):
-    """Where the nodes begin at which a token ends with the lexeme."""
-    return np.int64(A[block + BLOCK.ENDS])
-
-
-@accessor
-def ends_end(A, block):
-    """Where they end."""
-    return np.int64(A[block + BLOCK.ENDS]) + A[block + BLOCK.N_ENDS]
-
-
-@accessor
-def runs_start(A, block):
-    """Where the exits of a block begin, an EXIT_RUN for each byte."""
-    return np.int64(A[block + BLOCK.RUNS])
-
-
-@accessor
-def runs_end(A, block):
-    """Where they end."""
-    return np.int64(A[block + BLOCK.RUNS]) + EXIT_RUN.WORDS * np.int64(A[block + BLOCK.N_RUNS])
-
-
-@accessor
-def run_byte(A, run):
-    """The byte of exits."""
-    return np.int64(A[run + EXIT_RUN.BYTE])
-
-
-@accessor
-def run_start(A, run):
-    """Where the nodes of exits with one byte begin."""
-    return np.int64(A[run + EXIT_RUN.NODES])
-
-
-@accessor
-def run_end(A, run):
-    """Where they end."""
-    return np.int64(A[run + EXIT_RUN.NODES]) + A[run + EXIT_RUN.COUNT]
+block_count = reader(TABLE.N_BLOCKS)
+ends_start = reader(BLOCK.ENDS)
+ends_end = end_reader(BLOCK.ENDS, BLOCK.N_ENDS)
+runs_start = reader(BLOCK.RUNS)
+runs_end = end_reader(BLOCK.RUNS, BLOCK.N_RUNS, EXIT_RUN.WORDS)
+run_byte = reader(EXIT_RUN.BYTE)
+run_start = reader(EXIT_RUN.NODES)
+run_end = end_reader(EXIT_RUN.NODES, EXIT_RUN.COUNT)
 
 
 @accessor

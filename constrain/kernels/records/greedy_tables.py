@@ -13,7 +13,7 @@ import numpy as np
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import NO_TAGS, size
 from constrain.kernels.records.masks import TOKENS, token_bitmap, token_count
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, word, words
+from constrain.kernels.records.schema import Record, Region, end_reader, key, keys, memo, reader, word, words
 
 MAX_PAIRS = 6  # lexemes in progress at once; configurations with more are walked byte by byte
 
@@ -147,10 +147,7 @@ KEYS = 515
 MARK_REPLACED = 3  # added to `serial_mark`: the reference's rows at the node no longer count
 
 
-@accessor
-def table_base(A, table):
-    """The table of the first lexer state alone, or 0."""
-    return np.int64(A[table + GREEDY_TABLE.BASE])
+table_base = reader(GREEDY_TABLE.BASE)
 
 
 @accessor
@@ -172,46 +169,13 @@ def greedy_block_at(A, table, n):
     return np.int64(A[table + GREEDY_TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * n
 
 
-@accessor
-def greedy_blocks_start(A, table):
-    """Where the blocks of a greedy table begin."""
-    return np.int64(A[table + GREEDY_TABLE.BLOCKS])
-
-
-@accessor
-def greedy_blocks_end(A, table):
-    """Where they end."""
-    return np.int64(A[table + GREEDY_TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * np.int64(A[table + GREEDY_TABLE.N_BLOCKS])
-
-
-@accessor
-def block_pair(A, block):
-    """The number of the pair whose lexeme ends."""
-    return np.int64(A[block + GREEDY_BLOCK.PAIR])
-
-
-@accessor
-def block_ended_as(A, block):
-    """The tagset as which the lexeme ends."""
-    return np.int64(A[block + GREEDY_BLOCK.ENDED_AS])
-
-
-@accessor
-def block_content(A, block):
-    """The CONTENT of a block, or 0."""
-    return np.int64(A[block + GREEDY_BLOCK.CONTENT])
-
-
-@accessor
-def greedy_ends_start(A, block):
-    """Where the nodes begin at which a token ends with the lexeme."""
-    return np.int64(A[block + GREEDY_BLOCK.ENDS])
-
-
-@accessor
-def greedy_ends_end(A, block):
-    """Where they end."""
-    return np.int64(A[block + GREEDY_BLOCK.ENDS]) + A[block + GREEDY_BLOCK.N_ENDS]
+greedy_blocks_start = reader(GREEDY_TABLE.BLOCKS)
+greedy_blocks_end = end_reader(GREEDY_TABLE.BLOCKS, GREEDY_TABLE.N_BLOCKS, GREEDY_BLOCK.WORDS)
+block_pair = reader(GREEDY_BLOCK.PAIR)
+block_ended_as = reader(GREEDY_BLOCK.ENDED_AS)
+block_content = reader(GREEDY_BLOCK.CONTENT)
+greedy_ends_start = reader(GREEDY_BLOCK.ENDS)
+greedy_ends_end = end_reader(GREEDY_BLOCK.ENDS, GREEDY_BLOCK.N_ENDS)
 
 
 @accessor
@@ -226,10 +190,7 @@ def restarts_end(A, content):
     return content + CONTENT.NODES + A[content + CONTENT.N_RESTARTS]
 
 
-@accessor
-def exits_byte(A, exits):
-    """The byte of exits."""
-    return np.int64(A[exits + EXITS.BYTE])
+exits_byte = reader(EXITS.BYTE)
 
 
 @accessor
@@ -244,28 +205,10 @@ def exits_end(A, exits):
     return exits + EXITS.NODES + np.int64(A[exits + EXITS.COUNT])
 
 
-@accessor
-def fork_count(A, content):
-    """Number of forks of a CONTENT."""
-    return np.int64(A[content + CONTENT.N_FORKS])
-
-
-@accessor
-def fork_byte(A, fork):
-    """The byte of a fork."""
-    return np.int64(A[fork + FORK.BYTE])
-
-
-@accessor
-def fork_node(A, fork):
-    """The node of a fork."""
-    return np.int64(A[fork + FORK.NODE])
-
-
-@accessor
-def fork_left(A, fork):
-    """The lexemes in progress at a fork."""
-    return np.int64(A[fork + FORK.LEFT])
+fork_count = reader(CONTENT.N_FORKS)
+fork_byte = reader(FORK.BYTE)
+fork_node = reader(FORK.NODE)
+fork_left = reader(FORK.LEFT)
 
 
 @accessor
@@ -292,22 +235,9 @@ def frame_at(frames, depth):
     return frames + GREEDY_FRAME.WORDS * depth
 
 
-@accessor
-def frame_count(S, frame):
-    """Number of lexemes in progress in a frame."""
-    return np.int64(S[frame + GREEDY_FRAME.COUNT])
-
-
-@accessor
-def frame_ended_pair(S, frame):
-    """The number of the pair whose lexeme has ended last."""
-    return np.int64(S[frame + GREEDY_FRAME.ENDED_PAIR])
-
-
-@accessor
-def frame_ended_as(S, frame):
-    """As which tagset a lexeme has ended, or NO_TAGS."""
-    return np.int64(S[frame + GREEDY_FRAME.ENDED_AS])
+frame_count = reader(GREEDY_FRAME.COUNT)
+frame_ended_pair = reader(GREEDY_FRAME.ENDED_PAIR)
+frame_ended_as = reader(GREEDY_FRAME.ENDED_AS)
 
 
 @accessor
@@ -340,7 +270,4 @@ def set_frame_lexer(S, frame, k, lexer):
     S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER] = lexer
 
 
-@accessor
-def following_table(A, following):
-    """The table of a FOLLOWING, or 0."""
-    return np.int64(A[following + FOLLOWING.TABLE])
+following_table = reader(FOLLOWING.TABLE)

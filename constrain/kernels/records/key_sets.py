@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, key, memo, word
+from constrain.kernels.records.schema import Record, Region, key, memo, reader, word
 
 
 class KEY_SET_RULES(Region):
@@ -96,10 +96,7 @@ def object_values(rules):
     return rules + KEY_SET_RULES.WORDS
 
 
-@accessor
-def keys_object(A, keys):
-    """The object of a situation."""
-    return np.int64(A[keys + KEY_SET.OBJECT])
+keys_object = reader(KEY_SET.OBJECT)
 
 
 @accessor

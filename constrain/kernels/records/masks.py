@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, keys, word, words
+from constrain.kernels.records.schema import Record, Region, end_reader, keys, reader, word, words
 
 
 class TOKENSET(Record, kind=23):
@@ -39,34 +39,11 @@ class ROW_COUNTER(Region):
     WRITTEN = word("number of rows that are written")
 
 
-@accessor
-def token_count(A, tokens):
-    """Number of tokens in the list of a TOKENS region."""
-    return np.int64(A[tokens + TOKENS.COUNT])
-
-
-@accessor
-def tokens_start(A, tokens):
-    """Where the list of a TOKENS region begins."""
-    return np.int64(A[tokens + TOKENS.LIST])
-
-
-@accessor
-def tokens_end(A, tokens):
-    """Where the list of a TOKENS region ends."""
-    return np.int64(A[tokens + TOKENS.LIST]) + A[tokens + TOKENS.COUNT]
-
-
-@accessor
-def token_bitmap(A, tokens):
-    """The bitmap of a TOKENS region, or 0."""
-    return np.int64(A[tokens + TOKENS.BITMAP])
-
-
-@accessor
-def source_count(A, mask):
-    """Number of sources of a mask."""
-    return np.int64(A[mask + MASK.N_SOURCES])
+token_count = reader(TOKENS.COUNT)
+tokens_start = reader(TOKENS.LIST)
+tokens_end = end_reader(TOKENS.LIST, TOKENS.COUNT)
+token_bitmap = reader(TOKENS.BITMAP)
+source_count = reader(MASK.N_SOURCES)
 
 
 @accessor

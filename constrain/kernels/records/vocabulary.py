@@ -6,7 +6,7 @@ import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.schema import Record, Region, key, memo, word, words
+from constrain.kernels.records.schema import Record, Region, key, memo, reader, word, words
 
 
 class NODE(Region):
@@ -183,10 +183,7 @@ def slice_at(A, j):
     return np.int64(A[HEADER.SLICES]) + SLICE.WORDS * j
 
 
-@accessor
-def slice_longest(A, piece):
-    """Characters of the longest token of a slice."""
-    return np.int64(A[piece + SLICE.LONGEST])
+slice_longest = reader(SLICE.LONGEST)
 
 
 @accessor
