@@ -1,8 +1,7 @@
-"""Records of masks under the dynamic lexer: token tables of lexer states. Owner: masks/dynamic/.
+"""Records of masks under the dynamic lexer: token tables of lexer states (TABLE, masks.py). Owner: masks/dynamic/.
 
-A *token table* says what every token does with the lexeme in progress, whichever parser state waits. A token is
-*context-independent* if it stays inside the lexeme. The others are *context-dependent*: the lexeme ends at a node of
-their path in the trie. Blocks list these nodes, by the set of terminals as which the lexeme ends.
+A token is *context-independent* if it stays inside the lexeme. The others are *context-dependent*: the lexeme ends at a
+node of their path in the trie.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.expressions import EXPRESSION
-from constrain.kernels.records.masks import TOKENS
+from constrain.kernels.records.masks import BLOCK, TABLE
 from constrain.kernels.records.schema import Region, end_reader, reader, word, words
 
 
@@ -29,20 +28,9 @@ class PIECE(Region):
     OWN = word("the TAGSET that OWN stands for in its blocks, or 0")
 
 
-class TABLE(Region, size=5):
-    """A token table: its first words are the TOKENS that are context-independent."""
+class DYNAMIC_BLOCK(BLOCK):
+    """A block, and where the next lexeme may begin."""
 
-    TOKENS = words(TOKENS.WORDS, "the context-independent tokens")
-    BLOCKS = word("where the blocks begin, a BLOCK each")
-    N_BLOCKS = word("how many")
-
-
-class BLOCK(Region):
-    """Where a lexeme ends as one set of terminals."""
-
-    TAGSET = word("the set; OWN: that of the only terminal of the lexer state")
-    ENDS = word("region: nodes where a token ends with the lexeme")
-    N_ENDS = word("how many")
     SURVIVORS = words(8, "the bytes with which a lexeme that may end goes on all the same")
     RUNS = word("the exits by byte, an EXIT_RUN each")
     N_RUNS = word("how many")
@@ -56,15 +44,7 @@ class EXIT_RUN(Region):
     NODES = word("where they are")
 
 
-class FINDING(Region):
-    """A row that a walk pushes; sorted by number, and then by byte, the rows make the blocks."""
-
-    NUMBER = word("number of the tagset in this walk")
-    BYTE = word("the byte of an exit; or IS_TAGSET, IS_END, IS_TOKEN")
-    NODE = word("the exit; or the tagset; or the node where a token ends; or the token")
-
-
-IS_TOKEN, IS_TAGSET, IS_END = -3, -2, -1  # instead of a byte; in the order in which rows of a number are sorted
+IS_TOKEN, IS_TAGSET, IS_END = -3, -2, -1  # keys of findings that are no bytes, in the order in which rows are sorted
 
 
 class WALKED(Region):
@@ -80,9 +60,6 @@ class COMPARED(Region):
     STATE = word("the lexer state whose table is made")
     KNOWN = word("the one whose table is known")
     TAGSET = word("the terminals that may end in the first")
-
-
-MARK_EXIT, MARK_ALL = 1, 3  # added to `serial_mark`: the known table's exit at the node no longer counts; nor its end
 
 
 class FRAME(Region):
@@ -126,14 +103,11 @@ piece_own = reader(PIECE.OWN)
 @accessor
 def block_at(A, table, n):
     """The block with number n of a token table."""
-    return np.int64(A[table + TABLE.BLOCKS]) + BLOCK.WORDS * n
+    return np.int64(A[table + TABLE.BLOCKS]) + DYNAMIC_BLOCK.WORDS * n
 
 
-block_count = reader(TABLE.N_BLOCKS)
-ends_start = reader(BLOCK.ENDS)
-ends_end = end_reader(BLOCK.ENDS, BLOCK.N_ENDS)
-runs_start = reader(BLOCK.RUNS)
-runs_end = end_reader(BLOCK.RUNS, BLOCK.N_RUNS, EXIT_RUN.WORDS)
+runs_start = reader(DYNAMIC_BLOCK.RUNS)
+runs_end = end_reader(DYNAMIC_BLOCK.RUNS, DYNAMIC_BLOCK.N_RUNS, EXIT_RUN.WORDS)
 run_byte = reader(EXIT_RUN.BYTE)
 run_start = reader(EXIT_RUN.NODES)
 run_end = end_reader(EXIT_RUN.NODES, EXIT_RUN.COUNT)
@@ -142,4 +116,4 @@ run_end = end_reader(EXIT_RUN.NODES, EXIT_RUN.COUNT)
 @accessor
 def survivor_word(A, block, w):
     """Word w of the set of survivors of a block."""
-    return A[block + BLOCK.SURVIVORS + w]
+    return A[block + DYNAMIC_BLOCK.SURVIVORS + w]

@@ -1,9 +1,9 @@
 """Records of masks under the greedy lexer: token tables of lists of lexer states. Owner: masks/greedy/.
 
-A token table says what tokens do as long as the lexemes in progress are the same. Four things are left for the parser,
-by node: *ends* (a token ends with the lexeme), *restarts* (the lexeme has ended and cannot go on, so that the next one
-begins below), *exits* (the next lexeme begins with the node's byte) and *forks* (it may, while the older lexeme is
-still in progress).
+A token table (TABLE, masks.py) says what tokens do as long as the lexemes in progress are the same. Four things are
+left for the parser, by node: *ends* (a token ends with the lexeme), *restarts* (the lexeme has ended and cannot go on,
+so that the next one begins below), *exits* (the next lexeme begins with the node's byte) and *forks* (it may, while the
+older lexeme is still in progress).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import NO_TAGS, size
-from constrain.kernels.records.masks import TOKENS, token_bitmap, token_count
+from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, token_bitmap, token_count
 from constrain.kernels.records.schema import Record, Region, end_reader, key, keys, memo, reader, word, words
 
 MAX_PAIRS = 6  # lexemes in progress at once; configurations with more are walked byte by byte
@@ -81,22 +81,16 @@ class BRANCH(Record, kind=27):
     MET = memo("number of the mask that met it last")
 
 
-class GREEDY_TABLE(Region):
+class GREEDY_TABLE(TABLE):
     """A token table of a list of lexer states."""
 
     BASE = word("the table of the first lexer state alone, which has the rest; 0: none")
-    TOKENS = words(TOKENS.WORDS, "a TOKENS region: the tokens after which some lexeme is in progress")
-    BLOCKS = word("where the blocks begin, a GREEDY_BLOCK each")
-    N_BLOCKS = word("how many")
 
 
-class GREEDY_BLOCK(Region):
+class GREEDY_BLOCK(BLOCK):
     """Where the lexeme of one pair ends as one set of terminals."""
 
     PAIR = word("number of the pair in the list")
-    ENDED_AS = word("the TAGSET")
-    ENDS = word("region: nodes where a token ends with the lexeme")
-    N_ENDS = word("how many")
     CONTENT = word("the CONTENT record, or 0")
 
 
@@ -119,13 +113,23 @@ class UNION_FRAME(Region):
     REFERENCE_ENDED = word("as which TAGSET the reference's lexeme has ended")
 
 
-class ROW(Region):
-    """A row that a walk pushes; sorted by block, key and node."""
+class ROW(FINDING):
+    """A finding of a walk, with what the blocks of lists have besides. NODE of NAME: the number of the pair."""
 
-    BLOCK = word("number of the block")
-    KEY = word("the byte of an exit; RESTART, END, FORK_KEY + its byte, or NAME")
-    NODE = word("the node; of NAME: the number of the pair")
     LEFT = word("of a fork: the LEFT record; of NAME: the tagset")
+
+
+class WALK(Region):
+    """What a walk of the trie is given, and the number of its blocks."""
+
+    MODE = word("WHOLE, BASED, TAIL, UNION or LOOPING (masks/greedy/walk.py)")
+    FRAMES = word("where the GREEDY_FRAMEs by depth begin, on the stack")
+    BITMAP = word("the bitmap of the tokens after which some lexeme is in progress, on the stack")
+    BLOCKS = word("how many blocks have numbers")
+    SKIP = word("a node to leave out, with its subtree, or -1")
+    TOP_DEPTH = word("the depth of the first nodes")
+    LEXER = word("LOOPING: the lexer state with which a lexeme begins")
+    LOOPS = word("LOOPING: the LOOPS behind which another one begins, or 0")
 
 
 class START(Region):
@@ -142,40 +146,28 @@ class PLACE(Region):
     STATE = word("the configuration there; or the parser state behind the block")
 
 
-RESTART, END, FORK_KEY, NAME = 256, 257, 258, 514  # keys of rows that are no bytes
+RESTART, END, FORK_KEY, NAME = 256, 257, 258, 514  # keys of rows that are no bytes: FORK_KEY + the byte of a fork
 KEYS = 515
-MARK_REPLACED = 3  # added to `serial_mark`: the reference's rows at the node no longer count
 
 
 table_base = reader(GREEDY_TABLE.BASE)
 
 
 @accessor
-def table_tokens(table):
-    """The TOKENS region of a greedy table."""
-    return table + GREEDY_TABLE.TOKENS
-
-
-@accessor
 def has_something(A, table):
     """Not 0 if a greedy table has tokens or blocks."""
-    tokens = table_tokens(table)
-    return token_count(A, tokens) + token_bitmap(A, tokens) + A[table + GREEDY_TABLE.N_BLOCKS]
+    return token_count(A, table) + token_bitmap(A, table) + A[table + TABLE.N_BLOCKS]
 
 
 @accessor
 def greedy_block_at(A, table, n):
     """The block with number n."""
-    return np.int64(A[table + GREEDY_TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * n
+    return np.int64(A[table + TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * n
 
 
-greedy_blocks_start = reader(GREEDY_TABLE.BLOCKS)
-greedy_blocks_end = end_reader(GREEDY_TABLE.BLOCKS, GREEDY_TABLE.N_BLOCKS, GREEDY_BLOCK.WORDS)
+greedy_blocks_end = end_reader(TABLE.BLOCKS, TABLE.N_BLOCKS, GREEDY_BLOCK.WORDS)
 block_pair = reader(GREEDY_BLOCK.PAIR)
-block_ended_as = reader(GREEDY_BLOCK.ENDED_AS)
 block_content = reader(GREEDY_BLOCK.CONTENT)
-greedy_ends_start = reader(GREEDY_BLOCK.ENDS)
-greedy_ends_end = end_reader(GREEDY_BLOCK.ENDS, GREEDY_BLOCK.N_ENDS)
 
 
 @accessor
@@ -230,9 +222,9 @@ def left_lexer(A, left, k):
 
 
 @accessor
-def frame_at(frames, depth):
+def frame_at(S, walk, depth):
     """The frame of a depth."""
-    return frames + GREEDY_FRAME.WORDS * depth
+    return np.int64(S[walk + WALK.FRAMES]) + GREEDY_FRAME.WORDS * depth
 
 
 frame_count = reader(GREEDY_FRAME.COUNT)
