@@ -48,6 +48,6 @@ def law_kernels(logits: str = "*bf16") -> list[bytes]:
 
 def walk_kernel(rule: Rule, logits: str = "*bf16") -> bytes:
     """The walk of a rule."""
-    arguments = {"scores": scores(logits), "trees": TREES, "drafts": DRAFTS, "laws": LAWS, "out": OUT}
-    flags = {"DRAWN": rule.drawn, "WHOLE": rule.whole, "SHARED": rule.shared, "SPANS": False}
+    arguments = {"given": walk.Given(scores(logits), TREES, DRAFTS, LAWS, OUT)}
+    flags = {"DRAWN": rule.drawn, "WHOLE": rule.whole, "SHARED": rule.shared}
     return machine_code(walk.walk, arguments, {"P": 16, "CHUNK": run.CHUNK, "CHUNKS": 32, **flags}, run.WARPS)

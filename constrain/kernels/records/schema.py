@@ -132,7 +132,7 @@ def reader(field: int) -> Callable[..., int]:
     """The accessor of a field: `reader(CONFIG.MASK)(A, c)` is `A[c + CONFIG.MASK]` as an int64."""
     offset = int(field)
 
-    def read(A, record):  # type: ignore[no-untyped-def]
+    def read(A, record):
         return np.int64(A[record + offset])
 
     return _documented(read, field)
@@ -142,10 +142,20 @@ def end_reader(start: int, count: int, width: int = 1) -> Callable[..., int]:
     """The accessor of where rows of `width` words end that begin where the field `start` says."""
     at, number = int(start), int(count)
 
-    def read(A, record):  # type: ignore[no-untyped-def]
+    def read(A, record):
         return np.int64(A[record + at]) + width * np.int64(A[record + number])
 
     return _documented(read, start)
+
+
+def column_reader(field: int) -> Callable[..., int]:
+    """The accessor of a column that a field of the first record points to: `column(A, i)` is `A[A[field] + i]`."""
+    offset = int(field)
+
+    def read(A, i):
+        return np.int64(A[A[offset] + i])
+
+    return _documented(read, field)
 
 
 def _documented(read: Callable[..., int], field: int) -> Callable[..., int]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.schema import Record, Region, key, memo, reader, word, words
+from constrain.kernels.records.schema import Record, Region, column_reader, key, memo, reader, word, words
 
 
 class NODE(Region):
@@ -99,16 +99,10 @@ def node_token(A, trie, i):
     return np.int64(A[trie + NODE.WORDS * i + NODE.TOKEN])
 
 
-@accessor
-def next_same(A, token):
-    """The next token with the same bytes, or -1."""
-    return np.int64(A[A[HEADER.NEXT_SAME] + token])
+next_same = column_reader(HEADER.NEXT_SAME)
 
 
-@accessor
-def token_start(A, token):
-    """Where the bytes of a token begin in the text of all tokens."""
-    return np.int64(A[A[HEADER.TOKEN_AT] + token])
+token_start = column_reader(HEADER.TOKEN_AT)
 
 
 @accessor
@@ -165,10 +159,7 @@ def serial_mark(A):
     return (np.int64(A[HEADER.SERIAL]) & 0xFFFFFFF) * 4
 
 
-@accessor
-def node_mark(A, i):
-    """The mark of the walk that met a node last."""
-    return np.int64(A[A[HEADER.NODE_SEEN] + i])
+node_mark = column_reader(HEADER.NODE_SEEN)
 
 
 @accessor

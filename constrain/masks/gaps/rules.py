@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
+from constrain.kernels.records.gaps import RULES, pack
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import Node, alternate, difference
@@ -55,7 +56,8 @@ class BinaryRules:
         originals: The symbol of the grammar that each symbol stands for; a tuple for the rest of an alternative.
         start: The number of the start symbol.
         parent, left, right: int32[rules]; right is -1 in rules of one symbol.
-        by_left, by_right, by_unit, by_parent: The rules by a symbol.
+        by_parent: The rules by their parents.
+        table: The rules as kernels take them: RULES, int32[n].
 
     Raises:
         LimitError: The grammar has too many nonterminals.
@@ -143,4 +145,11 @@ class BinaryRules:
             else:
                 lists[0][left].append(number)
                 lists[1][right].append(number)
-        self.by_left, self.by_right, self.by_unit, self.by_parent = (Lists(each) for each in lists)
+        by_left, by_right, by_unit, self.by_parent = (Lists(each) for each in lists)
+        self.table, _ = pack(
+            RULES, SYMBOLS=self.size, TERMINALS=len(self.languages), N_EMPTIES=len(self.nullable),
+            EMPTIES=np.array(self.nullable, np.int32), PARENT=self.parent, LEFT=self.left, RIGHT=self.right,
+            LEFT_FIRST=by_left.first, LEFT_RULE=by_left.items, RIGHT_FIRST=by_right.first, RIGHT_RULE=by_right.items,
+            UNIT_FIRST=by_unit.first, UNIT_RULE=by_unit.items,
+            DOWN_FIRST=self.by_parent.first, DOWN_RULE=self.by_parent.items,
+        )  # fmt: skip
