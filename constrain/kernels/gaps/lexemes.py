@@ -242,7 +242,7 @@ def note_live_ends(T, P, begun, useful, live):
 
 
 @kernel("i(rows, rows, i)")
-def is_complete(begun, useful, i):
+def is_all_useful(begun, useful, i):
     """Whether all of the row of pair i is useful."""
     for w in range(begun.shape[1]):
         if begun[i, w] & ~useful[i, w] != 0:
@@ -256,7 +256,7 @@ def recede_pair(T, P, begun, useful, i):
     q = pair_node(P, i)
     grown = np.int64(0)
     for a in range(first_arc(T, q), first_arc(T, q + 1)):
-        if is_complete(begun, useful, i) == 1:
+        if is_all_useful(begun, useful, i) == 1:
             break
         j = pair_after(T, P, i, a)
         if j >= 0:

@@ -59,10 +59,11 @@ def describe(A: Int32, at: int, layout: type[Region] | None = None) -> str:
         >>> store = Store()
         >>> record = arena.intern2(store.A, store.H, expressions.CAT.KIND, 64, 73)
         >>> print(describe(store.A, record).splitlines()[-2])
-          HEAD        64  an expression that is no CAT, where `lexer_state` made it
+          HEAD         64  an expression that is no CAT, where `lexer_state` made it
     """
     found = layout or Record.KINDS[kind(A, at)]
     lines = [f"{found.__name__} at {at}"]
+    width = max(map(len, found.FIELDS), default=0)
     for name, field in found.FIELDS.items():
         start = at + field
         if field.words == 1:
@@ -71,7 +72,7 @@ def describe(A: Int32, at: int, layout: type[Region] | None = None) -> str:
             word = str(A[start : start + field.words if field.words else key_end(A, at)].tolist())
         else:
             word = "..."
-        lines.append(f"  {name:10}{word:>4}  {field.meaning}")
+        lines.append(f"  {name:{width}} {word:>5}  {field.meaning}")
     return "\n".join(lines)
 
 
