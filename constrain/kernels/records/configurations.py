@@ -8,7 +8,7 @@ from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import key_end, size
 from constrain.kernels.records.expressions import class_of
 from constrain.kernels.records.grammars import GRAMMAR
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, word
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, row_reader, word
 
 
 class CONFIG(Record, kind=18):
@@ -133,10 +133,7 @@ def list_node(A, lexers):
     return np.int64(A[lexers + LEXER_LIST.NODE]) - 1
 
 
-@accessor
-def list_lexer(A, lexers, k):
-    """The k-th lexer state of a LEXER_LIST."""
-    return np.int64(A[lexers + LEXER_LIST.LEXERS + k])
+list_lexer = row_reader(LEXER_LIST.LEXERS, 1)
 
 
 @accessor

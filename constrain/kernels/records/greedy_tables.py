@@ -13,7 +13,18 @@ import numpy as np
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import NO_TAGS, size
 from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, token_bitmap, token_count
-from constrain.kernels.records.schema import Record, Region, end_reader, key, keys, memo, reader, word, words
+from constrain.kernels.records.schema import (
+    Record,
+    Region,
+    end_reader,
+    key,
+    keys,
+    memo,
+    reader,
+    row_reader,
+    word,
+    words,
+)
 
 MAX_PAIRS = 6  # lexemes in progress at once; configurations with more are walked byte by byte
 
@@ -209,16 +220,8 @@ def left_count(A, left):
     return size(A, left) >> 1
 
 
-@accessor
-def left_number(A, left, k):
-    """The number of the k-th pair of a LEFT record."""
-    return np.int64(A[left + LEFT.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.NUMBER])
-
-
-@accessor
-def left_lexer(A, left, k):
-    """The lexer state of the k-th pair of a LEFT record."""
-    return np.int64(A[left + LEFT.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER])
+left_number = row_reader(LEFT.PAIRS + LEFT_PAIR.NUMBER, LEFT_PAIR.WORDS)
+left_lexer = row_reader(LEFT.PAIRS + LEFT_PAIR.LEXER, LEFT_PAIR.WORDS)
 
 
 @accessor
@@ -238,16 +241,8 @@ def has_ended(S, frame):
     return S[frame + GREEDY_FRAME.ENDED_AS] != NO_TAGS
 
 
-@accessor
-def frame_number(S, frame, k):
-    """The number of the k-th pair in progress."""
-    return np.int64(S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.NUMBER])
-
-
-@accessor
-def frame_lexer(S, frame, k):
-    """The lexer state of the k-th pair in progress."""
-    return np.int64(S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER])
+frame_number = row_reader(GREEDY_FRAME.PAIRS + LEFT_PAIR.NUMBER, LEFT_PAIR.WORDS)
+frame_lexer = row_reader(GREEDY_FRAME.PAIRS + LEFT_PAIR.LEXER, LEFT_PAIR.WORDS)
 
 
 @accessor

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, end_reader, keys, reader, word, words
+from constrain.kernels.records.schema import Record, Region, end_reader, keys, reader, row_reader, word, words
 
 
 class TOKENSET(Record, kind=23):
@@ -81,12 +81,7 @@ block_tagset = reader(BLOCK.TAGSET)
 ends_start = reader(BLOCK.ENDS)
 ends_end = end_reader(BLOCK.ENDS, BLOCK.N_ENDS)
 source_count = reader(MASK.N_SOURCES)
-
-
-@accessor
-def source(A, mask, k):
-    """The k-th source of a mask: a bitmap, or a TOKENS region, negative."""
-    return np.int64(A[mask + MASK.SOURCES + k])
+source = row_reader(MASK.SOURCES, 1)
 
 
 @accessor

@@ -12,7 +12,7 @@ order, and what they mean. `A[c + CONFIG.MASK]` is the word MASK of the configur
         SURVIVORS = words(8, "...")
 
 `CONFIG.KIND` is the number of the kind, `BLOCK.WORDS` how many words a block has. A field is an int that knows what was
-declared of it, so that `reader` makes its accessor and `describe` (describe.py) prints any record; `DECLARED` lists all
+declared of it, so that `reader` makes its accessor and `describe` (view.py) prints any record; `DECLARED` lists all
 declarations. A region may extend another one: its words come behind.
 """
 
@@ -146,6 +146,16 @@ def end_reader(start: int, count: int, width: int = 1) -> Callable[..., int]:
         return np.int64(A[record + at]) + width * np.int64(A[record + number])
 
     return _documented(read, start)
+
+
+def row_reader(field: int, width: int) -> Callable[..., int]:
+    """The accessor of a field of rows of `width` words: `row(A, first, k)` is `A[first + width * k + field]`."""
+    offset = int(field)
+
+    def read(A, first, k):
+        return np.int64(A[first + width * k + offset])
+
+    return _documented(read, field)
 
 
 def column_reader(field: int) -> Callable[..., int]:

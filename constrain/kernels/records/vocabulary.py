@@ -6,7 +6,7 @@ import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.schema import Record, Region, column_reader, key, memo, reader, word, words
+from constrain.kernels.records.schema import Record, Region, column_reader, key, memo, reader, row_reader, word, words
 
 
 class NODE(Region):
@@ -57,10 +57,7 @@ def trie_of(A):
     return np.int64(A[HEADER.TRIE])
 
 
-@accessor
-def node_word(A, trie, i):
-    """Byte and depth of a node in one word; `word_byte` and `word_depth` take it apart."""
-    return np.int64(A[trie + NODE.WORDS * i + NODE.BYTE_AND_DEPTH])
+node_word = row_reader(NODE.BYTE_AND_DEPTH, NODE.WORDS)
 
 
 @accessor
@@ -87,21 +84,9 @@ def node_depth(A, trie, i):
     return np.int64(A[trie + NODE.WORDS * i + NODE.BYTE_AND_DEPTH] >> 8)
 
 
-@accessor
-def node_end(A, trie, i):
-    """The first node behind the subtree of a node."""
-    return np.int64(A[trie + NODE.WORDS * i + NODE.END])
-
-
-@accessor
-def node_token(A, trie, i):
-    """The first token that ends at a node, or -1."""
-    return np.int64(A[trie + NODE.WORDS * i + NODE.TOKEN])
-
-
+node_end = row_reader(NODE.END, NODE.WORDS)
+node_token = row_reader(NODE.TOKEN, NODE.WORDS)
 next_same = column_reader(HEADER.NEXT_SAME)
-
-
 token_start = column_reader(HEADER.TOKEN_AT)
 
 

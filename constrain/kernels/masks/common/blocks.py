@@ -5,11 +5,28 @@ Records: records/masks.py. Cost: linear in rows. Reference: tests/naive_mask.py.
 
 from __future__ import annotations
 
+import numpy as np
+
 from constrain.kernels import kernel
 from constrain.kernels.masks.common.tokens import clear_tokens
-from constrain.kernels.records.arena import region
+from constrain.kernels.records.arena import HEADER, region
 from constrain.kernels.records.masks import BLOCK, FINDING, MARK_ALL, ends_start
-from constrain.kernels.records.vocabulary import mark_node, node_token, serial_mark, trie_of
+from constrain.kernels.records.stack import room, set_top, top
+from constrain.kernels.records.vocabulary import mark_node, mask_words, node_token, serial_mark, trie_of
+
+
+@kernel("i(arena, arena, i)")
+def begin_walk(A, S, width):
+    """Begin the walk that makes a token table: push an empty bitmap, and frames of `width` words by depth, all zero.
+    Returns where the bitmap is."""
+    A[HEADER.SERIAL] += 1
+    A[HEADER.TABLES_MADE] += 1
+    bitmap = top(S)
+    stop = bitmap + mask_words(A) + width * (np.int64(A[HEADER.DEPTH]) + 2)
+    room(S, stop - bitmap)
+    S[bitmap:stop] = 0
+    set_top(S, stop)
+    return bitmap
 
 
 @kernel("i(arena, i, i, i)")

@@ -19,7 +19,7 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import step
 from constrain.kernels.lexer.states import tags
-from constrain.kernels.masks.common.blocks import forget
+from constrain.kernels.masks.common.blocks import begin_walk, forget
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, loops
 from constrain.kernels.masks.common.tokens import add_tokens, clear_tokens, set_tokens, store_tokens
 from constrain.kernels.masks.dynamic.walks import (
@@ -31,7 +31,7 @@ from constrain.kernels.masks.dynamic.walks import (
     store_blocks,
     tag_of,
 )
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, OWN, note_visits, region
+from constrain.kernels.records.arena import NO_TAGS, NONE, OWN, note_visits, region
 from constrain.kernels.records.dynamic_tables import (
     COMPARED,
     DYNAMIC_BLOCK,
@@ -62,7 +62,7 @@ from constrain.kernels.records.masks import (
     token_bitmap,
     tokens_start,
 )
-from constrain.kernels.records.stack import room, set_top, sort_groups, top
+from constrain.kernels.records.stack import set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import (
     has_bit,
     mark_node,
@@ -203,14 +203,9 @@ def store_all_blocks(A, S, table, known, findings, own):
 def table_by_difference(A, H, S, lexer, text, piece):
     """The token table of a union, from the only piece of its part `text` and a walk of where they differ."""
     known = piece_table(A, piece)
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
-    states = top(S)
-    above = COMPARED.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
-    room(S, above)
-    findings = states + above
-    set_top(S, findings)
-    walk_both(A, H, S, PART, lexer, text, states, token_bitmap(A, known))
+    bitmap = begin_walk(A, S, COMPARED.WORDS)
+    findings = top(S)
+    walk_both(A, H, S, PART, lexer, text, bitmap + mask_words(A), token_bitmap(A, known))
     stop = top(S)
     sort_groups(S, findings, stop, FINDING.WORDS)
     first = findings  # of the findings behind the tokens, which sort first: their number is 0, their byte the least
@@ -224,7 +219,7 @@ def table_by_difference(A, H, S, lexer, text, piece):
         A[tokens_start(A, table) + k] = S[findings + FINDING.WORDS * k + FINDING.NODE]
     A[table + TOKENS.BITMAP] = token_bitmap(A, known)
     store_all_blocks(A, S, table, known, first, piece_own(A, piece))
-    set_top(S, states)
+    set_top(S, bitmap)
     return table
 
 
@@ -247,18 +242,10 @@ def looping_reference(A, H, S, lexer):
 def table_by_exceptions(A, H, S, lexer, reference, piece):
     """The token table of a lexer state, from the only piece of its reference and a walk of where they differ."""
     known = piece_table(A, piece)
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
-    bitmap = top(S)
-    states = bitmap + mask_words(A)
-    findings = states + COMPARED.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
-    room(S, findings - bitmap)
-    set_top(S, findings)
-    cleared = S[bitmap:states]
-    for w in range(cleared.size):
-        cleared[w] = 0
+    bitmap = begin_walk(A, S, COMPARED.WORDS)
+    findings = top(S)
     add_tokens(A, S, known, bitmap)
-    walk_both(A, H, S, REFERENCE, lexer, reference, states, bitmap)
+    walk_both(A, H, S, REFERENCE, lexer, reference, bitmap + mask_words(A), bitmap)
     sort_groups(S, findings, top(S), FINDING.WORDS)
     table = region(A, TABLE.WORDS)
     store_tokens(A, H, S, bitmap, table)

@@ -27,7 +27,7 @@ from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import peek, step
 from constrain.kernels.lexer.expressions import cat
 from constrain.kernels.lexer.states import tags
-from constrain.kernels.masks.common.blocks import copy_nodes, end_of_key, store_ends
+from constrain.kernels.masks.common.blocks import begin_walk, copy_nodes, end_of_key, store_ends
 from constrain.kernels.masks.common.slices import copy_slice, largest_slice
 from constrain.kernels.masks.common.tokens import store_bitmap, store_tokens
 from constrain.kernels.records.arena import EPS, HEADER, NO_TAGS, NONE, OWN, kind, note_visits, region
@@ -52,7 +52,7 @@ from constrain.kernels.records.expressions import (
     known_tags,
 )
 from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, TOKENS
-from constrain.kernels.records.stack import push, room, set_top, sort_groups, top
+from constrain.kernels.records.stack import push, set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import (
     SLICE,
     mask_words,
@@ -277,16 +277,8 @@ def untagged(A, H, S, lexer):
 @kernel("i(arena, arena, arena, i)")
 def table_by_walk(A, H, S, lexer):
     """The token table of a lexer state, from a walk of the trie or of a slice's rest."""
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
-    bitmap = top(S)
-    above = mask_words(A) + WALKED.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
-    room(S, above)
-    cleared = S[bitmap : bitmap + above]
-    for w in range(above):
-        cleared[w] = 0
-    findings = bitmap + above
-    set_top(S, findings)
+    bitmap = begin_walk(A, S, WALKED.WORDS)
+    findings = top(S)
     piece = copy_slice(A, S, largest_slice(A, H, S, lexer), bitmap)
     e = untagged(A, H, S, lexer)
     if e != 0:

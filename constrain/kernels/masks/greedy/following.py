@@ -20,7 +20,7 @@ from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import step
 from constrain.kernels.masks.greedy.blocks import store_table
 from constrain.kernels.masks.greedy.walk import LOOPING, new_walk, step_list, walk_nodes
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern3, note_visits, region
+from constrain.kernels.records.arena import NO_TAGS, NONE, intern3, note_visits, region
 from constrain.kernels.records.grammars import LIST, list_start
 from constrain.kernels.records.greedy_tables import (
     CONTENT,
@@ -149,8 +149,6 @@ def walk_following(A, H, S, record):
     content = np.int64(A[record + FOLLOWING.CONTENT])
     lexer = np.int64(A[record + FOLLOWING.LEXER])
     loops = np.int64(A[record + FOLLOWING.LOOPS])
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
     walk = new_walk(A, S, LOOPING)
     S[walk + WALK.LEXER] = lexer
     S[walk + WALK.LOOPS] = loops
@@ -165,7 +163,7 @@ def walk_following(A, H, S, record):
         table = store_table(A, H, S, walk, 0, starts, rows)
     if loops == 0:
         A[record + FOLLOWING.ALIVE] = forks_alive(A, H, S, walk, forks, fork_count(A, content), lexer)
-    set_top(S, walk)
+    set_top(S, S[walk + WALK.BITMAP])
     A[record + FOLLOWING.TABLE] = table
     return table
 

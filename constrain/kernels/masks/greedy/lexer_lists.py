@@ -139,8 +139,6 @@ def make_table(A, H, S, lexers, base, reference):
     a part of its only lexer state, or of all but the first; 0: none.
     """
     node = list_node(A, lexers)
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
     if reference != 0:
         mode = TAIL if base != 0 else UNION
     else:
@@ -166,7 +164,7 @@ def make_table(A, H, S, lexers, base, reference):
         keep_rows(A, H, S, walk, table, 1 if mode == TAIL else 0)
         table = table_base(A, table)
     A[lexers + LEXER_LIST.TABLE] = store_table(A, H, S, walk, base, starts, rows)
-    set_top(S, walk)
+    set_top(S, S[walk + WALK.BITMAP])
     return list_table(A, lexers)
 
 

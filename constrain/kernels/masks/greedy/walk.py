@@ -24,10 +24,10 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import peek, step
 from constrain.kernels.lexer.states import tags
-from constrain.kernels.masks.common.blocks import forget
+from constrain.kernels.masks.common.blocks import begin_walk, forget
 from constrain.kernels.masks.common.tokens import set_tokens
 from constrain.kernels.masks.greedy.blocks import block_number, push_row
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern_list, key_end, key_start, note_visits
+from constrain.kernels.records.arena import NO_TAGS, NONE, intern_list, key_end, key_start, note_visits
 from constrain.kernels.records.expressions import continues
 from constrain.kernels.records.greedy_tables import (
     END,
@@ -292,18 +292,14 @@ def walk_nodes(A, H, S, walk, first, stop):
 
 @kernel("i(arena, arena, i)")
 def new_walk(A, S, mode):
-    """A WALK on top of the stack with room for its frames and a bitmap, which is empty; all words but MODE and SKIP are
-    the caller's."""
-    words = mask_words(A)
+    """Begin a walk: push an empty bitmap, frames and a WALK, whose other words are the caller's. Pop them at BITMAP."""
+    bitmap = begin_walk(A, S, GREEDY_FRAME.WORDS)
     walk = top(S)
-    bitmap = walk + WALK.WORDS
-    frames = bitmap + words
-    stop = frames + GREEDY_FRAME.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
-    room(S, stop - walk)
-    S[walk:frames] = 0
+    room(S, WALK.WORDS)
+    S[walk : walk + WALK.WORDS] = 0
+    set_top(S, walk + WALK.WORDS)
     S[walk + WALK.MODE] = mode
     S[walk + WALK.SKIP] = -1
     S[walk + WALK.BITMAP] = bitmap
-    S[walk + WALK.FRAMES] = frames
-    set_top(S, stop)
+    S[walk + WALK.FRAMES] = bitmap + mask_words(A)
     return walk
