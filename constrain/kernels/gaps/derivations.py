@@ -21,21 +21,18 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.records.gaps import (
     AGENDA,
+    RULE,
     RULES,
-    down_first,
-    down_rule,
+    by_left,
+    by_parent,
+    by_right,
+    by_unit,
     empty_symbol,
     has_bit_of,
-    left_first,
-    left_rule,
-    right_first,
-    right_rule,
     rule_left,
     rule_parent,
     rule_right,
     set_bit_of,
-    unit_first,
-    unit_rule,
 )
 
 
@@ -107,7 +104,7 @@ def note_entering(R, entering, G, positions):
     set_bit_of(entering, 0, terminals)
 
 
-@kernel("i(rows, rows, arena, i)")
+@kernel("i(rows, rows, arena, i)", inline=True)
 def may_begin(before, entering, Q, symbol):
     """Whether a lexeme that ends at the position of the agenda may stand before the symbol in some text."""
     p = np.int64(Q[AGENDA.POSITION])
@@ -143,7 +140,7 @@ def add_fresh(R, fresh, G, Q, rule, scratch):
         wait(Q, above)
 
 
-@kernel("void(rows, rows, rows, arena, arena, i, i)")
+@kernel("void(rows, rows, rows, arena, arena, i, i)", inline=True)
 def add_seconds(R, begins, fresh, G, Q, rule, scratch):
     """Where a rule's first symbol ends at fresh bits, in the row `scratch`, its parent ends where the second does."""
     above, second = rule_parent(G, rule), rule_right(G, rule)
@@ -184,14 +181,13 @@ def inside(R, begins, fresh, before, entering, G, Q):
             visits += 1
             set_bit_of(begins, symbol, p)
             take_fresh(fresh, symbol, scratch, p >> 5)
-            for i in range(unit_first(G, symbol), unit_first(G, symbol + 1)):
-                if may_begin(before, entering, Q, rule_parent(G, unit_rule(G, i))) == 1:
-                    add_fresh(R, fresh, G, Q, unit_rule(G, i), scratch)
-            for i in range(left_first(G, symbol), left_first(G, symbol + 1)):
-                if may_begin(before, entering, Q, rule_parent(G, left_rule(G, i))) == 1:
-                    add_seconds(R, begins, fresh, G, Q, left_rule(G, i), scratch)
-            for i in range(right_first(G, symbol), right_first(G, symbol + 1)):
-                rule = right_rule(G, i)
+            for rule in range(by_unit(G, symbol), by_unit(G, symbol + 1), RULE.WORDS):
+                if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+                    add_fresh(R, fresh, G, Q, rule, scratch)
+            for rule in range(by_left(G, symbol), by_left(G, symbol + 1), RULE.WORDS):
+                if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+                    add_seconds(R, begins, fresh, G, Q, rule, scratch)
+            for rule in range(by_right(G, symbol), by_right(G, symbol + 1), RULE.WORDS):
                 if has_bit_of(R, rule_left(G, rule) * positions + p, p):
                     if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
                         add_fresh(R, fresh, G, Q, rule, scratch)
@@ -201,7 +197,7 @@ def inside(R, begins, fresh, before, entering, G, Q):
 # --- from the top down ------------------------------------------------------------------------------------------------
 
 
-@kernel("i(rows, rows, rows, arena, i, i, i)")
+@kernel("i(rows, rows, rows, arena, i, i, i)", inline=True)
 def narrow(R, L, fresh, Q, symbol, begin, last):
     """Make the items of a symbol from `begin` live that end where the item above does; whether there are any.
 
@@ -226,7 +222,7 @@ def narrow(R, L, fresh, Q, symbol, begin, last):
     return some
 
 
-@kernel("void(rows, rows, rows, rows, rows, arena, arena, i, i)")
+@kernel("void(rows, rows, rows, rows, rows, arena, arena, i, i)", inline=True)
 def narrow_seconds(R, begins, L, live_begins, fresh, G, Q, rule, last):
     """Make the items of a rule's second symbol live; where they begin, the last row of `fresh` has bits then."""
     one, second = rule_left(G, rule), rule_right(G, rule)
@@ -276,7 +272,7 @@ def outside(R, begins, L, live_begins, fresh, G, Q):
     for p in range(Q[AGENDA.POSITIONS]):
         Q[AGENDA.POSITION] = p
         for symbol in range(symbols):
-            if has_bit_of(live_begins, symbol, p) and down_first(G, symbol) < down_first(G, symbol + 1):
+            if has_bit_of(live_begins, symbol, p) and by_parent(G, symbol) < by_parent(G, symbol + 1):
                 for w in range(p >> 5, R.shape[1]):
                     fresh[symbol, w] = L[symbol * Q[AGENDA.POSITIONS] + p, w]
                 wait(Q, symbol)
@@ -284,6 +280,6 @@ def outside(R, begins, L, live_begins, fresh, G, Q):
             symbol = take_waiting(Q)
             visits += 1
             last = take_fresh(fresh, symbol, symbols, p >> 5)
-            for i in range(down_first(G, symbol), down_first(G, symbol + 1)):
-                narrow_rule(R, begins, L, live_begins, fresh, G, Q, down_rule(G, i), last)
+            for rule in range(by_parent(G, symbol), by_parent(G, symbol + 1), RULE.WORDS):
+                narrow_rule(R, begins, L, live_begins, fresh, G, Q, rule, last)
     return np.int64(visits)

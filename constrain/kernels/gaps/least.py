@@ -18,6 +18,10 @@ from constrain.kernels import kernel
 from constrain.kernels.gaps.lexemes import NOWHERE
 from constrain.kernels.records.gaps import (
     ITEMS,
+    RULE,
+    by_left,
+    by_right,
+    by_unit,
     has_bit_of,
     heap_item,
     heap_place,
@@ -25,17 +29,12 @@ from constrain.kernels.records.gaps import (
     item_end,
     item_offset,
     item_row,
-    left_first,
-    left_rule,
-    right_first,
-    right_rule,
     rule_left,
+    rule_number,
     rule_parent,
     rule_right,
     set_heap_place,
     set_item_cost,
-    unit_first,
-    unit_rule,
 )
 
 SETTLED = -2  # the place of an item that has left the heap
@@ -162,7 +161,7 @@ def combine_left(L, C, G, item, rule):
             other = item_of(L, C, row, end)
             if heap_place(C, other) == SETTLED:
                 price = item_cost(C, item) + item_cost(C, other)
-                lower(C, item_of(L, C, into, end), price, rule, item_end(C, item))
+                lower(C, item_of(L, C, into, end), price, rule_number(G, rule), item_end(C, item))
 
 
 @kernel("void(rows, arena, arena, i, i)")
@@ -176,7 +175,7 @@ def combine_right(L, C, G, item, rule):
             other = item_of(L, C, row, p)
             if heap_place(C, other) == SETTLED:
                 target = item_of(L, C, rule_parent(G, rule) * positions + begin, item_end(C, item))
-                lower(C, target, item_cost(C, item) + item_cost(C, other), rule, p)
+                lower(C, target, item_cost(C, item) + item_cost(C, other), rule_number(G, rule), p)
 
 
 @kernel("i(rows, arena, arena)", entry=True)
@@ -193,11 +192,11 @@ def settle(L, C, G):
         item = take_cheapest(C)
         settled += 1
         symbol, p = item_row(C, item) // positions, item_row(C, item) % positions
-        for i in range(unit_first(G, symbol), unit_first(G, symbol + 1)):
-            target = item_of(L, C, rule_parent(G, unit_rule(G, i)) * positions + p, item_end(C, item))
-            lower(C, target, item_cost(C, item), unit_rule(G, i), -1)
-        for i in range(left_first(G, symbol), left_first(G, symbol + 1)):
-            combine_left(L, C, G, item, left_rule(G, i))
-        for i in range(right_first(G, symbol), right_first(G, symbol + 1)):
-            combine_right(L, C, G, item, right_rule(G, i))
+        for rule in range(by_unit(G, symbol), by_unit(G, symbol + 1), RULE.WORDS):
+            target = item_of(L, C, rule_parent(G, rule) * positions + p, item_end(C, item))
+            lower(C, target, item_cost(C, item), rule_number(G, rule), -1)
+        for rule in range(by_left(G, symbol), by_left(G, symbol + 1), RULE.WORDS):
+            combine_left(L, C, G, item, rule)
+        for rule in range(by_right(G, symbol), by_right(G, symbol + 1), RULE.WORDS):
+            combine_right(L, C, G, item, rule)
     return np.int64(settled)

@@ -17,6 +17,7 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.records.gaps import (
+    ARC,
     PAIRS,
     PATTERN,
     arc_class,
@@ -25,7 +26,7 @@ from constrain.kernels.records.gaps import (
     first_arc,
     has_bit_of,
     is_end,
-    lexer_move,
+    moves_of,
     node_position,
     pair_node,
     pair_number,
@@ -44,11 +45,11 @@ NOWHERE = 1 << 30  # a cost that nothing has
 # --- which pairs there are --------------------------------------------------------------------------------------------
 
 
-@kernel("i(arena, i, i, i)")
-def product_after(T, s, q, a):
-    """The pair, as state * nodes + node, to which arc a of node q leads from state s; -1: none."""
-    after = lexer_move(T, s, arc_class(T, a))
-    return after * T[PATTERN.NODES] + arc_node(T, a) if after >= 0 else np.int64(-1)
+@kernel("i(arena, i, i)")
+def product_after(T, moves, arc):
+    """The pair, as state * nodes + node, to which an arc leads from the state with these moves; -1: none."""
+    after = np.int64(T[moves + arc_class(T, arc)])
+    return after * T[PATTERN.NODES] + arc_node(T, arc) if after >= 0 else np.int64(-1)
 
 
 @kernel("i(arena, arena, i, i)")
@@ -85,20 +86,22 @@ def reach(T, seen, order, boundary, begin):
         if state_kind(T, s) == ACCEPTING and boundary[q] == 0:
             boundary[q] = 1
             count = begin_lexemes(T, seen, order, count, q)
-        for a in range(first_arc(T, q), first_arc(T, q + 1)):
-            count = meet(seen, order, count, product_after(T, s, q, a))
+        moves = moves_of(T, s)
+        for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+            count = meet(seen, order, count, product_after(T, moves, arc))
     return np.int64(count)
 
 
-@kernel("i(arena, arena, arena, i)")
+@kernel("i(arena, arena, arena, i)", inline=True)
 def leads_to_end(T, seen, boundary, pair):
     """Whether a pair ends a lexeme where a text may go on to an end, or leads to a pair that is marked."""
     nodes = np.int64(T[PATTERN.NODES])
     s, q = pair // nodes, pair % nodes
     if state_kind(T, s) == ACCEPTING and boundary[q] == 2:
         return 1
-    for a in range(first_arc(T, q), first_arc(T, q + 1)):
-        after = product_after(T, s, q, a)
+    moves = moves_of(T, s)
+    for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+        after = product_after(T, moves, arc)
         if after >= 0 and seen[after] == 2:
             return 1
     return 0
@@ -149,10 +152,10 @@ def retain(T, seen, order, boundary, count):
 
 
 @kernel("i(arena, arena, i, i)")
-def pair_after(T, P, i, a):
-    """The pair to which arc a leads from pair i; -1: none."""
-    after = lexer_move(T, pair_state(P, i), arc_class(T, a))
-    return pair_number(P, after * T[PATTERN.NODES] + arc_node(T, a)) if after >= 0 else np.int64(-1)
+def pair_after(T, P, moves, arc):
+    """The pair to which an arc leads from one whose state has these moves; -1: none."""
+    after = product_after(T, moves, arc)
+    return pair_number(P, after) if after >= 0 else after
 
 
 @kernel("i(arena, i)")
@@ -192,10 +195,11 @@ def spread_node(T, P, begun, begin, end):
         changed = False
         visits += end - begin
         for i in range(begin, end):
-            for a in range(first_arc(T, q), first_arc(T, q + 1)):
-                j = pair_after(T, P, i, a)
+            moves = moves_of(T, pair_state(P, i))
+            for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+                j = pair_after(T, P, moves, arc)
                 if j >= 0 and spread_row(begun, i, j) == 1:
-                    changed = changed or (arc_node(T, a) == q and j < i)
+                    changed = changed or (arc_node(T, arc) == q and j < i)
     return visits
 
 
@@ -250,15 +254,16 @@ def is_all_useful(begun, useful, i):
     return 1
 
 
-@kernel("i(arena, arena, rows, rows, i)")
+@kernel("i(arena, arena, rows, rows, i)", inline=True)
 def recede_pair(T, P, begun, useful, i):
     """Make useful in pair i what is useful in the pairs that it leads to. Returns 1 if there was any more."""
     q = pair_node(P, i)
+    moves = moves_of(T, pair_state(P, i))
     grown = np.int64(0)
-    for a in range(first_arc(T, q), first_arc(T, q + 1)):
+    for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
         if is_all_useful(begun, useful, i) == 1:
             break
-        j = pair_after(T, P, i, a)
+        j = pair_after(T, P, moves, arc)
         if j >= 0:
             for w in range(begun.shape[1]):
                 more = useful[j, w] & begun[i, w] & ~useful[i, w]
@@ -274,8 +279,10 @@ def mark_arcs(T, P, begun, useful, arcs):
     count = 0
     for i in range(P[PAIRS.COUNT]):
         q = pair_node(P, i)
-        for a in range(first_arc(T, q), first_arc(T, q + 1)):
-            j = pair_after(T, P, i, a) if arcs[a] == 0 else np.int64(-1)
+        moves = moves_of(T, pair_state(P, i))
+        for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+            a = (arc - T[PATTERN.ARCS]) // ARC.WORDS
+            j = pair_after(T, P, moves, arc) if arcs[a] == 0 else np.int64(-1)
             if j >= 0:
                 for w in range(begun.shape[1]):
                     if useful[j, w] & begun[i, w] != 0:
@@ -328,11 +335,12 @@ def cheapest(T, P, least, queue, start):
         queue[pairs + i] = 0
         visits += 1
         q = pair_node(P, i)
-        for a in range(first_arc(T, q), first_arc(T, q + 1)):
-            j = pair_after(T, P, i, a)
-            if j < 0 or least[i] + arc_weight(T, a) >= least[j]:
+        moves = moves_of(T, pair_state(P, i))
+        for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+            j = pair_after(T, P, moves, arc)
+            if j < 0 or least[i] + arc_weight(T, arc) >= least[j]:
                 continue
-            least[j] = least[i] + arc_weight(T, a)
+            least[j] = least[i] + arc_weight(T, arc)
             if queue[pairs + j] == 0:
                 queue[pairs + j] = 1
                 queue[(head + waiting) % pairs] = j

@@ -11,29 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Region, column_reader, word
+from constrain.kernels.records.schema import Region, column_reader, reader, word
 
 Int32 = NDArray[np.int32]
 
 
 class RULES(Region):
-    """The rules of a grammar, each with one or two symbols. The first symbols are the terminals."""
+    """The rules of a grammar, in lists by symbol. The first symbols are the terminals."""
 
     SYMBOLS = word("number of symbols")
     TERMINALS = word("number of terminals")
     EMPTIES = word("the symbols with an empty derivation of their own")
     N_EMPTIES = word("how many")
-    PARENT = word("by rule: the symbol that it derives from")
-    LEFT = word("by rule: the first symbol")
-    RIGHT = word("by rule: the second symbol, or -1")
-    LEFT_FIRST = word("by symbol: where its rules begin in LEFT_RULE")
-    LEFT_RULE = word("rules of two symbols, by the first")
-    RIGHT_FIRST = word("by symbol: where its rules begin in RIGHT_RULE")
-    RIGHT_RULE = word("rules of two symbols, by the second")
-    UNIT_FIRST = word("by symbol: where its rules begin in UNIT_RULE")
-    UNIT_RULE = word("rules of one symbol, by that symbol")
-    DOWN_FIRST = word("by symbol: where its rules begin in DOWN_RULE")
-    DOWN_RULE = word("rules, by their parents")
+    BY_LEFT = word("by symbol: where the RULE rows begin whose first of two symbols it is; one more for the end")
+    BY_RIGHT = word("by symbol: where those begin whose second it is")
+    BY_UNIT = word("by symbol: where those begin whose only one it is")
+    BY_PARENT = word("by symbol: where those begin that derive from it")
+    ROWS = word("the rows")
+
+
+class RULE(Region):
+    """A rule in a list. PERF: all that is asked of it stands together, without a look at where a column begins."""
+
+    PARENT = word("the symbol that it derives from")
+    LEFT = word("its first symbol")
+    RIGHT = word("its second symbol, or -1")
+    NUMBER = word("its number")
 
 
 class AGENDA(Region):
@@ -53,16 +56,22 @@ class PATTERN(Region):
 
     NODES = word("number of nodes")
     CLASSES = word("number of classes of bytes")
-    FIRST = word("by node: where its arcs begin; one more for the end")
-    BY = word("by arc: its class")
-    TO = word("by arc: its node")
-    WEIGHT = word("by arc: its weight")
+    FIRST = word("by node: where its ARC rows begin; one more for the end")
+    ARCS = word("the rows")
     END = word("by node: 1 if a text may end there")
     MOVES = word("by state of the lexer and class: the state after it, or -1")
     KIND = word("by state: FRESH at the beginning of a terminal, ACCEPTING after a whole text of it, else 0")
     OWNER = word("by state: its terminal")
     START = word("by terminal: its FRESH state")
     N_STARTS = word("number of terminals")
+
+
+class ARC(Region):
+    """An arc of a pattern."""
+
+    CLASS = word("the class of its byte")
+    NODE = word("the node that it leads to")
+    WEIGHT = word("its weight")
 
 
 class PAIRS(Region):
@@ -122,22 +131,19 @@ def pack(layout: type[Region], **parts: Any) -> tuple[Int32, dict[str, Int32]]:
     return array, views
 
 
-rule_parent = column_reader(RULES.PARENT)
-rule_left = column_reader(RULES.LEFT)
-rule_right = column_reader(RULES.RIGHT)
-left_first = column_reader(RULES.LEFT_FIRST)
-left_rule = column_reader(RULES.LEFT_RULE)
-right_first = column_reader(RULES.RIGHT_FIRST)
-right_rule = column_reader(RULES.RIGHT_RULE)
-unit_first = column_reader(RULES.UNIT_FIRST)
-unit_rule = column_reader(RULES.UNIT_RULE)
-down_first = column_reader(RULES.DOWN_FIRST)
-down_rule = column_reader(RULES.DOWN_RULE)
+by_left = column_reader(RULES.BY_LEFT)
+by_right = column_reader(RULES.BY_RIGHT)
+by_unit = column_reader(RULES.BY_UNIT)
+by_parent = column_reader(RULES.BY_PARENT)
+rule_parent = reader(RULE.PARENT)
+rule_left = reader(RULE.LEFT)
+rule_right = reader(RULE.RIGHT)
+rule_number = reader(RULE.NUMBER)
 empty_symbol = column_reader(RULES.EMPTIES)
 first_arc = column_reader(PATTERN.FIRST)
-arc_class = column_reader(PATTERN.BY)
-arc_node = column_reader(PATTERN.TO)
-arc_weight = column_reader(PATTERN.WEIGHT)
+arc_class = reader(ARC.CLASS)
+arc_node = reader(ARC.NODE)
+arc_weight = reader(ARC.WEIGHT)
 is_end = column_reader(PATTERN.END)
 state_kind = column_reader(PATTERN.KIND)
 state_owner = column_reader(PATTERN.OWNER)
@@ -159,9 +165,9 @@ heap_place = column_reader(ITEMS.PLACE)
 
 
 @accessor
-def lexer_move(T, state, c):
-    """The state of the lexer after a byte of class c, or -1."""
-    return np.int64(T[T[PATTERN.MOVES] + state * np.int64(T[PATTERN.CLASSES]) + c])
+def moves_of(T, state):
+    """Where the moves of a state of the lexer begin, a word for each class of bytes."""
+    return T[PATTERN.MOVES] + state * np.int64(T[PATTERN.CLASSES])
 
 
 @accessor

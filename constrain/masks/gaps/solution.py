@@ -22,7 +22,7 @@ from constrain import kernels
 from constrain.errors import GrammarError
 from constrain.kernels.gaps import least, lexemes
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
-from constrain.kernels.records.gaps import ITEMS, PAIRS, PATTERN, pack
+from constrain.kernels.records.gaps import ARC, ITEMS, PAIRS, PATTERN, pack
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.cfg.rules import Grammar
 from constrain.masks.gaps.adjacency import Adjacency
@@ -95,11 +95,12 @@ class Solution:
             raise too_large(f"{len(lexer.kinds):,} states of terminals and {nodes:,} places in the text")
         ends = np.zeros(nodes, np.int32)
         ends[self.pattern.frontier] = 1
-        self.table, _ = pack(
-            PATTERN, NODES=nodes, CLASSES=lexer.n_classes, N_STARTS=len(lexer.starts), FIRST=self.first, BY=self.by,
-            TO=self.to, WEIGHT=self.weights, END=ends, MOVES=lexer.moves, KIND=lexer.kinds, OWNER=lexer.owners,
-            START=lexer.starts,
+        arcs = np.column_stack((self.by, self.to, self.weights)).reshape(-1)
+        self.table, columns = pack(
+            PATTERN, NODES=nodes, CLASSES=lexer.n_classes, N_STARTS=len(lexer.starts), FIRST=self.first * ARC.WORDS,
+            ARCS=arcs, END=ends, MOVES=lexer.moves, KIND=lexer.kinds, OWNER=lexer.owners, START=lexer.starts,
         )  # fmt: skip
+        columns["FIRST"] += self.table[PATTERN.ARCS]
         seen, order = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
         boundary = np.zeros(nodes, np.int32)
         count = lexemes.reach(self.table, seen, order, boundary, 0)
