@@ -1,4 +1,4 @@
-"""What `scripts/check_kernels.py` refuses, a row a rule; and that it refuses nothing of what is there."""
+"""`scripts/check_kernels.py` refuses a row of code a rule, and nothing of the kernels that are there."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def add_fresh(R, fresh, G, Q, rule, scratch):
 
 @kernel("void(rows, rows, rows, arena, arena, i, i)", inline=True)
 def add_seconds(R, begins, fresh, G, Q, rule, scratch):
-    """Where a rule's first symbol ends at fresh bits, in the row `scratch`, its parent ends where the second does."""
+    """Add the items of a rule whose first symbol ends at fresh bits, in the row `scratch`, by its second symbol."""
     above, second = rule_parent(G, rule), rule_right(G, rule)
     p, positions = np.int64(Q[AGENDA.POSITION]), np.int64(Q[AGENDA.POSITIONS])
     grown = np.int64(0)

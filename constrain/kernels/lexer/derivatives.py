@@ -228,7 +228,7 @@ def prepare(A, H, S, e, which):
 
 @kernel("i(arena, arena, i, i)")
 def derive_remainder(A, H, e, b):
-    """What may follow byte b in a REMAINDER."""
+    """The derivative of a REMAINDER by byte b."""
     if b == 0x2E:
         return e
     if b < 0x30 or b > 0x39:
@@ -240,7 +240,7 @@ def derive_remainder(A, H, e, b):
 
 @kernel("i(arena, arena, arena, i, i)")
 def after_copy(A, H, S, e, d):
-    """What may follow in a REP in whose first copy d may follow."""
+    """The derivative of a REP whose unit has the derivative d."""
     if d == NONE:
         return NONE
     high = rep_high(A, e)
@@ -253,7 +253,7 @@ derive_again = recursion(lambda: derive, 5)  # a kernel can only call itself, so
 
 @kernel("i(arena, arena, arena, i, i)")
 def derive(A, H, S, e, b):
-    """What may follow byte b in e. Not pruned."""
+    """The derivative of e by byte b. Not pruned."""
     k = kind(A, e)
     if k == LITERAL.KIND:
         e = unrolled(A, H, e)

@@ -166,7 +166,7 @@ heap_place = column_reader(ITEMS.PLACE)
 
 @accessor
 def moves_of(T, state):
-    """Where the moves of a state of the lexer begin, a word for each class of bytes."""
+    """The start of the moves of a state of the lexer, a word for each class of bytes."""
     return T[PATTERN.MOVES] + state * np.int64(T[PATTERN.CLASSES])
 
 

@@ -99,7 +99,7 @@ class GREEDY_TABLE(TABLE):
 
 
 class GREEDY_BLOCK(BLOCK):
-    """Where the lexeme of one pair ends as one set of terminals."""
+    """A block of the pair whose lexeme ends there."""
 
     PAIR = word("number of the pair in the list")
     CONTENT = word("the CONTENT record, or 0")
@@ -131,7 +131,7 @@ class ROW(FINDING):
 
 
 class WALK(Region):
-    """What a walk of the trie is given, and the number of its blocks."""
+    """The settings of a walk of the trie, and the number of its blocks."""
 
     MODE = word("WHOLE, BASED, TAIL, UNION or LOOPING (masks/greedy/walk.py)")
     FRAMES = word("where the GREEDY_FRAMEs by depth begin, on the stack")

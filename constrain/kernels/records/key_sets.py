@@ -9,7 +9,7 @@ from constrain.kernels.records.schema import Record, Region, key, memo, reader, 
 
 
 class KEY_SET_RULES(Region):
-    """What the key sets of one object have in common."""
+    """The rules that the key sets of one object share."""
 
     LOW = word("the least number of members, as far as it matters; else 0")
     HIGH = word("the largest number of members; -1: no limit")
@@ -50,7 +50,7 @@ class OPEN_CLASS(Region):
 
 
 class KEY_SET(Record, kind=34):
-    """Where an object stands: the declared keys that may still come, as a trie of literals with tags at their ends.
+    """The declared keys that may still come in an object, as a trie of literals with tags at their ends.
 
     In any order, equal sets have equal tries, whatever was read before, so that a set needs no other name. In the order
     of the declaration the number of keys that were passed says it all.

@@ -36,7 +36,7 @@ class TABLE(Region):
 
 
 class BLOCK(Region):
-    """Where a lexeme ends as one set of terminals."""
+    """The nodes where a lexeme ends as one set of terminals."""
 
     TAGSET = word("the set; OWN: that of the only terminal of the lexer state")
     ENDS = word("region: nodes where a token ends with the lexeme")

@@ -358,7 +358,7 @@ def _ask(given, here, place, state, drawn, kids, P: tl.constexpr, CHUNK: tl.cons
 
 @triton.jit
 def _without_kids(given, here, place, is_start, share, drawn, token, WHOLE: tl.constexpr):
-    """Where all kids are rejected: (DRAW, UP or END; the kids behind which r is drawn from; numbers used; token)."""
+    """(DRAW, UP or END; the kids behind which r is drawn from; numbers used; token) once all kids are rejected."""
     tree, _nodes, _sources, begin, end = place
     act, upto = begin * 0 + DRAW, end
     if WHOLE:

@@ -19,7 +19,7 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import step
 from constrain.kernels.lexer.states import tags
-from constrain.kernels.masks.common.blocks import begin_walk, forget
+from constrain.kernels.masks.common.blocks import begin_walk, copy_nodes, forget
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, loops
 from constrain.kernels.masks.common.tokens import add_tokens, clear_tokens, set_tokens, store_tokens
 from constrain.kernels.masks.dynamic.walks import (
@@ -199,30 +199,6 @@ def store_all_blocks(A, S, table, known, findings, own):
     store_blocks(A, S, block_at(A, table, kept), findings, top(S))
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
-def table_by_difference(A, H, S, lexer, text, piece):
-    """The token table of a union, from the only piece of its part `text` and a walk of where they differ."""
-    known = piece_table(A, piece)
-    bitmap = begin_walk(A, S, COMPARED.WORDS)
-    findings = top(S)
-    walk_both(A, H, S, PART, lexer, text, bitmap + mask_words(A), token_bitmap(A, known))
-    stop = top(S)
-    sort_groups(S, findings, stop, FINDING.WORDS)
-    first = findings  # of the findings behind the tokens, which sort first: their number is 0, their byte the least
-    while first < stop and S[first + FINDING.KEY] == IS_TOKEN:
-        first += FINDING.WORDS
-    n = (first - findings) // FINDING.WORDS
-    table = region(A, TABLE.WORDS)
-    A[table + TOKENS.COUNT] = n
-    A[table + TOKENS.LIST] = region(A, n)
-    for k in range(n):
-        A[tokens_start(A, table) + k] = S[findings + FINDING.WORDS * k + FINDING.NODE]
-    A[table + TOKENS.BITMAP] = token_bitmap(A, known)
-    store_all_blocks(A, S, table, known, first, piece_own(A, piece))
-    set_top(S, bitmap)
-    return table
-
-
 @kernel("i(arena, arena, arena, i)")
 def looping_reference(A, H, S, lexer):
     """A looping state whose successors are for the most part those of the lexer state, or 0.
@@ -238,17 +214,39 @@ def looping_reference(A, H, S, lexer):
     return e if alike(A, H, S, e, lexer) >= MIN_ALIKE else 0
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
-def table_by_exceptions(A, H, S, lexer, reference, piece):
-    """The token table of a lexer state, from the only piece of its reference and a walk of where they differ."""
+@kernel("i(arena, arena, i, i, i)")
+def store_added(A, S, table, known, findings):
+    """Store the tokens of a table: the bitmap of the known one, and a list of the tokens that sorted findings add.
+    These stand first. Returns where the other findings begin."""
+    first = findings
+    while first < top(S) and S[first + FINDING.KEY] == IS_TOKEN:  # their number is 0, their key the least
+        first += FINDING.WORDS
+    n = (first - findings) // FINDING.WORDS
+    A[table + TOKENS.COUNT] = n
+    A[table + TOKENS.LIST] = region(A, n)
+    copy_nodes(A, S, findings, first, FINDING.WORDS, tokens_start(A, table))
+    A[table + TOKENS.BITMAP] = token_bitmap(A, known)
+    return first
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def table_by_difference(A, H, S, mode, lexer, reference, piece):
+    """The token table of a lexer state, from the only piece of a known one and a walk of where they differ.
+
+    mode: PART: the known state is a part of the union `lexer`; REFERENCE: it is another one.
+    """
     known = piece_table(A, piece)
     bitmap = begin_walk(A, S, COMPARED.WORDS)
-    findings = top(S)
-    add_tokens(A, S, known, bitmap)
-    walk_both(A, H, S, REFERENCE, lexer, reference, bitmap + mask_words(A), bitmap)
+    states, findings = bitmap + mask_words(A), top(S)
+    if mode == REFERENCE:
+        add_tokens(A, S, known, bitmap)
+    walk_both(A, H, S, mode, lexer, reference, states, bitmap if mode == REFERENCE else token_bitmap(A, known))
     sort_groups(S, findings, top(S), FINDING.WORDS)
     table = region(A, TABLE.WORDS)
-    store_tokens(A, H, S, bitmap, table)
+    if mode == REFERENCE:
+        store_tokens(A, H, S, bitmap, table)
+    else:
+        findings = store_added(A, S, table, known, findings)
     store_all_blocks(A, S, table, known, findings, piece_own(A, piece))
     if tag_of(A, lexer) != 0:  # of one terminal, like its reference
         for n in range(block_count(A, table)):

@@ -200,7 +200,7 @@ def push_end(A, S, walk, after, i):
         push_row(S, number, RESTART, i, 0)
 
 
-# --- what a node says -------------------------------------------------------------------------------------------------
+# --- nodes -----------------------------------------------------------------------------------------------------------
 
 
 @kernel("i(arena, arena, i, i, i, i)")
@@ -224,7 +224,7 @@ def is_of_base(S, after, ended):
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
 def visit_tail(A, H, S, walk, before, after, i):
-    """What node i says in the mode TAIL. Returns the next node."""
+    """Read node i in the mode TAIL. Returns the next node."""
     mark = serial_mark(A) + MARK_ALL
     end = node_end(A, trie_of(A), i)
     ended = step_list(A, H, S, before, after, node_byte(A, trie_of(A), i))
@@ -245,7 +245,7 @@ def visit_tail(A, H, S, walk, before, after, i):
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
 def visit_union(A, H, S, walk, before, after, i):
-    """What node i says in the mode UNION. Returns the next node."""
+    """Read node i in the mode UNION. Returns the next node."""
     ended = step_union(A, H, S, before, after, node_byte(A, trie_of(A), i))
     if ended < 0:
         return node_end(A, trie_of(A), i)
