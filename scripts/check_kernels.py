@@ -7,7 +7,9 @@
   of the arena A or the scratch stack S; outside `kernels` nobody adds anything but a declared field to an index of A.
 * Each module with an entry kernel, one that Python calls, names its plain-Python reference, a file that exists.
 * Each kernel and accessor has a docstring that is a statement.
-* A folder has at most fifteen files.
+* A function has at most 80 lines of code, 6 blocks one inside the other, and 10 parameters, here and in
+  `constrain/speculative/fused`, whose kernels are Triton's.
+* A folder has at most fifteen files besides its `__init__.py`.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "constrain"
 KERNELS = PACKAGE / "kernels"
 RECORDS = KERNELS / "records"
+FUSED = PACKAGE / "speculative" / "fused"
 PRIVATE = {"KEY", "MEMO", "KIND_BITS", "KIND_MASK"}
 RIDDLES = ("See above", "see above", "those that", "?")
 MAX_FILES = 15
+MAX_LINES, MAX_DEPTH, MAX_PARAMETERS = 80, 6, 10  # of a function
 
 
 def faults() -> Iterator[str]:
@@ -41,11 +45,13 @@ def faults() -> Iterator[str]:
             for name, line in defined(tree):
                 owners[name].append(f"{where}:{line}")
             yield from undocumented(tree, where)
+        if within or path.is_relative_to(FUSED):
+            yield from too_hard(tree, where)
     for name, places in sorted(owners.items()):
         if len(places) > 1:
             yield f"{places[1]}: {name} is defined at {places[0]} as well"
     for folder in {KERNELS, *(path.parent for path in KERNELS.rglob("*.py"))}:
-        if len(list(folder.glob("*.py"))) > MAX_FILES:
+        if len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) > MAX_FILES:
             yield f"{folder.relative_to(REPOSITORY)}: more than {MAX_FILES} files"
 
 
@@ -108,6 +114,44 @@ def undocumented(tree: ast.Module, where: str) -> Iterator[str]:
     for name in names:
         if not (REPOSITORY / name).exists():
             yield f"{where}:1: the reference {name} does not exist"
+
+
+def too_hard(tree: ast.Module, where: str) -> Iterator[str]:
+    """Functions that are too long, too deep, or have too many parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            counts = [
+                (_lines(node), MAX_LINES, "lines of code"),
+                (_depth(node), MAX_DEPTH, "blocks one inside the other"),
+                (len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]), MAX_PARAMETERS, "parameters"),
+            ]
+            for count, most, of in counts:
+                if count > most:
+                    yield f"{where}:{node.lineno}: {node.name} has {count} {of}, more than {most}"
+
+
+def _lines(function: ast.FunctionDef) -> int:
+    """The lines of a function from `def` on, but for its docstring."""
+    first = function.body[0]
+    is_text = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
+    text = (first.end_lineno or 0) - first.lineno + 1 if is_text else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - text
+
+
+def _depth(node: ast.AST) -> int:
+    """How many blocks stand one inside the other; an `elif` stands beside its `if`."""
+    deepest = 0
+    for name, value in ast.iter_fields(node):
+        children = [child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)]
+        is_elif = (
+            isinstance(node, ast.If) and name == "orelse" and len(children) == 1 and isinstance(children[0], ast.If)
+        )
+        for child in children:
+            is_block = isinstance(child, (ast.For, ast.While, ast.If, ast.With, ast.Try)) and not is_elif
+            deepest = max(deepest, is_block + _depth(child))
+    return deepest
 
 
 if __name__ == "__main__":

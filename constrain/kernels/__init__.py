@@ -7,9 +7,9 @@ start reading at: records/ (what the arena holds, and the words for it), then in
     lexer/           expressions, multiples, derivatives, states, spelling, key_tries, counters
     parser/          rules, object_rules, key_sets, key_set_rules, items, predictions, closure, earley, configurations,
                      advance
-    masks/common     tokens, slices
+    masks/common     tokens, blocks, slices, whole
     masks/dynamic    walks, differences, tables, dependent
-    masks/greedy     blocks, lexer_lists, following, greedy_mask
+    masks/greedy     blocks, walk, lexer_lists, following, greedy_mask
     masks/           fill, batch, logits
     gaps/            lexemes, layers, derivations, least
 compiler/ says how kernels are compiled, linked with each other and kept in a cache. `python scripts/check_kernels.py`

@@ -36,6 +36,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
     pages = (repository / "docs" / "howto").glob("*.md")
     with_examples = {page.stem for page in pages if blocks(page.read_text(encoding="utf-8"))}
     assert with_examples == OWN_TESTS | {
+        "debugging-masks",
         "grammars-in-python",
         "diffusion",
         "many-documents",
@@ -50,6 +51,13 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "tags",
         "tools",
     }
+
+
+def test_debugging_masks(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(repository, "debugging-masks", 2)
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"CONFIG at {names['configuration']}\n")
+    assert "MASK region" in printed and "PAIR at" in printed
 
 
 def test_see(

@@ -17,7 +17,7 @@ import pytest
 from constrain import kernels
 from constrain.kernels.compiler import native
 from constrain.kernels.parser import configurations
-from constrain.languages.automata import store  # noqa: F401  (declares every kernel)
+from constrain.languages.automata import store  # noqa: F401  (declares the kernels of masks)
 
 numba_only = pytest.mark.skipif(kernels.MODE != "numba", reason="the kernels of this process are not numba's")
 
@@ -107,3 +107,16 @@ def test_kernels_of_another_type_are_refused():
     wrong = np.zeros(3, np.int64)
     with pytest.raises(TypeError, match=r"No matching definition|argument 1 of accepts"):
         configurations.accepts(wrong, wrong, wrong, 0)
+
+
+def test_who_has_no_gaps_does_not_pay_for_their_kernels() -> None:
+    """They are declared, and so compiled by `load`, once a module of gaps is imported; then all of them."""
+    names = [f"constrain.kernels.gaps.{name}" for name in ("derivations", "layers", "least", "lexemes")]
+    code = f"""
+import sys
+import constrain.masks.engine
+assert not set({names}) & sys.modules.keys()
+import constrain.masks.gaps.solution
+assert set({names}) <= sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

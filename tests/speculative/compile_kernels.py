@@ -13,20 +13,26 @@ from constrain.speculative.fused import laws, run, walk
 from constrain.speculative.fused.batch import Drafts, Penalties, Rule, Scores, Trees
 
 TREES, LAWS = Trees("*i32", "*fp64", "i32"), laws.Laws("*fp32", "*fp32", "*i32", "*fp64", "*i32", "i32")  # type: ignore
-DRAFTS, OUT = Drafts("*fp32", "i32", "i32", "*fp64"), walk.Out("*i32", "*i32", "*fp64")  # type: ignore[arg-type]
+DRAFTS, OUT = Drafts("*fp32", "i32", "i32", "*fp64"), walk.Out("*i32", "*i32", "constexpr")  # type: ignore[arg-type]
 
 
 def scores(logits: str) -> Any:
     return Scores(logits, "i32", "i32", "i32", "*i32", "i32")  # type: ignore[arg-type]
 
 
-def machine_code(kernel: Any, arguments: dict[str, Any], constants: dict[str, Any], warps: int = 4) -> bytes:
-    """For sm_90. Raises what the compiler raises."""
+def machine_code(
+    kernel: Any,
+    arguments: dict[str, Any],
+    constants: dict[str, Any],
+    warps: int = 4,
+    nothing: dict[tuple[int, ...], None] | None = None,
+) -> bytes:
+    """For sm_90. Raises what the compiler raises. nothing: where in tuples of arguments None is given."""
     names = kernel.arg_names
     source = ASTSource(
         kernel,
         signature={name: arguments.get(name, "constexpr") for name in names},
-        constexprs={(names.index(name),): value for name, value in constants.items()},
+        constexprs={(names.index(name),): value for name, value in constants.items()} | (nothing or {}),
     )
     code = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
     found: bytes = code.asm["cubin"]
@@ -48,6 +54,7 @@ def law_kernels(logits: str = "*bf16") -> list[bytes]:
 
 def walk_kernel(rule: Rule, logits: str = "*bf16") -> bytes:
     """The walk of a rule."""
-    arguments = {"scores": scores(logits), "trees": TREES, "drafts": DRAFTS, "laws": LAWS, "out": OUT}
-    flags = {"DRAWN": rule.drawn, "WHOLE": rule.whole, "SHARED": rule.shared, "SPANS": False}
-    return machine_code(walk.walk, arguments, {"P": 16, "CHUNK": run.CHUNK, "CHUNKS": 32, **flags}, run.WARPS)
+    arguments = {"given": walk.Given(scores(logits), TREES, DRAFTS, LAWS, OUT)}
+    flags = {"DRAWN": rule.drawn, "WHOLE": rule.whole, "SHARED": rule.shared}
+    sizes = {"P": 16, "CHUNK": run.CHUNK, "CHUNKS": 32}
+    return machine_code(walk.walk, arguments, {**sizes, **flags}, run.WARPS, {(0, 4, 2): None})  # no spans

@@ -112,7 +112,8 @@ def _add_plainly(counter: Any, word: int, amount: int) -> int:
 
 
 def load(progress: Callable[[int, int], None] | None = None) -> None:
-    """Make the kernels ready; quick when they are. Compiling, which happens once, takes most of a minute.
+    """Make the kernels of all imported modules ready; quick when they are. Compiling, which happens once, takes most of
+    a minute.
 
     progress: called with (kernels done, kernels in all); by default compiling writes a line to standard error.
     """

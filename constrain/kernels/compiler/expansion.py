@@ -24,8 +24,10 @@ def expand(func_ir: Any) -> None:
             elif isinstance(value, ir.Expr) and value.op == "getattr":
                 layout = _global(func_ir, value.value)
                 if _is_layout(layout):
-                    constant = ir.Const(getattr(layout, value.attr), statement.loc)
+                    constant = ir.Const(int(getattr(layout, value.attr)), statement.loc)
                     statement = ir.Assign(constant, statement.target, statement.loc)
+            elif isinstance(value, ir.FreeVar) and isinstance(value.value, int):  # the offset of a `reader`
+                statement = ir.Assign(ir.Const(int(value.value), statement.loc), statement.target, statement.loc)
             elif isinstance(value, ir.Expr) and value.op == "call":
                 function = getattr(_global(func_ir, value.func), "accessor", None)
                 if function is not None:

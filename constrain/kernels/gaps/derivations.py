@@ -7,11 +7,11 @@ have at most two symbols. A row of bits is all q of one (A, p): a rule A -> B C 
 Positions are numbered along the pattern: no text leads back, except from a position to itself. So `inside` completes
 the items of the last position first, and `outside` those of the first: only items at one position wait for each other.
 
-Rule i is parent[i] -> left[i] right[i], with -1 for right[i] if there is one symbol. The rules with right symbol C are
-`right_rule[right_first[C] : right_first[C + 1]]`; likewise those by left symbol, by the symbol of a rule with one
-(`unit`), and by parent (`down`). Row of (A, p): A * positions + p. The first symbols are the terminals.
+Row of (A, p): A * positions + p. Arrays: G the rules (RULES), Q which symbols have fresh items (AGENDA), R the items, L
+the live ones; the row of a symbol in `begins` has the positions where items of it begin, in `fresh` the ends of items
+that were found since its consequences were.
 
-Cost: rules x positions^3 / 32 at most. Reference: tests/masks/gaps/naive_gaps.py.
+Records: records/gaps.py. Cost: rules x positions^3 / 32 at most. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
 from __future__ import annotations
@@ -19,6 +19,21 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
+from constrain.kernels.records.gaps import (
+    AGENDA,
+    RULE,
+    RULES,
+    by_left,
+    by_parent,
+    by_right,
+    by_unit,
+    empty_symbol,
+    has_bit_of,
+    rule_left,
+    rule_parent,
+    rule_right,
+    set_bit_of,
+)
 
 
 @kernel("i(rows, i, rows, i, rows, i, i)")
@@ -37,190 +52,234 @@ def join(table, into, of, row, fresh, symbol, begin):
     return grown
 
 
-@kernel("i(arena, i, i, i)")
-def wait(queue, symbols, waiting, symbol):
-    """Put a symbol on the stack of those with fresh bits, unless it is there; the height of the stack then.
-
-    queue: `symbols` words of the stack, then a word for each symbol: 1 if it waits.
-    """
-    if queue[symbols + symbol] == 1:
-        return np.int64(waiting)
-    queue[symbols + symbol] = 1
-    queue[waiting] = symbol
-    return np.int64(waiting + 1)
+# --- the agenda -------------------------------------------------------------------------------------------------------
 
 
-@kernel("void(rows, rows, i, i)")
-def note_entering(R, entering, terminals, positions):
+@kernel("void(arena, i)")
+def wait(Q, symbol):
+    """Put a symbol on the stack of those with fresh bits, unless it is there."""
+    if Q[Q[AGENDA.WAITS] + symbol] == 0:
+        Q[Q[AGENDA.WAITS] + symbol] = 1
+        Q[Q[AGENDA.STACK] + Q[AGENDA.HEIGHT]] = symbol
+        Q[AGENDA.HEIGHT] += 1
+
+
+@kernel("i(arena)")
+def take_waiting(Q):
+    """Take a symbol from the stack."""
+    Q[AGENDA.HEIGHT] -= 1
+    symbol = np.int64(Q[Q[AGENDA.STACK] + Q[AGENDA.HEIGHT]])
+    Q[Q[AGENDA.WAITS] + symbol] = 0
+    return symbol
+
+
+@kernel("i(rows, i, i, i)")
+def take_fresh(fresh, symbol, into, begin):
+    """Move the fresh bits of a symbol, from word `begin` on, to the row `into`. Returns the last word that has any."""
+    last = np.int64(begin)
+    for w in range(begin, fresh.shape[1]):
+        fresh[into, w] = fresh[symbol, w]
+        fresh[symbol, w] = np.uint32(0)
+        if fresh[into, w] != 0:
+            last = np.int64(w)
+    return last
+
+
+# --- from the bottom up -----------------------------------------------------------------------------------------------
+
+
+@kernel("void(rows, rows, arena, i)")
+def note_entering(R, entering, G, positions):
     """Fill `entering[q]`, the terminals with a lexeme that ends at position q; before the first stands `terminals`."""
-    for t in range(terminals):
-        for p in range(positions):
-            for w in range(R.shape[1]):
-                bits = R[t * positions + p, w]
-                q = 32 * w
-                while bits != 0:
-                    if bits & np.uint32(1) != 0:
-                        entering[q, t >> 5] |= np.uint32(1) << np.uint32(t & 31)
-                    bits = np.uint32(bits >> np.uint32(1))
-                    q += 1
-    entering[0, terminals >> 5] |= np.uint32(1) << np.uint32(terminals & 31)
+    terminals = np.int64(G[RULES.TERMINALS])
+    for row in range(terminals * positions):
+        for w in range(R.shape[1]):
+            bits = R[row, w]
+            q = 32 * w
+            while bits != 0:
+                if bits & np.uint32(1) != 0:
+                    set_bit_of(entering, q, row // positions)
+                bits = np.uint32(bits >> np.uint32(1))
+                q += 1
+    set_bit_of(entering, 0, terminals)
 
 
-@kernel("i(rows, rows, arena, i, i, i)")
-def may_begin(before, entering, known, symbol, p, positions):
-    """Whether a lexeme that ends at position p may stand before the symbol in some text. known: 2 p + answer + 1."""
-    if known[symbol] >> 1 != p + 1:
+@kernel("i(rows, rows, arena, i)", inline=True)
+def may_begin(before, entering, Q, symbol):
+    """Whether a lexeme that ends at the position of the agenda may stand before the symbol in some text."""
+    p = np.int64(Q[AGENDA.POSITION])
+    known = np.int64(Q[AGENDA.BEGINS]) + symbol
+    if Q[known] >> 1 != p + 1:
         answer = np.int64(0)
         for w in range(before.shape[1]):
             if before[symbol, w] & entering[p, w] != 0:
                 answer = np.int64(1)
                 break
-        known[symbol] = 2 * (p + 1) + answer
-    return np.int64(known[symbol] & 1)
+        Q[known] = 2 * (p + 1) + answer
+    return np.int64(Q[known] & 1)
 
 
-@kernel(
-    "i(rows, rows, rows, rows, rows, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena,"
-    " arena, i, i)",
-    entry=True,
-)
-def inside(
-    R, begins, fresh, before, entering, known, queue, empties,
-    left_first, left_rule, right_first, right_rule, unit_first, unit_rule, parent, left, right, terminals, positions,
-):  # fmt: skip
-    """Complete the items: R has the lexemes and the empty derivations of the symbols `empties` before.
+@kernel("void(rows, rows, rows, arena, i)")
+def begin_with(R, begins, fresh, Q, symbol):
+    """Make the items of a symbol at the position of the agenda fresh that were there before."""
+    p = np.int64(Q[AGENDA.POSITION])
+    row = symbol * Q[AGENDA.POSITIONS] + p
+    for w in range(p >> 5, R.shape[1]):
+        if R[row, w] != 0:
+            fresh[symbol, w] |= np.uint32(R[row, w])
+            set_bit_of(begins, symbol, p)
+            wait(Q, symbol)
 
-    begins: row A has the positions p with an item (A, p, q); 0 before. fresh: rows of 0, one more than symbols. before:
-    row A has the terminals that may stand before A in a text, and bit `terminals` if the text may begin with A.
-    entering: a row of 0 for each position. known: 0 for each symbol. queue: 2 words of 0 for each symbol.
+
+@kernel("void(rows, rows, arena, arena, i, i)")
+def add_fresh(R, fresh, G, Q, rule, scratch):
+    """The fresh bits in the row `scratch` are ends of the rule's parent, too."""
+    above = rule_parent(G, rule)
+    p = np.int64(Q[AGENDA.POSITION])
+    if join(R, above * Q[AGENDA.POSITIONS] + p, fresh, scratch, fresh, above, p >> 5) == 1:
+        wait(Q, above)
+
+
+@kernel("void(rows, rows, rows, arena, arena, i, i)", inline=True)
+def add_seconds(R, begins, fresh, G, Q, rule, scratch):
+    """Add the items of a rule whose first symbol ends at fresh bits, in the row `scratch`, by its second symbol."""
+    above, second = rule_parent(G, rule), rule_right(G, rule)
+    p, positions = np.int64(Q[AGENDA.POSITION]), np.int64(Q[AGENDA.POSITIONS])
+    grown = np.int64(0)
+    for w in range(p >> 5, R.shape[1]):
+        bits = fresh[scratch, w] & begins[second, w]
+        q = 32 * w
+        while bits != 0:
+            if bits & np.uint32(1) != 0:
+                grown |= join(R, above * positions + p, R, second * positions + q, fresh, above, w)
+            bits = np.uint32(bits >> np.uint32(1))
+            q += 1
+    if grown == 1:
+        wait(Q, above)
+
+
+@kernel("i(rows, rows, rows, rows, rows, arena, arena)", entry=True)
+def inside(R, begins, fresh, before, entering, G, Q):
+    """Complete the items: R has the lexemes and the empty derivations of the symbols EMPTIES before.
+
+    begins: rows of 0. fresh: rows of 0, one more than symbols. before: row A has the terminals that may stand before A
+    in a text, and bit `terminals` if the text may begin with A. entering: a row of 0 for each position. Q: empty.
     Items that no text has, because of what stands before them, may be missing. Returns the number of visits.
     """
-    width = R.shape[1]
-    symbols = begins.shape[0]
-    scratch = symbols
-    note_entering(R, entering, terminals, positions)
+    positions = np.int64(Q[AGENDA.POSITIONS])
+    scratch = np.int64(Q[AGENDA.SYMBOLS])
+    note_entering(R, entering, G, positions)
     visits = 0
     for p in range(positions - 1, -1, -1):
-        here = p >> 5
-        bit = np.uint32(1) << np.uint32(p & 31)
-        waiting = np.int64(0)
-        for number in range(terminals + empties.size):
-            symbol = np.int64(number) if number < terminals else np.int64(empties[number - terminals])
-            row = symbol * positions + p
-            for w in range(here, width):
-                if R[row, w] != 0:
-                    fresh[symbol, w] |= np.uint32(R[row, w])
-                    begins[symbol, here] |= bit
-                    waiting = wait(queue, symbols, waiting, symbol)
-        while waiting > 0:
-            waiting -= 1
-            symbol = np.int64(queue[waiting])
-            queue[symbols + symbol] = 0
+        Q[AGENDA.POSITION] = p
+        for symbol in range(G[RULES.TERMINALS]):
+            begin_with(R, begins, fresh, Q, symbol)
+        for k in range(G[RULES.N_EMPTIES]):
+            begin_with(R, begins, fresh, Q, empty_symbol(G, k))
+        while Q[AGENDA.HEIGHT] > 0:
+            symbol = take_waiting(Q)
             visits += 1
-            begins[symbol, here] |= bit
-            for w in range(here, width):
-                fresh[scratch, w] = fresh[symbol, w]
-                fresh[symbol, w] = np.uint32(0)
-            for i in range(unit_first[symbol], unit_first[symbol + 1]):
-                above = np.int64(parent[unit_rule[i]])
-                if may_begin(before, entering, known, above, p, positions) == 1:
-                    if join(R, above * positions + p, fresh, scratch, fresh, above, here) == 1:
-                        waiting = wait(queue, symbols, waiting, above)
-            for i in range(left_first[symbol], left_first[symbol + 1]):
-                above = np.int64(parent[left_rule[i]])
-                if may_begin(before, entering, known, above, p, positions) == 0:
-                    continue
-                second = np.int64(right[left_rule[i]])
-                grown = np.int64(0)
-                for w in range(here, width):
-                    bits = fresh[scratch, w] & begins[second, w]
-                    q = 32 * w
-                    while bits != 0:
-                        if bits & np.uint32(1) != 0:
-                            grown |= join(R, above * positions + p, R, second * positions + q, fresh, above, w)
-                        bits = np.uint32(bits >> np.uint32(1))
-                        q += 1
-                if grown == 1:
-                    waiting = wait(queue, symbols, waiting, above)
-            for i in range(right_first[symbol], right_first[symbol + 1]):
-                if R[left[right_rule[i]] * positions + p, here] & bit == 0:
-                    continue
-                above = np.int64(parent[right_rule[i]])
-                if may_begin(before, entering, known, above, p, positions) == 1:
-                    if join(R, above * positions + p, fresh, scratch, fresh, above, here) == 1:
-                        waiting = wait(queue, symbols, waiting, above)
+            set_bit_of(begins, symbol, p)
+            take_fresh(fresh, symbol, scratch, p >> 5)
+            for rule in range(by_unit(G, symbol), by_unit(G, symbol + 1), RULE.WORDS):
+                if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+                    add_fresh(R, fresh, G, Q, rule, scratch)
+            for rule in range(by_left(G, symbol), by_left(G, symbol + 1), RULE.WORDS):
+                if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+                    add_seconds(R, begins, fresh, G, Q, rule, scratch)
+            for rule in range(by_right(G, symbol), by_right(G, symbol + 1), RULE.WORDS):
+                if has_bit_of(R, rule_left(G, rule) * positions + p, p):
+                    if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+                        add_fresh(R, fresh, G, Q, rule, scratch)
     return np.int64(visits)
 
 
-@kernel("i(rows, rows, rows, rows, rows, arena, arena, arena, arena, arena, i)", entry=True)
-def outside(R, begins, L, live_begins, fresh, queue, down_first, down_rule, left, right, positions):
+# --- from the top down ------------------------------------------------------------------------------------------------
+
+
+@kernel("i(rows, rows, rows, arena, i, i, i)", inline=True)
+def narrow(R, L, fresh, Q, symbol, begin, last):
+    """Make the items of a symbol from `begin` live that end where the item above does; whether there are any.
+
+    The ends of the item above are the row of `fresh` behind the symbols, up to the word `last`.
+    """
+    row = symbol * Q[AGENDA.POSITIONS] + begin
+    above = np.int64(Q[AGENDA.SYMBOLS])
+    some = np.int64(0)
+    grown = False
+    for w in range(begin >> 5, last + 1):
+        both = np.uint32(fresh[above, w] & R[row, w])
+        more = np.uint32(both & ~L[row, w])
+        if both != 0:
+            some = np.int64(1)
+        if more != 0:
+            L[row, w] |= more
+            if begin == Q[AGENDA.POSITION]:
+                fresh[symbol, w] |= more
+                grown = True
+    if grown:
+        wait(Q, symbol)
+    return some
+
+
+@kernel("void(rows, rows, rows, rows, rows, arena, arena, i, i)", inline=True)
+def narrow_seconds(R, begins, L, live_begins, fresh, G, Q, rule, last):
+    """Make the items of a rule's second symbol live; where they begin, the last row of `fresh` has bits then."""
+    one, second = rule_left(G, rule), rule_right(G, rule)
+    p = np.int64(Q[AGENDA.POSITION])
+    first, part = one * Q[AGENDA.POSITIONS] + p, np.int64(Q[AGENDA.SYMBOLS]) + 1
+    for w in range(p >> 5, last + 1):
+        bits = R[first, w] & begins[second, w]
+        middle = 32 * w
+        while bits != 0:
+            if bits & np.uint32(1) != 0 and narrow(R, L, fresh, Q, second, middle, last) != 0:
+                set_bit_of(fresh, part, middle)
+                set_bit_of(live_begins, second, middle)
+            bits = np.uint32(bits >> np.uint32(1))
+            middle += 1
+
+
+@kernel("void(rows, rows, rows, rows, rows, arena, arena, i, i)")
+def narrow_rule(R, begins, L, live_begins, fresh, G, Q, rule, last):
+    """Make the items of a rule live below an item of its parent; `last` as in `narrow`."""
+    one = rule_left(G, rule)
+    p = np.int64(Q[AGENDA.POSITION])
+    first = one * Q[AGENDA.POSITIONS] + p
+    above, part = np.int64(Q[AGENDA.SYMBOLS]), np.int64(Q[AGENDA.SYMBOLS]) + 1
+    if not has_bit_of(begins, one, p):
+        return
+    for w in range(p >> 5, R.shape[1]):
+        fresh[part, w] = np.uint32(0)
+    if rule_right(G, rule) < 0:
+        for w in range(p >> 5, last + 1):
+            fresh[part, w] = fresh[above, w] & R[first, w]
+    else:
+        narrow_seconds(R, begins, L, live_begins, fresh, G, Q, rule, last)
+    if join(L, first, fresh, part, fresh, one, p >> 5) == 1:
+        set_bit_of(live_begins, one, p)
+        wait(Q, one)
+
+
+@kernel("i(rows, rows, rows, rows, rows, arena, arena)", entry=True)
+def outside(R, begins, L, live_begins, fresh, G, Q):
     """Fill L, the live items among R, and `live_begins`, where they begin, as `begins` for R.
 
-    Before, both have the items of the whole. fresh: rows of 0, two more than symbols. queue: 2 words of 0 for each
-    symbol. Returns the number of visits.
+    Before, both have the items of the whole. fresh: rows of 0, two more than symbols. Q: empty. Returns the number of
+    visits.
     """
-    width = R.shape[1]
-    symbols = begins.shape[0]
-    delta = symbols
-    part = symbols + 1
+    symbols = np.int64(Q[AGENDA.SYMBOLS])
     visits = 0
-    for p in range(positions):
-        here = p >> 5
-        bit = np.uint32(1) << np.uint32(p & 31)
-        waiting = np.int64(0)
+    for p in range(Q[AGENDA.POSITIONS]):
+        Q[AGENDA.POSITION] = p
         for symbol in range(symbols):
-            if live_begins[symbol, here] & bit != 0 and down_first[symbol] < down_first[symbol + 1]:
-                for w in range(here, width):
-                    fresh[symbol, w] = L[symbol * positions + p, w]
-                waiting = wait(queue, symbols, waiting, symbol)
-        while waiting > 0:
-            waiting -= 1
-            symbol = np.int64(queue[waiting])
-            queue[symbols + symbol] = 0
+            if has_bit_of(live_begins, symbol, p) and by_parent(G, symbol) < by_parent(G, symbol + 1):
+                for w in range(p >> 5, R.shape[1]):
+                    fresh[symbol, w] = L[symbol * Q[AGENDA.POSITIONS] + p, w]
+                wait(Q, symbol)
+        while Q[AGENDA.HEIGHT] > 0:
+            symbol = take_waiting(Q)
             visits += 1
-            last = np.int64(here)
-            for w in range(here, width):
-                fresh[delta, w] = fresh[symbol, w]
-                fresh[symbol, w] = np.uint32(0)
-                if fresh[delta, w] != 0:
-                    last = np.int64(w)
-            for i in range(down_first[symbol], down_first[symbol + 1]):
-                one = np.int64(left[down_rule[i]])
-                first = one * positions + p
-                if begins[one, here] & bit == 0:
-                    continue
-                for w in range(here, width):
-                    fresh[part, w] = np.uint32(0)
-                if right[down_rule[i]] < 0:
-                    for w in range(here, last + 1):
-                        fresh[part, w] = fresh[delta, w] & R[first, w]
-                else:
-                    second = np.int64(right[down_rule[i]])
-                    for w in range(here, last + 1):
-                        bits = R[first, w] & begins[second, w]
-                        middle = 32 * w
-                        while bits != 0:
-                            if bits & np.uint32(1) != 0:
-                                row = second * positions + middle
-                                some = np.uint32(0)
-                                more = np.uint32(0)
-                                for v in range(w, last + 1):
-                                    both = np.uint32(fresh[delta, v] & R[row, v])
-                                    some |= both
-                                    fit = np.uint32(both & ~L[row, v])
-                                    if fit != 0:
-                                        more |= fit
-                                        L[row, v] |= fit
-                                        if middle == p:
-                                            fresh[second, v] |= fit
-                                if some != 0:
-                                    fresh[part, w] |= np.uint32(1) << np.uint32(middle & 31)
-                                    live_begins[second, w] |= np.uint32(1) << np.uint32(middle & 31)
-                                if more != 0 and middle == p:
-                                    waiting = wait(queue, symbols, waiting, second)
-                            bits = np.uint32(bits >> np.uint32(1))
-                            middle += 1
-                if join(L, first, fresh, part, fresh, one, here) == 1:
-                    live_begins[one, here] |= bit
-                    waiting = wait(queue, symbols, waiting, one)
+            last = take_fresh(fresh, symbol, symbols, p >> 5)
+            for rule in range(by_parent(G, symbol), by_parent(G, symbol + 1), RULE.WORDS):
+                narrow_rule(R, begins, L, live_begins, fresh, G, Q, rule, last)
     return np.int64(visits)

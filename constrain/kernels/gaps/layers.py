@@ -2,16 +2,16 @@
 
 Cells are what arcs lead between: a *seam* or a *node* is a place where a lexeme may end, between two tokens or within
 one; a *pair* says that a lexeme is in some state of the lexer at a seam. Arcs are sorted so that each comes after all
-arcs to its source. `kind[a]` is
+arcs to its source (T: ARCS). Their kinds are
     STAYS   from a pair to one of the next seam: the token is within the lexeme
-    ENDS    from a pair to a node: a lexeme of terminal `label[a]` ends there
-    HOLDS   from a node to a node: a lexeme of terminal `label[a]`
+    ENDS    from a pair to a node: a lexeme of terminal LABEL ends there
+    HOLDS   from a node to a node: a lexeme of terminal LABEL
     STARTS  from a node to a pair of the next seam: a lexeme begins there, and goes on behind the token
 
 The idea is that of lexemes.py: for each pair, a row of bits has all positions where its lexeme began. No arc leads
 back, so each row is complete after one pass.
 
-Cost: arcs x positions / 32. Reference: tests/masks/gaps/naive_gaps.py.
+Records: records/gaps.py. Cost: arcs x positions / 32. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
 from __future__ import annotations
@@ -19,6 +19,15 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
+from constrain.kernels.records.gaps import (
+    ARCS,
+    arc_kind,
+    arc_label,
+    arc_source,
+    arc_target,
+    has_bit_of,
+    set_bit_of,
+)
 
 STAYS = 0
 ENDS = 1
@@ -44,69 +53,92 @@ def trim(source, target, ahead, behind):
     return np.int64(count)
 
 
-@kernel("i(arena, arena, arena, arena, rows, rows, i)", entry=True)
-def lex(source, target, kind, label, begun, R, positions):
+@kernel("i(arena, rows, rows, i)")
+def end_lexemes(T, begun, R, a):
+    """Write the lexemes that arc a ends. Returns their number."""
+    positions = np.int64(T[ARCS.POSITIONS])
+    count = 0
+    for w in range(begun.shape[1]):
+        bits = begun[arc_source(T, a), w]
+        row = arc_label(T, a) * positions + 32 * w
+        while bits != 0:
+            if bits & np.uint32(1) != 0:
+                set_bit_of(R, row, arc_target(T, a))
+                count += 1
+            bits = np.uint32(bits >> np.uint32(1))
+            row += 1
+    return np.int64(count)
+
+
+@kernel("i(arena, rows, rows)", entry=True)
+def lex(T, begun, R):
     """Fill `begun`, for each pair the positions where its lexeme began, and the lexemes in R: row terminal * positions
-    + p has the positions where a lexeme from p ends. source, target: numbers of pairs, and of positions.
+    + p has the positions where a lexeme from p ends.
 
     Returns the number of lexemes, those found twice counted twice.
     """
     count = 0
-    for a in range(source.size):
-        if kind[a] == STAYS:
+    for a in range(T[ARCS.COUNT]):
+        kind, source, target = arc_kind(T, a), arc_source(T, a), arc_target(T, a)
+        if kind == STAYS:
             for w in range(begun.shape[1]):
-                begun[target[a], w] |= begun[source[a], w]
-        elif kind[a] == STARTS:
-            begun[target[a], source[a] >> 5] |= np.uint32(1) << np.uint32(source[a] & 31)
-        elif kind[a] == HOLDS:
-            row = label[a] * positions + source[a]
-            R[row, target[a] >> 5] |= np.uint32(1) << np.uint32(target[a] & 31)
+                begun[target, w] |= begun[source, w]
+        elif kind == STARTS:
+            set_bit_of(begun, target, source)
+        elif kind == HOLDS:
+            set_bit_of(R, arc_label(T, a) * T[ARCS.POSITIONS] + source, target)
             count += 1
         else:
-            for w in range(begun.shape[1]):
-                bits = begun[source[a], w]
-                row = label[a] * positions + 32 * w
-                while bits != 0:
-                    if bits & np.uint32(1) != 0:
-                        R[row, target[a] >> 5] |= np.uint32(1) << np.uint32(target[a] & 31)
-                        count += 1
-                    bits = np.uint32(bits >> np.uint32(1))
-                    row += 1
+            count += end_lexemes(T, begun, R, a)
     return np.int64(count)
 
 
-@kernel("i(arena, arena, arena, arena, rows, rows, rows, arena, i)", entry=True)
-def relive(source, target, kind, label, begun, useful, L, live, positions):
+@kernel("i(arena, rows, rows, i)")
+def relive_within(T, begun, useful, a):
+    """Make useful, before arc a within a lexeme, what is useful behind it. Returns 1 if anything is."""
+    source, target = arc_source(T, a), arc_target(T, a)
+    found = np.int64(0)
+    for w in range(begun.shape[1]):
+        both = useful[target, w] & begun[source, w]
+        if both != 0:
+            useful[source, w] |= np.uint32(both)
+            found = np.int64(1)
+    return found
+
+
+@kernel("i(arena, rows, rows, rows, i)")
+def relive_ends(T, begun, useful, L, a):
+    """Make useful the beginnings of live lexemes that arc a ends. Returns 1 if there are any."""
+    positions = np.int64(T[ARCS.POSITIONS])
+    found = np.int64(0)
+    for w in range(begun.shape[1]):
+        bits = begun[arc_source(T, a), w]
+        p = 32 * w
+        while bits != 0:
+            if bits & np.uint32(1) != 0 and has_bit_of(L, arc_label(T, a) * positions + p, arc_target(T, a)):
+                set_bit_of(useful, arc_source(T, a), p)
+                found = np.int64(1)
+            bits = np.uint32(bits >> np.uint32(1))
+            p += 1
+    return found
+
+
+@kernel("i(arena, rows, rows, rows, arena)", entry=True)
+def relive(T, begun, useful, L, live):
     """Fill `useful`, the part of `begun` whose lexeme is in L, the live items; and `live`: 1 for each arc of such a
     lexeme. useful: 0 before. Returns the number of live arcs.
     """
-    width = begun.shape[1]
     count = 0
-    for a in range(source.size - 1, -1, -1):
-        found = False
-        if kind[a] == STAYS:
-            for w in range(width):
-                both = useful[target[a], w] & begun[source[a], w]
-                if both != 0:
-                    useful[source[a], w] |= np.uint32(both)
-                    found = True
-        elif kind[a] == STARTS:
-            found = (useful[target[a], source[a] >> 5] >> np.uint32(source[a] & 31)) & np.uint32(1) != 0
-        elif kind[a] == HOLDS:
-            row = label[a] * positions + source[a]
-            found = (L[row, target[a] >> 5] >> np.uint32(target[a] & 31)) & np.uint32(1) != 0
+    for a in range(T[ARCS.COUNT] - 1, -1, -1):
+        kind = arc_kind(T, a)
+        if kind == STAYS:
+            live[a] = relive_within(T, begun, useful, a)
+        elif kind == STARTS:
+            live[a] = 1 if has_bit_of(useful, arc_target(T, a), arc_source(T, a)) else 0
+        elif kind == HOLDS:
+            row = arc_label(T, a) * T[ARCS.POSITIONS] + arc_source(T, a)
+            live[a] = 1 if has_bit_of(L, row, arc_target(T, a)) else 0
         else:
-            for w in range(width):
-                bits = begun[source[a], w]
-                p = 32 * w
-                while bits != 0:
-                    if bits & np.uint32(1) != 0:
-                        row = label[a] * positions + p
-                        if (L[row, target[a] >> 5] >> np.uint32(target[a] & 31)) & np.uint32(1) != 0:
-                            useful[source[a], w] |= np.uint32(1) << np.uint32(p & 31)
-                            found = True
-                    bits = np.uint32(bits >> np.uint32(1))
-                    p += 1
-        live[a] = 1 if found else 0
+            live[a] = relive_ends(T, begun, useful, L, a)
         count += live[a]
     return np.int64(count)

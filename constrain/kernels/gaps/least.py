@@ -5,7 +5,9 @@ in the order of their costs. An item whose parts are settled gets the sum; a hea
 is settled once, and its `rule` and `middle` are the top of a cheapest derivation.
 
 Items are numbered in the order of their rows and bits: item (A, p, q) is `offset[A * positions + p]` plus the number of
-bits below q in the row. Cost: items x rules x positions. Reference: tests/masks/gaps/naive_gaps.py.
+bits below q in the row. Arrays: G the rules (RULES), C the items (ITEMS), L their rows.
+
+Records: records/gaps.py. Cost: items x rules x positions. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
 from __future__ import annotations
@@ -14,6 +16,28 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.gaps.lexemes import NOWHERE
+from constrain.kernels.records.gaps import (
+    ITEMS,
+    RULE,
+    by_left,
+    by_right,
+    by_unit,
+    has_bit_of,
+    heap_item,
+    heap_place,
+    item_cost,
+    item_end,
+    item_offset,
+    item_row,
+    rule_left,
+    rule_number,
+    rule_parent,
+    rule_right,
+    set_heap_place,
+    set_item_cost,
+)
+
+SETTLED = -2  # the place of an item that has left the heap
 
 
 @kernel("i(rows, arena, arena, arena, i)", entry=True)
@@ -35,12 +59,12 @@ def number_items(L, offset, item_row, item_end, rows):
     return np.int64(count)
 
 
-@kernel("i(rows, arena, i, i)")
-def item_of(L, offset, row, end):
+@kernel("i(rows, arena, i, i)", entry=True)
+def item_of(L, C, row, end):
     """The number of an item; -1 if it is not in L."""
-    if (L[row, end >> 5] >> np.uint32(end & 31)) & np.uint32(1) == 0:
+    if not has_bit_of(L, row, end):
         return np.int64(-1)
-    count = np.int64(offset[row])
+    count = item_offset(C, row)
     for w in range(end >> 5):
         bits = L[row, w]
         while bits != 0:
@@ -51,109 +75,128 @@ def item_of(L, offset, row, end):
     return count
 
 
-@kernel("void(arena, arena, arena, i)")
-def sift_up(heap, place, cost, at):
+# --- the heap ---------------------------------------------------------------------------------------------------------
+
+
+@kernel("void(arena, i, i)")
+def put(C, item, at):
+    """Put an item at a place of the heap."""
+    C[C[ITEMS.HEAP] + at] = item
+    set_heap_place(C, item, at)
+
+
+@kernel("void(arena, i)")
+def sift_up(C, at):
     """Move an entry of the heap up to where it belongs."""
-    item = heap[at]
-    while at > 0 and cost[heap[(at - 1) >> 1]] > cost[item]:
-        heap[at] = heap[(at - 1) >> 1]
-        place[heap[at]] = at
+    item = heap_item(C, at)
+    while at > 0 and item_cost(C, heap_item(C, (at - 1) >> 1)) > item_cost(C, item):
+        put(C, heap_item(C, (at - 1) >> 1), at)
         at = (at - 1) >> 1
-    heap[at] = item
-    place[item] = at
+    put(C, item, at)
 
 
-@kernel("void(arena, arena, arena, i)")
-def sift_down(heap, place, cost, size):
+@kernel("void(arena)")
+def sift_down(C):
     """Move the first entry of the heap down to where it belongs."""
-    item = heap[0]
+    size = np.int64(C[ITEMS.HEIGHT])
+    item = heap_item(C, 0)
     at = np.int64(0)
     while 2 * at + 1 < size:
         child = 2 * at + 1
-        if child + 1 < size and cost[heap[child + 1]] < cost[heap[child]]:
+        if child + 1 < size and item_cost(C, heap_item(C, child + 1)) < item_cost(C, heap_item(C, child)):
             child += 1
-        if cost[heap[child]] >= cost[item]:
+        if item_cost(C, heap_item(C, child)) >= item_cost(C, item):
             break
-        heap[at] = heap[child]
-        place[heap[at]] = at
+        put(C, heap_item(C, child), at)
         at = child
-    heap[at] = item
-    place[item] = at
+    put(C, item, at)
 
 
-@kernel("i(arena, arena, arena, arena, arena, i, i, i, i, i)")
-def lower(heap, place, cost, rule, middle, size, item, price, number, m):
-    """Note that an item may cost `price`; the size of the heap then. place: -1 for an item that is not in the heap."""
-    if item < 0 or price >= cost[item]:
-        return np.int64(size)
-    cost[item] = price
-    rule[item] = number
-    middle[item] = m
-    at = np.int64(place[item])
-    if at < 0:
-        at = np.int64(size)
-        heap[at] = item
-        size += 1
-    sift_up(heap, place, cost, at)
-    return np.int64(size)
+@kernel("void(arena, i)")
+def add_to_heap(C, item):
+    """Add an item to the heap."""
+    at = np.int64(C[ITEMS.HEIGHT])
+    C[ITEMS.HEIGHT] += 1
+    put(C, item, at)
+    sift_up(C, at)
 
 
-@kernel(
-    "i(rows, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena, arena,"
-    " arena, arena, i)",
-    entry=True,
-)
-def settle(
-    L, offset, item_row, item_end, cost, rule, middle, heap, place,
-    left_first, left_rule, right_first, right_rule, unit_first, unit_rule, parent, left, right, positions,
-):  # fmt: skip
-    """Settle all items. Before, `cost` has the costs of lexemes and of empty derivations, NOWHERE for other items.
+@kernel("i(arena)")
+def take_cheapest(C):
+    """Take the cheapest item from the heap; it is settled."""
+    item = heap_item(C, 0)
+    C[ITEMS.HEIGHT] -= 1
+    if C[ITEMS.HEIGHT] > 0:
+        put(C, heap_item(C, C[ITEMS.HEIGHT]), 0)
+        sift_down(C)
+    set_heap_place(C, item, SETTLED)
+    return item
 
-    rule, middle: -1 before; then the rule at the top of a cheapest derivation, and where its left symbol ends.
-    Returns the number of settled items.
+
+# --- items ------------------------------------------------------------------------------------------------------------
+
+
+@kernel("void(arena, i, i, i, i)")
+def lower(C, item, price, rule, middle):
+    """Note that an item may cost `price`, by a rule whose first symbol ends at `middle`; no item if it is negative."""
+    if item < 0 or price >= item_cost(C, item):
+        return
+    set_item_cost(C, item, price)
+    C[C[ITEMS.RULE] + item] = rule
+    C[C[ITEMS.MIDDLE] + item] = middle
+    if heap_place(C, item) < 0:
+        add_to_heap(C, item)
+    else:
+        sift_up(C, heap_place(C, item))
+
+
+@kernel("void(rows, arena, arena, i, i)")
+def combine_left(L, C, G, item, rule):
+    """Lower the items that a settled one, as the first symbol of a rule, makes with settled ones of the second."""
+    positions = np.int64(C[ITEMS.POSITIONS])
+    into = rule_parent(G, rule) * positions + item_row(C, item) % positions
+    row = rule_right(G, rule) * positions + item_end(C, item)
+    for end in range(positions):
+        if has_bit_of(L, row, end):
+            other = item_of(L, C, row, end)
+            if heap_place(C, other) == SETTLED:
+                price = item_cost(C, item) + item_cost(C, other)
+                lower(C, item_of(L, C, into, end), price, rule_number(G, rule), item_end(C, item))
+
+
+@kernel("void(rows, arena, arena, i, i)")
+def combine_right(L, C, G, item, rule):
+    """Lower the items that a settled one, as the second symbol of a rule, makes with settled ones of the first."""
+    positions = np.int64(C[ITEMS.POSITIONS])
+    p = item_row(C, item) % positions
+    for begin in range(positions):
+        row = rule_left(G, rule) * positions + begin
+        if has_bit_of(L, row, p):
+            other = item_of(L, C, row, p)
+            if heap_place(C, other) == SETTLED:
+                target = item_of(L, C, rule_parent(G, rule) * positions + begin, item_end(C, item))
+                lower(C, target, item_cost(C, item) + item_cost(C, other), rule_number(G, rule), p)
+
+
+@kernel("i(rows, arena, arena)", entry=True)
+def settle(L, C, G):
+    """Settle all items. Before, COST has the costs of lexemes and of empty derivations, NOWHERE for other items; RULE,
+    MIDDLE and PLACE are -1. Returns the number of settled items.
     """
-    size = np.int64(0)
-    for i in range(cost.size):
-        place[i] = -1
-        if cost[i] < NOWHERE:
-            heap[size] = i
-            size += 1
-            sift_up(heap, place, cost, size - 1)
+    positions = np.int64(C[ITEMS.POSITIONS])
+    for item in range(C[ITEMS.COUNT]):
+        if item_cost(C, item) < NOWHERE:
+            add_to_heap(C, item)
     settled = 0
-    while size > 0:
-        item = np.int64(heap[0])
-        size -= 1
-        if size > 0:
-            heap[0] = heap[size]
-            sift_down(heap, place, cost, size)
-        place[item] = -2
+    while C[ITEMS.HEIGHT] > 0:
+        item = take_cheapest(C)
         settled += 1
-        symbol = item_row[item] // positions
-        p = item_row[item] % positions
-        q = np.int64(item_end[item])
-        for i in range(unit_first[symbol], unit_first[symbol + 1]):
-            target = item_of(L, offset, parent[unit_rule[i]] * positions + p, q)
-            size = lower(heap, place, cost, rule, middle, size, target, cost[item], unit_rule[i], -1)
-        for i in range(left_first[symbol], left_first[symbol + 1]):
-            into = parent[left_rule[i]] * positions + p
-            row = right[left_rule[i]] * positions + q
-            for end in range(positions):
-                if (L[row, end >> 5] >> np.uint32(end & 31)) & np.uint32(1) == 0:
-                    continue
-                other = item_of(L, offset, row, end)
-                if place[other] != -2:
-                    continue
-                target = item_of(L, offset, into, end)
-                size = lower(heap, place, cost, rule, middle, size, target, cost[item] + cost[other], left_rule[i], q)
-        for i in range(right_first[symbol], right_first[symbol + 1]):
-            for begin in range(positions):
-                row = left[right_rule[i]] * positions + begin
-                if (L[row, p >> 5] >> np.uint32(p & 31)) & np.uint32(1) == 0:
-                    continue
-                other = item_of(L, offset, row, p)
-                if place[other] != -2:
-                    continue
-                target = item_of(L, offset, parent[right_rule[i]] * positions + begin, q)
-                price = cost[item] + cost[other]
-                size = lower(heap, place, cost, rule, middle, size, target, price, right_rule[i], p)
+        symbol, p = item_row(C, item) // positions, item_row(C, item) % positions
+        for rule in range(by_unit(G, symbol), by_unit(G, symbol + 1), RULE.WORDS):
+            target = item_of(L, C, rule_parent(G, rule) * positions + p, item_end(C, item))
+            lower(C, target, item_cost(C, item), rule_number(G, rule), -1)
+        for rule in range(by_left(G, symbol), by_left(G, symbol + 1), RULE.WORDS):
+            combine_left(L, C, G, item, rule)
+        for rule in range(by_right(G, symbol), by_right(G, symbol + 1), RULE.WORDS):
+            combine_right(L, C, G, item, rule)
     return np.int64(settled)

@@ -226,12 +226,34 @@ def prepare(A, H, S, e, which):
 # --- derivatives ------------------------------------------------------------------------------------------------------
 
 
-derive_again = recursion(lambda: derive, 5)
+@kernel("i(arena, arena, i, i)")
+def derive_remainder(A, H, e, b):
+    """The derivative of a REMAINDER by byte b."""
+    if b == 0x2E:
+        return e
+    if b < 0x30 or b > 0x39:
+        return NONE
+    divisor = np.int64(A[e + REMAINDER.DIVISOR])
+    rest = (10 * np.int64(A[e + REMAINDER.REST]) + b - 0x30) % divisor
+    return remainder(A, H, divisor, rest, A[e + REMAINDER.DIGITS])
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def after_copy(A, H, S, e, d):
+    """The derivative of a REP whose unit has the derivative d."""
+    if d == NONE:
+        return NONE
+    high = rep_high(A, e)
+    low = max(0, rep_low(A, e) - 1)
+    return product(A, H, S, d, rep(A, H, rep_unit(A, e), low, high - 1 if high > 0 else -1))
+
+
+derive_again = recursion(lambda: derive, 5)  # a kernel can only call itself, so all kinds with parts are in this one
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def derive(A, H, S, e, b):
-    """What may follow byte b in e. Not pruned."""
+    """The derivative of e by byte b. Not pruned."""
     k = kind(A, e)
     if k == LITERAL.KIND:
         e = unrolled(A, H, e)
@@ -245,45 +267,32 @@ def derive(A, H, S, e, b):
             return np.int64(A[cell])
     d = NONE
     if k == REMAINDER.KIND:
-        if b == 0x2E:
-            d = e
-        elif b >= 0x30 and b <= 0x39:
-            divisor = np.int64(A[e + REMAINDER.DIVISOR])
-            rest = (10 * np.int64(A[e + REMAINDER.REST]) + b - 0x30) % divisor
-            d = remainder(A, H, divisor, rest, A[e + REMAINDER.DIGITS])
+        d = derive_remainder(A, H, e, b)
     elif k == CAT.KIND:
-        head = cat_head(A, e)
-        tail = cat_tail(A, e)
+        head, tail = cat_head(A, e), cat_tail(A, e)
         d = product(A, H, S, derive_again(A, H, S, head, b), tail)
         if is_nullable(A, head):
             d = alt2(A, H, S, d, derive_again(A, H, S, tail, b))
     elif k == REP.KIND:
-        high = rep_high(A, e)
-        low = max(0, rep_low(A, e) - 1)
-        d = derive_again(A, H, S, rep_unit(A, e), b)
-        if d != NONE:
-            d = product(A, H, S, d, rep(A, H, rep_unit(A, e), low, high - 1 if high > 0 else -1))
+        d = after_copy(A, H, S, e, derive_again(A, H, S, rep_unit(A, e), b))
     elif k == NOT.KIND:
         prepare(A, H, S, not_operand(A, e), EXPRESSION.RAW_ROW)
         d = negate(A, H, derive_again(A, H, S, not_operand(A, e), b))
-    elif k == ALT.KIND:
+    elif k == ALT.KIND or k == AND.KIND:
         start = top(S)
         for i in range(key_start(e), key_end(A, e)):
-            push_flat(A, S, derive_again(A, H, S, A[i], b), ALT.KIND)
-        d = alt(A, H, S, start)
-    elif k == AND.KIND:
-        start = top(S)
-        for i in range(key_start(e), key_end(A, e)):
-            prepare(
-                A, H, S, A[i], EXPRESSION.RAW_ROW
-            )  # each part is an automaton of its own: the product shares their rows
-            push_flat(A, S, derive_again(A, H, S, A[i], b), AND.KIND)
-            if S[top(S) - 1] == NONE:
+            if k == AND.KIND:  # each part is an automaton of its own: the product shares their rows
+                prepare(A, H, S, A[i], EXPRESSION.RAW_ROW)
+            push_flat(A, S, derive_again(A, H, S, A[i], b), k)
+            if k == AND.KIND and S[top(S) - 1] == NONE:
                 break
-        d = both(A, H, S, start)
+        d = both(A, H, S, start) if k == AND.KIND else alt(A, H, S, start)
     if cell != 0:
         A[cell] = d
     return d
+
+
+# --- liveness ---------------------------------------------------------------------------------------------------------
 
 
 @kernel("i(arena, i)")
@@ -326,36 +335,61 @@ def take_nearest(S, ranks):
     return np.int64(-1)
 
 
-@kernel("i(arena, arena, arena, i)")
-def is_alive(A, H, S, e):
-    """Whether e contains any text: a search for a nullable derivative. Raises SearchLimit.
-
-    Every other state is the nearest one, the rest come breadth-first: texts that fulfil n patterns at once are found
-    pattern by pattern, not among all 2^n sets of patterns, and no search is longer than twice breadth-first search.
-    """
-    if e == NONE:
+@kernel("i(arena, i)")
+def known_life(A, e):
+    """1 if e contains a text, 0 if it does not, -1 if only a search can tell."""
+    if e == NONE or A[e + EXPRESSION.LIFE] == DEAD:
         return 0
-    if is_nullable(A, e) or not is_negative(A, e):
+    if is_nullable(A, e) or not is_negative(A, e) or A[e + EXPRESSION.LIFE] == ALIVE or has_multiple(A, e):
         return 1
-    if A[e + EXPRESSION.LIFE] == ALIVE or A[e + EXPRESSION.LIFE] == DEAD:
-        return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
-    if has_multiple(A, e):
-        A[e + EXPRESSION.LIFE] = ALIVE
-        return 1
-    A[HEADER.SEARCH] += 1
-    serial = A[HEADER.SEARCH] + FIRST_SERIAL
+    return -1
+
+
+@kernel("i(arena, arena, i)")
+def begin_search(A, S, e):
+    """Push empty ranks and a queue of VISIT rows with e alone. Returns where the ranks are."""
     ranks = top(S)
-    start = ranks + RANKS * RANK.WORDS  # the queue, VISIT rows
+    start = ranks + RANKS * RANK.WORDS
     room(S, start - ranks)
     for at in range(ranks, start, RANK.WORDS):
         S[at + RANK.FIRST] = -1
     set_top(S, start)
     enqueue(A, S, ranks, e, -1)
-    A[e + EXPRESSION.LIFE] = serial
-    head = start
+    A[HEADER.SEARCH] += 1
+    A[e + EXPRESSION.LIFE] = A[HEADER.SEARCH] + FIRST_SERIAL
+    return ranks
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def visit_successors(A, H, S, ranks, row):
+    """Enqueue the successors of a row's state that were not visited; 1 if one of them is alive, else 0."""
+    x = np.int64(S[row + VISIT.STATE])
+    serial = A[HEADER.SEARCH] + FIRST_SERIAL
+    prepare(A, H, S, x, EXPRESSION.RAW_ROW)
+    p = np.int64(A[x + EXPRESSION.PARTITION])
+    for c in range(A[p + PARTITION.CLASSES]):
+        d = derive(A, H, S, x, representative(A, p, c))
+        if A[d + EXPRESSION.LIFE] == serial:
+            continue
+        life = known_life(A, d)
+        if life == 1:
+            return 1
+        if life < 0:
+            A[d + EXPRESSION.LIFE] = serial
+            enqueue(A, S, ranks, d, row)
+    return 0
+
+
+@kernel("i(arena, arena, arena, i)")
+def search(A, H, S, ranks):
+    """The row of a liveness search from which an acceptance is reached; -1: none is. Raises SearchLimit.
+
+    Every other state is the nearest one, the rest come breadth-first: texts that fulfil n patterns at once are found
+    pattern by pattern, not among all 2^n sets of patterns, and no search is longer than twice breadth-first search.
+    """
+    head = ranks + RANKS * RANK.WORDS
     visited = 0
-    alive = -1  # the row that led to an acceptance
-    while alive < 0 and head < top(S):
+    while head < top(S):
         row = take_nearest(S, ranks) if visited & 1 else head
         if row < 0 or row == head:
             row = head
@@ -363,30 +397,33 @@ def is_alive(A, H, S, e):
         if S[row + VISIT.DONE]:
             continue
         S[row + VISIT.DONE] = 1
-        x = np.int64(S[row + VISIT.STATE])
         visited += 1
         if visited > A[HEADER.SEARCH_LIMIT]:
             set_top(S, ranks)
             raise SearchLimit()
-        prepare(A, H, S, x, EXPRESSION.RAW_ROW)
-        p = np.int64(A[x + EXPRESSION.PARTITION])
-        for c in range(A[p + PARTITION.CLASSES]):
-            d = derive(A, H, S, x, representative(A, p, c))
-            if d == NONE or A[d + EXPRESSION.LIFE] == DEAD or A[d + EXPRESSION.LIFE] == serial:
-                continue
-            if is_nullable(A, d) or not is_negative(A, d) or A[d + EXPRESSION.LIFE] == ALIVE or has_multiple(A, d):
-                alive = row
-                break
-            A[d + EXPRESSION.LIFE] = serial
-            enqueue(A, S, ranks, d, row)
-    if alive < 0:
-        for row in range(start, top(S), VISIT.WORDS):
-            A[S[row + VISIT.STATE] + EXPRESSION.LIFE] = DEAD
-    while alive >= 0:
-        A[S[alive + VISIT.STATE] + EXPRESSION.LIFE] = ALIVE
-        alive = np.int64(S[alive + VISIT.FROM])
-    set_top(S, ranks)
-    return 1 if A[e + EXPRESSION.LIFE] == ALIVE else 0
+        if visit_successors(A, H, S, ranks, row) == 1:
+            return row
+    return np.int64(-1)
+
+
+@kernel("i(arena, arena, arena, i)")
+def is_alive(A, H, S, e):
+    """Whether e contains any text: a search for a nullable derivative, which is remembered. Raises SearchLimit."""
+    life = known_life(A, e)
+    if life == 1:
+        A[e + EXPRESSION.LIFE] = ALIVE
+    elif life < 0:
+        ranks = begin_search(A, S, e)
+        alive = search(A, H, S, ranks)
+        life = 1 if alive >= 0 else 0
+        if life == 0:
+            for row in range(ranks + RANKS * RANK.WORDS, top(S), VISIT.WORDS):
+                A[S[row + VISIT.STATE] + EXPRESSION.LIFE] = DEAD
+        while alive >= 0:  # all that led to the acceptance
+            A[S[alive + VISIT.STATE] + EXPRESSION.LIFE] = ALIVE
+            alive = np.int64(S[alive + VISIT.FROM])
+        set_top(S, ranks)
+    return life
 
 
 prune_again = recursion(lambda: prune, 5)

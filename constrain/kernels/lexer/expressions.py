@@ -72,54 +72,77 @@ UNROLLED = 64  # characters of one whose states are made at once
 
 
 @kernel("i(arena, i)")
+def flags_of_cat(A, e):
+    """The flags of a CAT."""
+    head, tail = flags_of(A, cat_head(A, e)), flags_of(A, cat_tail(A, e))
+    f = (head & tail & NULLABLE) | ((head | tail) & (NEGATIVE | COUNTED))
+    if head & NULLABLE:
+        f |= tail & UNIVERSAL
+    if tail & NULLABLE:
+        f |= head & UNIVERSAL
+    return f
+
+
+@kernel("i(arena, i)")
+def flags_of_alt(A, e):
+    """The flags of an ALT: those of its parts."""
+    f = np.int64(0)
+    for i in range(key_start(e), key_end(A, e)):
+        f |= flags_of(A, A[i])
+    return f & ~(CHARACTER | ANY_CHARACTER)
+
+
+@kernel("i(arena, i)")
+def flags_of_and(A, e):
+    """The flags of an AND."""
+    for i in range(key_start(e), key_end(A, e)):
+        if not is_nullable(A, A[i]):
+            return NEGATIVE
+    return NEGATIVE | NULLABLE
+
+
+@kernel("i(arena, i)")
+def flags_of_rep(A, e):
+    """The flags of a REP."""
+    f = flags_of(A, rep_unit(A, e)) & (NEGATIVE | COUNTED)
+    if rep_high(A, e) > 1 or rep_low(A, e) > 1:
+        f |= COUNTED
+    return f | NULLABLE if rep_low(A, e) == 0 else f
+
+
+@kernel("i(arena, i)")
+def flags_by_kind(A, e):
+    """The flags of an expression whose parts have theirs, but for KNOWN and CONTINUES."""
+    k = kind(A, e)
+    if k == EPSILON.KIND or k == TAG.KIND:
+        return NULLABLE
+    if k == CAT.KIND:
+        return flags_of_cat(A, e)
+    if k == LITERAL.KIND:
+        return flags_of(A, literal_tail(A, e)) & (NEGATIVE | COUNTED)
+    if k == ALT.KIND:
+        return flags_of_alt(A, e)
+    if k == AND.KIND:
+        return flags_of_and(A, e)
+    if k == NOT.KIND:
+        return NEGATIVE if is_nullable(A, not_operand(A, e)) else NEGATIVE | NULLABLE
+    if k == REMAINDER.KIND:
+        return NULLABLE if A[e + REMAINDER.REST] == 0 else 0
+    return flags_of_rep(A, e) if k == REP.KIND else 0
+
+
+@kernel("i(arena, i)")
 def flags(A, e):
     """Set the flags of an expression whose parts have theirs. Returns them.
 
     NULLABLE: the empty text is in it. NEGATIVE: it contains AND or NOT. CONTINUES: it is more than the empty text and
     tags, so that a byte may follow. COUNTED: it contains a counter, outside of AND and NOT.
     """
-    if flags_of(A, e) != 0:
-        return flags_of(A, e)
-    k = kind(A, e)
-    f = np.int64(KNOWN | CONTINUES)
-    if k == EMPTY.KIND:
-        f = np.int64(KNOWN)
-    elif k == EPSILON.KIND or k == TAG.KIND:
-        f = np.int64(KNOWN | NULLABLE)
-    elif k == CAT.KIND:
-        head, tail = flags_of(A, cat_head(A, e)), flags_of(A, cat_tail(A, e))
-        f |= head & tail & NULLABLE
-        f |= (head | tail) & (NEGATIVE | COUNTED)
-        if head & NULLABLE:
-            f |= tail & UNIVERSAL
-        if tail & NULLABLE:
-            f |= head & UNIVERSAL
-    elif k == LITERAL.KIND:
-        f |= flags_of(A, literal_tail(A, e)) & (NEGATIVE | COUNTED)
-    elif k == ALT.KIND:
-        f = np.int64(KNOWN)
-        for i in range(key_start(e), key_end(A, e)):
-            f |= flags_of(A, A[i]) & ~(CHARACTER | ANY_CHARACTER)
-    elif k == AND.KIND:
-        f |= NULLABLE | NEGATIVE
-        for i in range(key_start(e), key_end(A, e)):
-            if not is_nullable(A, A[i]):
-                f &= ~NULLABLE
-    elif k == NOT.KIND:
-        f |= NEGATIVE
-        if not is_nullable(A, not_operand(A, e)):
-            f |= NULLABLE
-    elif k == REMAINDER.KIND:
-        if A[e + REMAINDER.REST] == 0:
-            f |= NULLABLE
-    elif k == REP.KIND:
-        f |= flags_of(A, rep_unit(A, e)) & (NEGATIVE | COUNTED)
-        if rep_high(A, e) > 1 or rep_low(A, e) > 1:
-            f |= COUNTED
-        if rep_low(A, e) == 0:
-            f |= NULLABLE
-    A[e + EXPRESSION.FLAGS] = f
-    return f
+    if flags_of(A, e) == 0:
+        k = kind(A, e)
+        is_short = k == EMPTY.KIND or k == EPSILON.KIND or k == TAG.KIND or k == ALT.KIND  # an ALT has it of its parts
+        A[e + EXPRESSION.FLAGS] = flags_by_kind(A, e) | (KNOWN if is_short else KNOWN | CONTINUES)
+    return flags_of(A, e)
 
 
 @kernel("void(arena, arena)", entry=True)

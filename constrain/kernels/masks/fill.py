@@ -18,7 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.masks.dynamic.dependent import push_dependent, walk_configuration
+from constrain.kernels.masks.common.whole import walk_configuration
+from constrain.kernels.masks.dynamic.dependent import push_dependent
 from constrain.kernels.masks.dynamic.tables import tables_of
 from constrain.kernels.masks.greedy.greedy_mask import greedy_mask
 from constrain.kernels.parser.configurations import accepts
@@ -138,7 +139,7 @@ def mask(A, H, S, c):
         A[HEADER.SERIAL] += 1
         tokens = sources
         set_top(S, tokens)
-        walk_configuration(A, H, S, states, 0, A[HEADER.N_NODES], c)
+        walk_configuration(A, H, S, states, 0, A[HEADER.N_NODES], c, 0)
     if accepts(A, H, S, c):
         for i in range(eos_start(A), eos_end(A)):
             push(S, A[i])

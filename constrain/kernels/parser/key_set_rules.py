@@ -17,11 +17,11 @@ from constrain.kernels.lexer.key_tries import key_trie, note_tags, without_key
 from constrain.kernels.lexer.spelling import push_strings
 from constrain.kernels.lexer.unions import alt2
 from constrain.kernels.parser.key_sets import (
+    key_set,
     may_go_on,
     member_of,
     next_of,
-    situation,
-    situation_in_order,
+    ordered_key_set,
     trie_of_keys,
 )
 from constrain.kernels.parser.object_rules import (
@@ -44,7 +44,7 @@ from constrain.kernels.records.key_sets import (
     open_keys_find_all,
     ordered,
 )
-from constrain.kernels.records.messages import KEY_SET_MESSAGE, SITUATION_MESSAGE, nonterminal_at, symbols_end
+from constrain.kernels.records.messages import KEY_SET_MESSAGE, WRITTEN_KEYS_MESSAGE, nonterminal_at, symbols_end
 from constrain.kernels.records.stack import push, set_top, top
 
 # --- places in a message ----------------------------------------------------------------------------------------------
@@ -248,11 +248,11 @@ def add_classes(A, H, S, message, rules, keys, stop):
 
 @kernel("i(arena, arena, arena, i, i)")
 def start_of(A, H, S, rules, is_in_order):
-    """The situation before the first member."""
+    """The key set before the first member."""
     if is_in_order:
-        return situation_in_order(A, H, rules, 0, 0)
+        return ordered_key_set(A, H, rules, 0, 0)
     trie, required = np.int64(A[rules + KEY_SET_RULES.TRIE]), np.int64(A[rules + KEY_SET_RULES.REQUIRED])
-    return situation(A, H, rules, trie, required, np.int64(A[rules + KEY_SET_RULES.LEFT]), 0, 0)
+    return key_set(A, H, rules, trie, required, np.int64(A[rules + KEY_SET_RULES.LEFT]), 0, 0)
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
@@ -293,24 +293,24 @@ def make_key_set_rules(A, H, S, head, message):
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
-def situation_of(A, H, S, rules, message):
-    """The KEY_SET record of a situation. message: a SITUATION_MESSAGE."""
-    size = np.int64(message[SITUATION_MESSAGE.SIZE])
-    is_open = np.int64(message[SITUATION_MESSAGE.IS_OPEN])
+def key_set_of(A, H, S, rules, message):
+    """The KEY_SET record of a key set. message: a WRITTEN_KEYS_MESSAGE."""
+    size = np.int64(message[WRITTEN_KEYS_MESSAGE.SIZE])
+    is_open = np.int64(message[WRITTEN_KEYS_MESSAGE.IS_OPEN])
     if A[rules + KEY_SET_RULES.ORDER] != 0:
-        return situation_in_order(A, H, rules, size, is_open)
+        return ordered_key_set(A, H, rules, size, is_open)
     trie = np.int64(A[rules + KEY_SET_RULES.TRIE])
     required = np.int64(A[rules + KEY_SET_RULES.REQUIRED])
     left = np.int64(A[rules + KEY_SET_RULES.LEFT])
-    for i in range(SITUATION_MESSAGE.WRITTEN, message.size):
+    for i in range(WRITTEN_KEYS_MESSAGE.WRITTEN, message.size):
         trie = without_key(A, H, S, trie, message[i])
         if A[intern2(A, H, DECLARED_KEY.KIND, rules, message[i]) + DECLARED_KEY.IS_REQUIRED] != 0:
             required = without_key(A, H, S, required, message[i])
             left -= 1
-    return situation(A, H, rules, trie, required, left, size, is_open)
+    return key_set(A, H, rules, trie, required, left, size, is_open)
 
 
 @kernel("i(arena, arena, arena, i, i)", entry=True)
 def place_of(A, H, S, keys, is_member):
-    """The nonterminal of the next member in a situation, or of what follows a member."""
+    """The nonterminal of the next member in a key set, or of what follows a member."""
     return member_of(A, keys) if is_member else next_of(A, keys)

@@ -3,7 +3,7 @@
 The idea: n declared keys have 2^n sets that may be read so far, and each of them has up to n members that may come
 next. So a set of keys is one symbol, a KEY_SET record, and is looked for by one expression, a trie
 (lexer/key_tries.py). A lexeme that ended as a key *takes* it out: the trie changes on the path of the key alone, and
-the item goes on with the value of this key and the situation behind it. No other key is looked at.
+the item goes on with the value of this key and the key set behind it. No other key is looked at.
 
     next(s)    -> close                          if every required key was read, and the number of members is allowed
                 | separator member(s)            if a member may come
@@ -41,11 +41,11 @@ from constrain.kernels.records.key_sets import (
 )
 from constrain.kernels.records.stack import push, set_top, top
 
-# --- situations -------------------------------------------------------------------------------------------------------
+# --- key sets ---------------------------------------------------------------------------------------------------------
 
 
 @kernel("i(arena, arena, i, i, i, i, i, i)")
-def new_situation(A, H, rules, keys, required, left, size, is_open):
+def new_key_set(A, H, rules, keys, required, left, size, is_open):
     """The KEY_SET record with these key words."""
     r = reserve(A, KEY_SET.WORDS)
     A[r + KEY_SET.OBJECT] = rules
@@ -58,8 +58,8 @@ def new_situation(A, H, rules, keys, required, left, size, is_open):
 
 
 @kernel("i(arena, arena, i, i, i, i, i, i)")
-def situation(A, H, rules, trie, required, left, size, is_open):
-    """A situation in any order. trie, required: the declared keys that were not read, and the required ones; left: the
+def key_set(A, H, rules, trie, required, left, size, is_open):
+    """A key set in any order. trie, required: the declared keys that were not read, and the required ones; left: the
     number of these.
 
     Where only the required keys still fit into the largest number of members, the others may not come.
@@ -67,7 +67,7 @@ def situation(A, H, rules, trie, required, left, size, is_open):
     high = np.int64(A[rules + KEY_SET_RULES.HIGH])
     if high >= 0 and size + left >= high:
         trie = required
-    keys = new_situation(A, H, rules, trie, required, left, size, is_open)
+    keys = new_key_set(A, H, rules, trie, required, left, size, is_open)
     A[keys + KEY_SET.HAS_OTHERS] = A[rules + KEY_SET_RULES.N_CLASSES] != 0 and (high < 0 or size + left < high)
     A[keys + KEY_SET.TRIE] = trie
     note_tags(A, H, trie)
@@ -75,12 +75,12 @@ def situation(A, H, rules, trie, required, left, size, is_open):
 
 
 @kernel("i(arena, arena, i, i, i)")
-def situation_in_order(A, H, rules, index, is_open):
-    """The situation where `index` keys were passed."""
+def ordered_key_set(A, H, rules, index, is_open):
+    """The key set where `index` keys were passed."""
     left = np.int64(0)
     if index < A[rules + KEY_SET_RULES.MEMBERS]:
         left = np.int64(A[ordered(A, rules, index) + ORDERED.LEFT])
-    keys = new_situation(A, H, rules, 0, index, left, 0, is_open)
+    keys = new_key_set(A, H, rules, 0, index, left, 0, is_open)
     A[keys + KEY_SET.HAS_OTHERS] = A[rules + KEY_SET_RULES.N_CLASSES] != 0 and left == 0
     return keys
 
@@ -119,7 +119,7 @@ def trie_of_run(A, H, S, rules, index):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def trie_of_rest(A, H, S, rules, before, index):
-    """`trie_of_run`, by way of the trie of a situation before it; 0 if this is not the shorter way."""
+    """`trie_of_run`, by way of the trie of a key set before it; 0 if this is not the shorter way."""
     trie = np.int64(A[before + KEY_SET.TRIE]) if before != 0 else np.int64(0)
     first = np.int64(A[before + KEY_SET.REQUIRED]) if trie != 0 else np.int64(index)
     own = ordered(A, rules, index)
@@ -136,7 +136,7 @@ def trie_of_rest(A, H, S, rules, before, index):
 
 @kernel("i(arena, arena, arena, i)", entry=True)
 def trie_of_keys(A, H, S, keys):
-    """The trie of the declared keys that may come next in a situation; NONE: there are none."""
+    """The trie of the declared keys that may come next in a key set; NONE: there are none."""
     if A[keys + KEY_SET.TRIE] == 0:
         rules = keys_object(A, keys)
         index = passed(A, keys)
@@ -152,7 +152,7 @@ def trie_of_keys(A, H, S, keys):
 
 @kernel("i(arena, i)")
 def place(A, keys):
-    """A new nonterminal whose alternatives a situation says."""
+    """A new nonterminal whose alternatives a key set says."""
     r = region(A, NONTERMINAL.WORDS)
     new_nonterminal_head(A, r)
     A[r + NONTERMINAL.RIGHT_RECURSIVE] = 1
@@ -164,7 +164,7 @@ def place(A, keys):
 
 @kernel("i(arena, i)")
 def next_of(A, keys):
-    """The nonterminal of what follows a member in a situation."""
+    """The nonterminal of what follows a member in a key set."""
     if A[keys + KEY_SET.NEXT] == 0:
         A[keys + KEY_SET.NEXT] = place(A, keys)
     return np.int64(A[keys + KEY_SET.NEXT])
@@ -172,13 +172,13 @@ def next_of(A, keys):
 
 @kernel("i(arena, i)")
 def member_of(A, keys):
-    """The nonterminal of the next member in a situation."""
+    """The nonterminal of the next member in a key set."""
     if A[keys + KEY_SET.MEMBER] == 0:
         A[keys + KEY_SET.MEMBER] = place(A, keys)
     return np.int64(A[keys + KEY_SET.MEMBER])
 
 
-# --- the situation after a member -------------------------------------------------------------------------------------
+# --- the key set after a member ---------------------------------------------------------------------------------------
 
 
 @kernel("i(arena, i, i)")
@@ -191,7 +191,7 @@ def size_after(A, rules, size):
 
 @kernel("i(arena, arena, i, i)")
 def after_ordered(A, H, keys, declared):
-    """The situation after a declared key, in order; 0 if it may not come."""
+    """The key set after a declared key, in order; 0 if it may not come."""
     rules = keys_object(A, keys)
     first = passed(A, keys)
     index = np.int64(A[declared + DECLARED_KEY.INDEX])
@@ -199,7 +199,7 @@ def after_ordered(A, H, keys, declared):
         return np.int64(0)
     if A[ordered(A, rules, index) + ORDERED.FIRST] != A[ordered(A, rules, first) + ORDERED.FIRST]:
         return np.int64(0)
-    following = situation_in_order(A, H, rules, index + 1, 0)
+    following = ordered_key_set(A, H, rules, index + 1, 0)
     if A[following + KEY_SET.BEFORE] == 0:
         A[following + KEY_SET.BEFORE] = keys
     return following
@@ -207,7 +207,7 @@ def after_ordered(A, H, keys, declared):
 
 @kernel("i(arena, arena, arena, i, i)")
 def after_declared(A, H, S, keys, key):
-    """The situation after a declared key; 0 if it may not come."""
+    """The key set after a declared key; 0 if it may not come."""
     rules = keys_object(A, keys)
     declared = intern2(A, H, DECLARED_KEY.KIND, rules, key)
     if is_in_order(A, keys) != 0:
@@ -221,23 +221,23 @@ def after_declared(A, H, S, keys, key):
         required = without_key(A, H, S, required, key)
         left -= 1
     size = size_after(A, rules, np.int64(A[keys + KEY_SET.SIZE]))
-    return situation(A, H, rules, trie, required, left, size, np.int64(A[keys + KEY_SET.IS_OPEN]))
+    return key_set(A, H, rules, trie, required, left, size, np.int64(A[keys + KEY_SET.IS_OPEN]))
 
 
 @kernel("i(arena, arena, i)")
 def after_open(A, H, keys):
-    """The situation after an open key."""
+    """The key set after an open key."""
     rules = keys_object(A, keys)
     if is_in_order(A, keys) != 0:
-        return situation_in_order(A, H, rules, np.int64(A[rules + KEY_SET_RULES.MEMBERS]), 1)
+        return ordered_key_set(A, H, rules, np.int64(A[rules + KEY_SET_RULES.MEMBERS]), 1)
     size = size_after(A, rules, np.int64(A[keys + KEY_SET.SIZE]))
     required, left = np.int64(A[keys + KEY_SET.REQUIRED]), np.int64(A[keys + KEY_SET.LEFT])
-    return situation(A, H, rules, np.int64(A[keys + KEY_SET.SET]), required, left, size, 1)
+    return key_set(A, H, rules, np.int64(A[keys + KEY_SET.SET]), required, left, size, 1)
 
 
 @kernel("i(arena, arena, i, i, i)")
 def value_and_rest(A, H, rules, value, following):
-    """The SUFFIX of what stands behind a key: the value, and the situation after it.
+    """The SUFFIX of what stands behind a key: the value, and the key set after it.
 
     Whatever was read before, it is one record, so that the parser states after it are one too.
     """
@@ -247,7 +247,7 @@ def value_and_rest(A, H, rules, value, following):
 
 @kernel("i(arena, arena, arena, i, i)", entry=True)
 def take(A, H, S, keys, key):
-    """The SUFFIX of what comes behind a key in a situation; MAY_NOT_COME if the key is none of it."""
+    """The SUFFIX of what comes behind a key in a key set; MAY_NOT_COME if the key is none of it."""
     taken = intern2(A, H, TAKEN.KIND, keys, key)
     if A[taken + TAKEN.SUFFIX] == 0:
         following = after_declared(A, H, S, keys, key)
@@ -297,7 +297,7 @@ def next_members(A, H, keys):
 
 @kernel("i(arena, arena, i)")
 def alternatives_by_keys(A, H, nonterminal):
-    """The LIST of alternatives of a nonterminal that a situation says."""
+    """The LIST of alternatives of a nonterminal that a key set says."""
     if A[nonterminal + NONTERMINAL.ALTERNATIVES] == 0:
         keys = keys_of(A, nonterminal)
         is_next = A[keys + KEY_SET.NEXT] == nonterminal

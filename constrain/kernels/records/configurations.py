@@ -8,7 +8,7 @@ from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import key_end, size
 from constrain.kernels.records.expressions import class_of
 from constrain.kernels.records.grammars import GRAMMAR
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, word
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, row_reader, word
 
 
 class CONFIG(Record, kind=18):
@@ -46,10 +46,7 @@ class LEXER_LIST(Record, kind=21):
 ASK_WHOLE = -1  # in rows: the open pair has to be asked
 
 
-@accessor
-def config_grammar(A, c):
-    """The grammar of a configuration."""
-    return np.int64(A[c + CONFIG.GRAMMAR])
+config_grammar = reader(CONFIG.GRAMMAR)
 
 
 @accessor
@@ -112,10 +109,7 @@ def begun_word(p):
     return 2 * p
 
 
-@accessor
-def pair_lexer(A, pair):
-    """The lexer state of a pair, or 0."""
-    return np.int64(A[pair + PAIR.LEXER])
+pair_lexer = reader(PAIR.LEXER)
 
 
 @accessor
@@ -124,10 +118,7 @@ def config_successor_cell(A, c, b):
     return A[c + CONFIG.ROW] + class_of(A, A[c + CONFIG.PARTITION], b)
 
 
-@accessor
-def config_mask(A, c):
-    """The MASK region of a configuration, or 0."""
-    return np.int64(A[c + CONFIG.MASK])
+config_mask = reader(CONFIG.MASK)
 
 
 @accessor
@@ -142,10 +133,7 @@ def list_node(A, lexers):
     return np.int64(A[lexers + LEXER_LIST.NODE]) - 1
 
 
-@accessor
-def list_lexer(A, lexers, k):
-    """The k-th lexer state of a LEXER_LIST."""
-    return np.int64(A[lexers + LEXER_LIST.LEXERS + k])
+list_lexer = row_reader(LEXER_LIST.LEXERS, 1)
 
 
 @accessor
@@ -154,7 +142,4 @@ def list_length(A, lexers):
     return size(A, lexers) - 1
 
 
-@accessor
-def list_table(A, lexers):
-    """The GREEDY_TABLE of a LEXER_LIST, or 0."""
-    return np.int64(A[lexers + LEXER_LIST.TABLE])
+list_table = reader(LEXER_LIST.TABLE)

@@ -19,7 +19,7 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import HEADER, NONE, intern, intern1
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, words
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, words
 
 
 class EXPRESSION(Record):
@@ -217,10 +217,7 @@ def init(A, H):
     A[HEADER.SEARCH_LIMIT] = 200_000
 
 
-@accessor
-def flags_of(A, e):
-    """The flags of an expression."""
-    return np.int64(A[e + EXPRESSION.FLAGS])
+flags_of = reader(EXPRESSION.FLAGS)
 
 
 @accessor
@@ -241,40 +238,12 @@ def continues(A, e):
     return A[e + EXPRESSION.FLAGS] & CONTINUES
 
 
-@accessor
-def known_tags(A, e):
-    """`tags` if they are known, else 0."""
-    return np.int64(A[e + EXPRESSION.TAGS])
-
-
-@accessor
-def cat_head(A, e):
-    """The head of a CAT."""
-    return np.int64(A[e + CAT.HEAD])
-
-
-@accessor
-def cat_tail(A, e):
-    """The tail of a CAT."""
-    return np.int64(A[e + CAT.TAIL])
-
-
-@accessor
-def literal_text(A, e):
-    """The TEXT of a LITERAL."""
-    return np.int64(A[e + LITERAL.CHARACTERS])
-
-
-@accessor
-def literal_at(A, e):
-    """The number of the next character of a LITERAL."""
-    return np.int64(A[e + LITERAL.AT])
-
-
-@accessor
-def literal_tail(A, e):
-    """What follows the characters of a LITERAL."""
-    return np.int64(A[e + LITERAL.TAIL])
+known_tags = reader(EXPRESSION.TAGS)
+cat_head = reader(CAT.HEAD)
+cat_tail = reader(CAT.TAIL)
+literal_text = reader(LITERAL.CHARACTERS)
+literal_at = reader(LITERAL.AT)
+literal_tail = reader(LITERAL.TAIL)
 
 
 @accessor
@@ -283,34 +252,11 @@ def literal_character(A, e):
     return np.int64(A[A[e + LITERAL.CHARACTERS] + TEXT.CHARACTERS + A[e + LITERAL.AT]])
 
 
-@accessor
-def not_operand(A, e):
-    """The operand of a NOT."""
-    return np.int64(A[e + NOT.OPERAND])
-
-
-@accessor
-def rep_unit(A, e):
-    """What a REP repeats."""
-    return np.int64(A[e + REP.UNIT])
-
-
-@accessor
-def rep_low(A, e):
-    """The least number of copies of a REP."""
-    return np.int64(A[e + REP.LOW])
-
-
-@accessor
-def rep_high(A, e):
-    """The largest number of copies of a REP; -1: no bound."""
-    return np.int64(A[e + REP.HIGH])
-
-
-@accessor
-def tag_terminal(A, e):
-    """The terminal of a TAG, by its expression."""
-    return np.int64(A[e + TAG.TERMINAL])
+not_operand = reader(NOT.OPERAND)
+rep_unit = reader(REP.UNIT)
+rep_low = reader(REP.LOW)
+rep_high = reader(REP.HIGH)
+tag_terminal = reader(TAG.TERMINAL)
 
 
 @accessor

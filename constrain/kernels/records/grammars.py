@@ -6,11 +6,9 @@ A nonterminal has no alternatives until a text reaches it: then the kernel raise
 
 from __future__ import annotations
 
-import numpy as np
-
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import kind, set_head
-from constrain.kernels.records.schema import Record, Region, key, memo, word, words
+from constrain.kernels.records.schema import Record, Region, key, memo, reader, word, words
 
 
 class TERMINAL(Record, kind=12):
@@ -69,40 +67,12 @@ def list_end(A, region):
     return region + LIST.ITEMS + A[region + LIST.COUNT]
 
 
-@accessor
-def terminal_expression(A, terminal):
-    """What the lexemes of a terminal are."""
-    return np.int64(A[terminal + TERMINAL.EXPRESSION])
-
-
-@accessor
-def terminal_excluded(A, terminal):
-    """The TAGSET of terminals that a lexeme must not be as well, or 0."""
-    return np.int64(A[terminal + TERMINAL.EXCLUDED])
-
-
-@accessor
-def terminal_rank(A, terminal):
-    """The rank of a terminal."""
-    return np.int64(A[terminal + TERMINAL.RANK])
-
-
-@accessor
-def grammar_after(A, terminal):
-    """The GRAMMAR that holds after a terminal, or 0."""
-    return np.int64(A[terminal + TERMINAL.AFTER])
-
-
-@accessor
-def suffix_symbol(A, suffix):
-    """The first symbol of a SUFFIX."""
-    return np.int64(A[suffix + SUFFIX.SYMBOL])
-
-
-@accessor
-def suffix_next(A, suffix):
-    """What follows the first symbol of a SUFFIX: a SUFFIX or 0."""
-    return np.int64(A[suffix + SUFFIX.NEXT])
+terminal_expression = reader(TERMINAL.EXPRESSION)
+terminal_excluded = reader(TERMINAL.EXCLUDED)
+terminal_rank = reader(TERMINAL.RANK)
+grammar_after = reader(TERMINAL.AFTER)
+suffix_symbol = reader(SUFFIX.SYMBOL)
+suffix_next = reader(SUFFIX.NEXT)
 
 
 @accessor
@@ -111,10 +81,7 @@ def waits_for_nonterminal(A, suffix):
     return kind(A, suffix_symbol(A, suffix)) == NONTERMINAL.KIND
 
 
-@accessor
-def alternatives_of(A, nonterminal):
-    """The LIST of alternatives, or 0."""
-    return np.int64(A[nonterminal + NONTERMINAL.ALTERNATIVES])
+alternatives_of = reader(NONTERMINAL.ALTERNATIVES)
 
 
 @accessor
@@ -123,22 +90,9 @@ def is_right_recursive(A, nonterminal):
     return A[nonterminal + NONTERMINAL.RIGHT_RECURSIVE]
 
 
-@accessor
-def predicts(A, nonterminal):
-    """The PREDICTED region of a nonterminal, or 0."""
-    return np.int64(A[nonterminal + NONTERMINAL.PREDICTS])
-
-
-@accessor
-def keys_of(A, nonterminal):
-    """The KEY_SET record that says the alternatives of a nonterminal, or 0."""
-    return np.int64(A[nonterminal + NONTERMINAL.KEY_SET])
-
-
-@accessor
-def ignored_terminals(A, grammar):
-    """The LIST of terminals that may stand between others."""
-    return np.int64(A[grammar + GRAMMAR.IGNORED])
+predicts = reader(NONTERMINAL.PREDICTS)
+keys_of = reader(NONTERMINAL.KEY_SET)
+ignored_terminals = reader(GRAMMAR.IGNORED)
 
 
 @accessor
@@ -147,10 +101,7 @@ def is_greedy(A, grammar):
     return A[grammar + GRAMMAR.GREEDY]
 
 
-@accessor
-def closing_byte(A, grammar):
-    """1 + the closing byte, or 0."""
-    return np.int64(A[grammar + GRAMMAR.CLOSING])
+closing_byte = reader(GRAMMAR.CLOSING)
 
 
 @accessor

@@ -1,9 +1,9 @@
 """Records of masks under the greedy lexer: token tables of lists of lexer states. Owner: masks/greedy/.
 
-A token table says what tokens do as long as the lexemes in progress are the same. Four things are left for the parser,
-by node: *ends* (a token ends with the lexeme), *restarts* (the lexeme has ended and cannot go on, so that the next one
-begins below), *exits* (the next lexeme begins with the node's byte) and *forks* (it may, while the older lexeme is
-still in progress).
+A token table (TABLE, masks.py) says what tokens do as long as the lexemes in progress are the same. Four things are
+left for the parser, by node: *ends* (a token ends with the lexeme), *restarts* (the lexeme has ended and cannot go on,
+so that the next one begins below), *exits* (the next lexeme begins with the node's byte) and *forks* (it may, while the
+older lexeme is still in progress).
 """
 
 from __future__ import annotations
@@ -12,8 +12,19 @@ import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import NO_TAGS, size
-from constrain.kernels.records.masks import TOKENS, token_bitmap, token_count
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, word, words
+from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, token_bitmap, token_count
+from constrain.kernels.records.schema import (
+    Record,
+    Region,
+    end_reader,
+    key,
+    keys,
+    memo,
+    reader,
+    row_reader,
+    word,
+    words,
+)
 
 MAX_PAIRS = 6  # lexemes in progress at once; configurations with more are walked byte by byte
 
@@ -81,22 +92,16 @@ class BRANCH(Record, kind=27):
     MET = memo("number of the mask that met it last")
 
 
-class GREEDY_TABLE(Region):
+class GREEDY_TABLE(TABLE):
     """A token table of a list of lexer states."""
 
     BASE = word("the table of the first lexer state alone, which has the rest; 0: none")
-    TOKENS = words(TOKENS.WORDS, "a TOKENS region: the tokens after which some lexeme is in progress")
-    BLOCKS = word("where the blocks begin, a GREEDY_BLOCK each")
-    N_BLOCKS = word("how many")
 
 
-class GREEDY_BLOCK(Region):
-    """Where the lexeme of one pair ends as one set of terminals."""
+class GREEDY_BLOCK(BLOCK):
+    """A block of the pair whose lexeme ends there."""
 
     PAIR = word("number of the pair in the list")
-    ENDED_AS = word("the TAGSET")
-    ENDS = word("region: nodes where a token ends with the lexeme")
-    N_ENDS = word("how many")
     CONTENT = word("the CONTENT record, or 0")
 
 
@@ -119,13 +124,23 @@ class UNION_FRAME(Region):
     REFERENCE_ENDED = word("as which TAGSET the reference's lexeme has ended")
 
 
-class ROW(Region):
-    """A row that a walk pushes; sorted by block, key and node."""
+class ROW(FINDING):
+    """A finding of a walk, with what the blocks of lists have besides. NODE of NAME: the number of the pair."""
 
-    BLOCK = word("number of the block")
-    KEY = word("the byte of an exit; RESTART, END, FORK_KEY + its byte, or NAME")
-    NODE = word("the node; of NAME: the number of the pair")
     LEFT = word("of a fork: the LEFT record; of NAME: the tagset")
+
+
+class WALK(Region):
+    """The settings of a walk of the trie, and the number of its blocks."""
+
+    MODE = word("WHOLE, BASED, TAIL, UNION or LOOPING (masks/greedy/walk.py)")
+    FRAMES = word("where the GREEDY_FRAMEs by depth begin, on the stack")
+    BITMAP = word("the bitmap of the tokens after which some lexeme is in progress, on the stack")
+    BLOCKS = word("how many blocks have numbers")
+    SKIP = word("a node to leave out, with its subtree, or -1")
+    TOP_DEPTH = word("the depth of the first nodes")
+    LEXER = word("LOOPING: the lexer state with which a lexeme begins")
+    LOOPS = word("LOOPING: the LOOPS behind which another one begins, or 0")
 
 
 class START(Region):
@@ -142,76 +157,28 @@ class PLACE(Region):
     STATE = word("the configuration there; or the parser state behind the block")
 
 
-RESTART, END, FORK_KEY, NAME = 256, 257, 258, 514  # keys of rows that are no bytes
+RESTART, END, FORK_KEY, NAME = 256, 257, 258, 514  # keys of rows that are no bytes: FORK_KEY + the byte of a fork
 KEYS = 515
-MARK_REPLACED = 3  # added to `serial_mark`: the reference's rows at the node no longer count
 
 
-@accessor
-def table_base(A, table):
-    """The table of the first lexer state alone, or 0."""
-    return np.int64(A[table + GREEDY_TABLE.BASE])
-
-
-@accessor
-def table_tokens(table):
-    """The TOKENS region of a greedy table."""
-    return table + GREEDY_TABLE.TOKENS
+table_base = reader(GREEDY_TABLE.BASE)
 
 
 @accessor
 def has_something(A, table):
     """Not 0 if a greedy table has tokens or blocks."""
-    tokens = table_tokens(table)
-    return token_count(A, tokens) + token_bitmap(A, tokens) + A[table + GREEDY_TABLE.N_BLOCKS]
+    return token_count(A, table) + token_bitmap(A, table) + A[table + TABLE.N_BLOCKS]
 
 
 @accessor
 def greedy_block_at(A, table, n):
     """The block with number n."""
-    return np.int64(A[table + GREEDY_TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * n
+    return np.int64(A[table + TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * n
 
 
-@accessor
-def greedy_blocks_start(A, table):
-    """Where the blocks of a greedy table begin."""
-    return np.int64(A[table + GREEDY_TABLE.BLOCKS])
-
-
-@accessor
-def greedy_blocks_end(A, table):
-    """Where they end."""
-    return np.int64(A[table + GREEDY_TABLE.BLOCKS]) + GREEDY_BLOCK.WORDS * np.int64(A[table + GREEDY_TABLE.N_BLOCKS])
-
-
-@accessor
-def block_pair(A, block):
-    """The number of the pair whose lexeme ends."""
-    return np.int64(A[block + GREEDY_BLOCK.PAIR])
-
-
-@accessor
-def block_ended_as(A, block):
-    """The tagset as which the lexeme ends."""
-    return np.int64(A[block + GREEDY_BLOCK.ENDED_AS])
-
-
-@accessor
-def block_content(A, block):
-    """The CONTENT of a block, or 0."""
-    return np.int64(A[block + GREEDY_BLOCK.CONTENT])
-
-
-@accessor
-def greedy_ends_start(A, block):
-    """Where the nodes begin at which a token ends with the lexeme."""
-    return np.int64(A[block + GREEDY_BLOCK.ENDS])
-
-
-@accessor
-def greedy_ends_end(A, block):
-    """Where they end."""
-    return np.int64(A[block + GREEDY_BLOCK.ENDS]) + A[block + GREEDY_BLOCK.N_ENDS]
+greedy_blocks_end = end_reader(TABLE.BLOCKS, TABLE.N_BLOCKS, GREEDY_BLOCK.WORDS)
+block_pair = reader(GREEDY_BLOCK.PAIR)
+block_content = reader(GREEDY_BLOCK.CONTENT)
 
 
 @accessor
@@ -226,10 +193,7 @@ def restarts_end(A, content):
     return content + CONTENT.NODES + A[content + CONTENT.N_RESTARTS]
 
 
-@accessor
-def exits_byte(A, exits):
-    """The byte of exits."""
-    return np.int64(A[exits + EXITS.BYTE])
+exits_byte = reader(EXITS.BYTE)
 
 
 @accessor
@@ -244,28 +208,10 @@ def exits_end(A, exits):
     return exits + EXITS.NODES + np.int64(A[exits + EXITS.COUNT])
 
 
-@accessor
-def fork_count(A, content):
-    """Number of forks of a CONTENT."""
-    return np.int64(A[content + CONTENT.N_FORKS])
-
-
-@accessor
-def fork_byte(A, fork):
-    """The byte of a fork."""
-    return np.int64(A[fork + FORK.BYTE])
-
-
-@accessor
-def fork_node(A, fork):
-    """The node of a fork."""
-    return np.int64(A[fork + FORK.NODE])
-
-
-@accessor
-def fork_left(A, fork):
-    """The lexemes in progress at a fork."""
-    return np.int64(A[fork + FORK.LEFT])
+fork_count = reader(CONTENT.N_FORKS)
+fork_byte = reader(FORK.BYTE)
+fork_node = reader(FORK.NODE)
+fork_left = reader(FORK.LEFT)
 
 
 @accessor
@@ -274,40 +220,19 @@ def left_count(A, left):
     return size(A, left) >> 1
 
 
-@accessor
-def left_number(A, left, k):
-    """The number of the k-th pair of a LEFT record."""
-    return np.int64(A[left + LEFT.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.NUMBER])
+left_number = row_reader(LEFT.PAIRS + LEFT_PAIR.NUMBER, LEFT_PAIR.WORDS)
+left_lexer = row_reader(LEFT.PAIRS + LEFT_PAIR.LEXER, LEFT_PAIR.WORDS)
 
 
 @accessor
-def left_lexer(A, left, k):
-    """The lexer state of the k-th pair of a LEFT record."""
-    return np.int64(A[left + LEFT.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER])
-
-
-@accessor
-def frame_at(frames, depth):
+def frame_at(S, walk, depth):
     """The frame of a depth."""
-    return frames + GREEDY_FRAME.WORDS * depth
+    return np.int64(S[walk + WALK.FRAMES]) + GREEDY_FRAME.WORDS * depth
 
 
-@accessor
-def frame_count(S, frame):
-    """Number of lexemes in progress in a frame."""
-    return np.int64(S[frame + GREEDY_FRAME.COUNT])
-
-
-@accessor
-def frame_ended_pair(S, frame):
-    """The number of the pair whose lexeme has ended last."""
-    return np.int64(S[frame + GREEDY_FRAME.ENDED_PAIR])
-
-
-@accessor
-def frame_ended_as(S, frame):
-    """As which tagset a lexeme has ended, or NO_TAGS."""
-    return np.int64(S[frame + GREEDY_FRAME.ENDED_AS])
+frame_count = reader(GREEDY_FRAME.COUNT)
+frame_ended_pair = reader(GREEDY_FRAME.ENDED_PAIR)
+frame_ended_as = reader(GREEDY_FRAME.ENDED_AS)
 
 
 @accessor
@@ -316,16 +241,8 @@ def has_ended(S, frame):
     return S[frame + GREEDY_FRAME.ENDED_AS] != NO_TAGS
 
 
-@accessor
-def frame_number(S, frame, k):
-    """The number of the k-th pair in progress."""
-    return np.int64(S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.NUMBER])
-
-
-@accessor
-def frame_lexer(S, frame, k):
-    """The lexer state of the k-th pair in progress."""
-    return np.int64(S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER])
+frame_number = row_reader(GREEDY_FRAME.PAIRS + LEFT_PAIR.NUMBER, LEFT_PAIR.WORDS)
+frame_lexer = row_reader(GREEDY_FRAME.PAIRS + LEFT_PAIR.LEXER, LEFT_PAIR.WORDS)
 
 
 @accessor
@@ -340,7 +257,4 @@ def set_frame_lexer(S, frame, k, lexer):
     S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER] = lexer
 
 
-@accessor
-def following_table(A, following):
-    """The table of a FOLLOWING, or 0."""
-    return np.int64(A[following + FOLLOWING.TABLE])
+following_table = reader(FOLLOWING.TABLE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, key, memo, word
+from constrain.kernels.records.schema import Record, Region, key, memo, reader, word
 
 
 class KEY_SET_RULES(Region):
-    """What the situations of one object have in common."""
+    """The rules that the key sets of one object share."""
 
     LOW = word("the least number of members, as far as it matters; else 0")
     HIGH = word("the largest number of members; -1: no limit")
@@ -50,7 +50,7 @@ class OPEN_CLASS(Region):
 
 
 class KEY_SET(Record, kind=34):
-    """A situation in an object: the declared keys that may still come, as a trie of literals with tags at their ends.
+    """The declared keys that may still come in an object, as a trie of literals with tags at their ends.
 
     In any order, equal sets have equal tries, whatever was read before, so that a set needs no other name. In the order
     of the declaration the number of keys that were passed says it all.
@@ -66,7 +66,7 @@ class KEY_SET(Record, kind=34):
     MEMBER = memo("the NONTERMINAL of the next member")
     HAS_OTHERS = memo("1 if an open key may come, else 0; set when it is made")
     TRIE = memo("the keys that may come next; NONE: there are none")
-    BEFORE = memo("in order: a situation that led here, or 0")
+    BEFORE = memo("in order: a key set that led here, or 0")
 
 
 class DECLARED_KEY(Record, kind=35):
@@ -80,9 +80,9 @@ class DECLARED_KEY(Record, kind=35):
 
 
 class TAKEN(Record, kind=36):
-    """A situation and one of its keys."""
+    """A key set and one of its keys."""
 
-    BEFORE = key("the situation before it")
+    BEFORE = key("the key set before it")
     KEY = key("the expression of the key")
     SUFFIX = memo("the SUFFIX of what comes behind the key; 1: the key may not come")
 
@@ -96,10 +96,7 @@ def object_values(rules):
     return rules + KEY_SET_RULES.WORDS
 
 
-@accessor
-def keys_object(A, keys):
-    """The object of a situation."""
-    return np.int64(A[keys + KEY_SET.OBJECT])
+keys_object = reader(KEY_SET.OBJECT)
 
 
 @accessor
@@ -116,5 +113,5 @@ def ordered(A, rules, index):
 
 @accessor
 def open_keys_find_all(A, keys):
-    """Not 0 if what looks for the open keys of a situation finds the declared ones too."""
+    """Not 0 if what looks for the open keys of a key set finds the declared ones too."""
     return A[keys + KEY_SET.HAS_OTHERS] & A[A[keys + KEY_SET.OBJECT] + KEY_SET_RULES.IS_COVERED]

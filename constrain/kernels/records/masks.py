@@ -1,11 +1,16 @@
-"""Records of masks and token sets that both lexers share. Owner: masks/common/tokens.py, masks/fill.py."""
+"""Records of masks, token sets and token tables that both lexers share. Owner: masks/common/, masks/fill.py.
+
+A *token table* says what every token does with the lexemes in progress, whichever parser state waits: the tokens that
+stay inside a lexeme, and blocks, which list the nodes of the trie where a lexeme ends as one set of terminals. The
+tables of a lexer extend TABLE and BLOCK (dynamic_tables.py, greedy_tables.py).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, keys, word, words
+from constrain.kernels.records.schema import Record, Region, end_reader, keys, reader, row_reader, word, words
 
 
 class TOKENSET(Record, kind=23):
@@ -20,6 +25,33 @@ class TOKENS(Region):
     COUNT = word("number of tokens in the list")
     LIST = word("where they are")
     BITMAP = word("the bitmap, or 0")
+
+
+class TABLE(Region):
+    """A token table: its first words are the TOKENS after which some lexeme is in progress."""
+
+    TOKENS = words(TOKENS.WORDS, "the tokens after which some lexeme is in progress")
+    BLOCKS = word("where the blocks begin")
+    N_BLOCKS = word("how many")
+
+
+class BLOCK(Region):
+    """The nodes where a lexeme ends as one set of terminals."""
+
+    TAGSET = word("the set; OWN: that of the only terminal of the lexer state")
+    ENDS = word("region: nodes where a token ends with the lexeme")
+    N_ENDS = word("how many")
+
+
+class FINDING(Region):
+    """A row that a walk pushes; sorted by number, key and node, the rows make the blocks."""
+
+    NUMBER = word("number of the block in this walk")
+    KEY = word("the byte of an exit; or what else is found, a number that is no byte")
+    NODE = word("the node; or the tagset; or the token")
+
+
+MARK_EXIT, MARK_ALL = 1, 3  # added to `serial_mark`: a known table's exits at the node no longer count; nothing there
 
 
 class MASK(Region):
@@ -39,40 +71,17 @@ class ROW_COUNTER(Region):
     WRITTEN = word("number of rows that are written")
 
 
-@accessor
-def token_count(A, tokens):
-    """Number of tokens in the list of a TOKENS region."""
-    return np.int64(A[tokens + TOKENS.COUNT])
-
-
-@accessor
-def tokens_start(A, tokens):
-    """Where the list of a TOKENS region begins."""
-    return np.int64(A[tokens + TOKENS.LIST])
-
-
-@accessor
-def tokens_end(A, tokens):
-    """Where the list of a TOKENS region ends."""
-    return np.int64(A[tokens + TOKENS.LIST]) + A[tokens + TOKENS.COUNT]
-
-
-@accessor
-def token_bitmap(A, tokens):
-    """The bitmap of a TOKENS region, or 0."""
-    return np.int64(A[tokens + TOKENS.BITMAP])
-
-
-@accessor
-def source_count(A, mask):
-    """Number of sources of a mask."""
-    return np.int64(A[mask + MASK.N_SOURCES])
-
-
-@accessor
-def source(A, mask, k):
-    """The k-th source of a mask: a bitmap, or a TOKENS region, negative."""
-    return np.int64(A[mask + MASK.SOURCES + k])
+token_count = reader(TOKENS.COUNT)
+tokens_start = reader(TOKENS.LIST)
+tokens_end = end_reader(TOKENS.LIST, TOKENS.COUNT)
+token_bitmap = reader(TOKENS.BITMAP)
+blocks_start = reader(TABLE.BLOCKS)
+block_count = reader(TABLE.N_BLOCKS)
+block_tagset = reader(BLOCK.TAGSET)
+ends_start = reader(BLOCK.ENDS)
+ends_end = end_reader(BLOCK.ENDS, BLOCK.N_ENDS)
+source_count = reader(MASK.N_SOURCES)
+source = row_reader(MASK.SOURCES, 1)
 
 
 @accessor

@@ -58,8 +58,8 @@ class KEY_SET_MESSAGE(Region):
     )
 
 
-class SITUATION_MESSAGE(Region):
-    """A situation in such an object."""
+class WRITTEN_KEYS_MESSAGE(Region):
+    """A key set of such an object, by the keys that were written."""
 
     SIZE = word("number of members so far; in order, the number of keys that were passed")
     IS_OPEN = word("1 if an open key was written")

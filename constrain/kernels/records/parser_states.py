@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, word, words
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, word, words
 
 
 class PARSER(Record, kind=16):
@@ -62,7 +62,7 @@ class ITEM(Region):
     SLOT = word("its slot of the table in the last quarter of S")
 
 
-KEPT = ITEM.SLOT  # words of an item that are kept in the arena
+KEPT = int(ITEM.SLOT)  # words of an item that are kept in the arena
 
 
 class ENDING(Region):
@@ -89,21 +89,13 @@ class PREDICTED(Region):
     PAIRS = words(0, "PREDICTED_PAIR words (lhs, suffix) for each, those that wait for a nonterminal first")
 
 
-PREDICTED_PAIR = ITEM.ORIGIN  # words of a predicted item
+PREDICTED_PAIR = int(ITEM.ORIGIN)  # words of a predicted item
 HERE = 1  # the origin of predicted items: the state in which they are predicted
 DEAD_SCAN = 1  # SCAN.TARGET where no parser state is behind the lexeme
 
 
-@accessor
-def parser_grammar(A, p):
-    """The grammar that holds in a parser state."""
-    return np.int64(A[p + PARSER.GRAMMAR])
-
-
-@accessor
-def parser_accepts_itself(A, p):
-    """1 if the text may end, as the finished items of a parser state say."""
-    return np.int64(A[p + PARSER.IS_ACCEPTING])
+parser_grammar = reader(PARSER.GRAMMAR)
+parser_accepts_itself = reader(PARSER.IS_ACCEPTING)
 
 
 @accessor
@@ -112,10 +104,7 @@ def parser_items(p):
     return p + PARSER.ITEMS
 
 
-@accessor
-def parser_lexer(A, p):
-    """The lexer state of a closed parser state."""
-    return np.int64(A[p + PARSER.LEXER])
+parser_lexer = reader(PARSER.LEXER)
 
 
 @accessor
@@ -124,22 +113,9 @@ def is_closed(A, p):
     return A[p + PARSER.CLOSURE]
 
 
-@accessor
-def item_lhs(A, item):
-    """The nonterminal of an item."""
-    return np.int64(A[item + ITEM.LHS])
-
-
-@accessor
-def item_suffix(A, item):
-    """The symbols of an item that are still to come."""
-    return np.int64(A[item + ITEM.SUFFIX])
-
-
-@accessor
-def item_origin(A, item):
-    """The origin of an item; not of predicted ones."""
-    return np.int64(A[item + ITEM.ORIGIN])
+item_lhs = reader(ITEM.LHS)
+item_suffix = reader(ITEM.SUFFIX)
+item_origin = reader(ITEM.ORIGIN)
 
 
 @accessor
@@ -160,10 +136,7 @@ def scanning_end(A, p):
     return waiting_end(A, p) + KEPT * np.int64(A[A[p + PARSER.CLOSURE] + CLOSURE.N_SCANNING])
 
 
-@accessor
-def predicted_of(A, p):
-    """The PREDICTED region of a closed state, or 0."""
-    return np.int64(A[p + PARSER.PREDICTED])
+predicted_of = reader(PARSER.PREDICTED)
 
 
 @accessor

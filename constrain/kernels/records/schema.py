@@ -11,15 +11,20 @@ order, and what they mean. `A[c + CONFIG.MASK]` is the word MASK of the configur
         TAGSET = word("...")
         SURVIVORS = words(8, "...")
 
-`CONFIG.KIND` is the number of the kind, `BLOCK.WORDS` how many words a block has; `DECLARED` lists all declarations.
+`CONFIG.KIND` is the number of the kind, `BLOCK.WORDS` how many words a block has. A field is an int that knows what was
+declared of it, so that `reader` makes its accessor and `describe` (view.py) prints any record; `DECLARED` lists all
+declarations. A region may extend another one: its words come behind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from constrain.kernels.compiler.accessors import Layout
+import numpy as np
+
+from constrain.kernels.compiler.accessors import Layout, accessor
 
 MEMO = 8  # memo words of a record
 KEY = MEMO + 1  # offset of its first key word
@@ -29,11 +34,24 @@ KIND_MASK = (1 << KIND_BITS) - 1
 DECLARED: dict[str, type[Layout]] = {}
 
 
+class Field(int):
+    """The offset of a field. meaning: what was declared. words: how many it has, 0: up to the end."""
+
+    meaning: str
+    words: int
+
+
 @dataclass(frozen=True)
 class _Field:
     place: str
     meaning: str
     words: int = 1
+
+    def at(self, offset: int) -> Field:
+        """The field, once its place is known."""
+        field = Field(offset)
+        field.meaning, field.words = self.meaning, self.words
+        return field
 
 
 def key(meaning: str) -> int:
@@ -62,7 +80,7 @@ def words(number: int, meaning: str) -> int:
 
 
 class _Declared(Layout):
-    MEANINGS: ClassVar[dict[str, str]]
+    FIELDS: ClassVar[dict[str, Field]] = {}
     WORDS: ClassVar[int]
 
     @classmethod
@@ -70,22 +88,24 @@ class _Declared(Layout):
         """Give each field of the class its offset. first: where the fields of each place begin; returns their ends."""
         assert cls.__name__ not in DECLARED, f"{cls.__name__} is declared twice"
         DECLARED[cls.__name__] = cls
-        cls.MEANINGS = {}
+        cls.FIELDS = dict(cls.FIELDS)
         ends = dict(first)
         for name, field in list(cls.__dict__.items()):
             if isinstance(field, _Field):
-                setattr(cls, name, ends[field.place])
+                cls.FIELDS[name] = field.at(ends[field.place])
+                setattr(cls, name, cls.FIELDS[name])
                 ends[field.place] += field.words
-                cls.MEANINGS[name] = field.meaning
         return ends
 
 
 class Region(_Declared):
     """Words one after the other: a region of the arena, a frame on the scratch stack, or a message from Python."""
 
+    WORDS = 0
+
     def __init_subclass__(cls, *, size: int = 0, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.WORDS = cls._declare({"word": 0})["word"]
+        cls.WORDS = cls._declare({"word": cls.WORDS})["word"]
         assert size == 0 or size >= cls.WORDS
         cls.WORDS = size or cls.WORDS
 
@@ -95,15 +115,59 @@ class Record(_Declared):
 
     KIND: ClassVar[int]
     KEY_WORDS: ClassVar[int]
-    _kinds: ClassVar[dict[int, str]] = {}
+    KINDS: ClassVar[dict[int, type[Record]]] = {}
 
     def __init_subclass__(cls, *, kind: int = 0, **options: Any) -> None:
         super().__init_subclass__(**options)
-        shared = sum(len(base.__dict__.get("MEANINGS", ())) for base in cls.__mro__[1:])
-        ends = cls._declare({"memo": 1 + shared, "key": KEY})
+        ends = cls._declare({"memo": 1 + len(cls.FIELDS), "key": KEY})
         assert ends["memo"] <= KEY, f"{cls.__name__} has too many memo words"
         cls.WORDS = ends["key"]
         cls.KEY_WORDS = cls.WORDS - KEY
         if kind:
-            assert Record._kinds.setdefault(kind, cls.__name__) == cls.__name__ and kind <= KIND_MASK
+            assert Record.KINDS.setdefault(kind, cls) is cls and kind <= KIND_MASK
             cls.KIND = kind
+
+
+def reader(field: int) -> Callable[..., int]:
+    """The accessor of a field: `reader(CONFIG.MASK)(A, c)` is `A[c + CONFIG.MASK]` as an int64."""
+    offset = int(field)
+
+    def read(A, record):
+        return np.int64(A[record + offset])
+
+    return _documented(read, field)
+
+
+def end_reader(start: int, count: int, width: int = 1) -> Callable[..., int]:
+    """The accessor of where rows of `width` words end that begin where the field `start` says."""
+    at, number = int(start), int(count)
+
+    def read(A, record):
+        return np.int64(A[record + at]) + width * np.int64(A[record + number])
+
+    return _documented(read, start)
+
+
+def row_reader(field: int, width: int) -> Callable[..., int]:
+    """The accessor of a field of rows of `width` words: `row(A, first, k)` is `A[first + width * k + field]`."""
+    offset = int(field)
+
+    def read(A, first, k):
+        return np.int64(A[first + width * k + offset])
+
+    return _documented(read, field)
+
+
+def column_reader(field: int) -> Callable[..., int]:
+    """The accessor of a column that a field of the first record points to: `column(A, i)` is `A[A[field] + i]`."""
+    offset = int(field)
+
+    def read(A, i):
+        return np.int64(A[A[offset] + i])
+
+    return _documented(read, field)
+
+
+def _documented(read: Callable[..., int], field: int) -> Callable[..., int]:
+    read.__doc__ = getattr(field, "meaning", "")
+    return accessor(read)

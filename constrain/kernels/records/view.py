@@ -1,4 +1,4 @@
-"""Records as numpy arrays, for Python that looks at states: no copies, not to be written to.
+"""Records as numpy arrays and as text, for Python that looks at states: no copies, not to be written to.
 
 The idea: accessors read one word at a time, which is slow in Python. Here are whole rows. An array is good until the
 arena grows or is flushed, so it is read under the owner's lock.
@@ -36,9 +36,44 @@ from constrain.kernels.records.parser_states import (
     waiting_end,
     waiting_start,
 )
-from constrain.kernels.records.schema import KIND_MASK
+from constrain.kernels.records.schema import KIND_MASK, Record, Region
 
 Int32 = NDArray[np.int32]
+
+
+def describe(A: Int32, at: int, layout: type[Region] | None = None) -> str:
+    """A record or region, word by word, with what was declared of each.
+
+    Args:
+        A: The arena, or the array that the words are in.
+        at: Where they begin.
+        layout: What stands there, if it is a region or a frame; a record says itself what it is.
+
+    Returns:
+        A line for each field: its name, its word (a list of several), and its meaning. "..." stands for words whose
+        number the layout does not say.
+
+    Example:
+        >>> from constrain.languages.automata.store import Store
+        >>> from constrain.kernels.records import arena, expressions
+        >>> store = Store()
+        >>> record = arena.intern2(store.A, store.H, expressions.CAT.KIND, 64, 73)
+        >>> print(describe(store.A, record).splitlines()[-2])
+          HEAD         64  an expression that is no CAT, where `lexer_state` made it
+    """
+    found = layout or Record.KINDS[kind(A, at)]
+    lines = [f"{found.__name__} at {at}"]
+    width = max(map(len, found.FIELDS), default=0)
+    for name, field in found.FIELDS.items():
+        start = at + field
+        if field.words == 1:
+            word = str(A[start])
+        elif field.words or layout is None:
+            word = str(A[start : start + field.words if field.words else key_end(A, at)].tolist())
+        else:
+            word = "..."
+        lines.append(f"  {name:{width}} {word:>5}  {field.meaning}")
+    return "\n".join(lines)
 
 
 def key_words(A: Int32, record: int) -> Int32:

@@ -6,7 +6,7 @@ import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.schema import Record, Region, key, memo, word, words
+from constrain.kernels.records.schema import Record, Region, column_reader, key, memo, reader, row_reader, word, words
 
 
 class NODE(Region):
@@ -57,10 +57,7 @@ def trie_of(A):
     return np.int64(A[HEADER.TRIE])
 
 
-@accessor
-def node_word(A, trie, i):
-    """Byte and depth of a node in one word; `word_byte` and `word_depth` take it apart."""
-    return np.int64(A[trie + NODE.WORDS * i + NODE.BYTE_AND_DEPTH])
+node_word = row_reader(NODE.BYTE_AND_DEPTH, NODE.WORDS)
 
 
 @accessor
@@ -87,28 +84,10 @@ def node_depth(A, trie, i):
     return np.int64(A[trie + NODE.WORDS * i + NODE.BYTE_AND_DEPTH] >> 8)
 
 
-@accessor
-def node_end(A, trie, i):
-    """The first node behind the subtree of a node."""
-    return np.int64(A[trie + NODE.WORDS * i + NODE.END])
-
-
-@accessor
-def node_token(A, trie, i):
-    """The first token that ends at a node, or -1."""
-    return np.int64(A[trie + NODE.WORDS * i + NODE.TOKEN])
-
-
-@accessor
-def next_same(A, token):
-    """The next token with the same bytes, or -1."""
-    return np.int64(A[A[HEADER.NEXT_SAME] + token])
-
-
-@accessor
-def token_start(A, token):
-    """Where the bytes of a token begin in the text of all tokens."""
-    return np.int64(A[A[HEADER.TOKEN_AT] + token])
+node_end = row_reader(NODE.END, NODE.WORDS)
+node_token = row_reader(NODE.TOKEN, NODE.WORDS)
+next_same = column_reader(HEADER.NEXT_SAME)
+token_start = column_reader(HEADER.TOKEN_AT)
 
 
 @accessor
@@ -165,10 +144,7 @@ def serial_mark(A):
     return (np.int64(A[HEADER.SERIAL]) & 0xFFFFFFF) * 4
 
 
-@accessor
-def node_mark(A, i):
-    """The mark of the walk that met a node last."""
-    return np.int64(A[A[HEADER.NODE_SEEN] + i])
+node_mark = column_reader(HEADER.NODE_SEEN)
 
 
 @accessor
@@ -183,10 +159,7 @@ def slice_at(A, j):
     return np.int64(A[HEADER.SLICES]) + SLICE.WORDS * j
 
 
-@accessor
-def slice_longest(A, piece):
-    """Characters of the longest token of a slice."""
-    return np.int64(A[piece + SLICE.LONGEST])
+slice_longest = reader(SLICE.LONGEST)
 
 
 @accessor

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from constrain import kernels
 from constrain.errors import LimitError
-from constrain.kernels.gaps import derivations, layers, least, lexemes  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.lexer import derivatives, expressions, spelling, unions
 from constrain.kernels.masks import batch, fill, logits  # noqa: F401  (all are declared for `load`)
 from constrain.kernels.parser import items, key_set_rules, object_rules  # noqa: F401  (all are declared for `load`)

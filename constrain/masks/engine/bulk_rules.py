@@ -112,9 +112,9 @@ def bulk_record(automaton: TokenAutomaton, nonterminal: BulkNonterminal, rules: 
     if isinstance(position[1], int):
         return nonterminal_at(first, position[1])
     written, size, is_open, is_member = position[1]
-    keys = [lower(automaton, terminal.node) for terminal in written]  # in the order of SITUATION_MESSAGE
-    situation = automaton.call(key_set_rules.situation_of, first, np.array([size, is_open, *keys], np.int32))
-    return automaton.call(key_set_rules.place_of, situation, is_member)
+    keys = [lower(automaton, terminal.node) for terminal in written]  # in the order of WRITTEN_KEYS_MESSAGE
+    keys_so_far = automaton.call(key_set_rules.key_set_of, first, np.array([size, is_open, *keys], np.int32))
+    return automaton.call(key_set_rules.place_of, keys_so_far, is_member)
 
 
 def _with_texts(automaton: TokenAutomaton, words: list[int], texts: Sequence[str], plain: bool) -> Int32:

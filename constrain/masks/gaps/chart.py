@@ -9,13 +9,14 @@ Limit: LimitError beyond `MOST_BYTES` of rows that are not empty, or beyond `MOS
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
 from constrain.kernels.gaps import derivations
+from constrain.kernels.records.gaps import AGENDA, Int32, pack
 from constrain.masks.gaps.adjacency import ones
 
 if TYPE_CHECKING:
@@ -65,10 +66,15 @@ class GapChart:
             self.R[symbol * n + places, places >> 5] |= np.uint32(1) << (places & 31).astype(np.uint32)
         fresh = np.zeros((rules.size + 1, self.width), np.uint32)
         entering = np.zeros((n, self.before.shape[1]), np.uint32)
-        known, queue = np.zeros(rules.size, np.int32), np.zeros(2 * rules.size, np.int32)
-        empties = np.array(rules.nullable, np.int32)
-        rows = self.R, self.begins, fresh, self.before, entering, known, queue, empties
-        derivations.inside(*(*rows, *upwards(rules), len(rules.languages), n))
+        derivations.inside(self.R, self.begins, fresh, self.before, entering, rules.table, self._agenda())
+
+    def _agenda(self) -> Int32:
+        """An empty AGENDA."""
+        nothing = np.zeros(self.rules.size, np.int32)
+        agenda, _ = pack(
+            AGENDA, SYMBOLS=self.rules.size, POSITIONS=self.n, STACK=nothing, WAITS=nothing, BEGINS=nothing
+        )
+        return agenda
 
     def _share(self) -> float:
         """The share of terminals' rows that have a bit; among those of all symbols it is about the same."""
@@ -94,17 +100,9 @@ class GapChart:
             L[rules.start * self.n, end >> 5] |= np.uint32(1 << (end & 31))
             begins[rules.start, 0] |= np.uint32(1)
         if tops:
-            fresh, queue = np.zeros((rules.size + 2, self.width), np.uint32), np.zeros(2 * rules.size, np.int32)
-            down = rules.by_parent
-            tables = down.first, down.items, rules.left, rules.right
-            derivations.outside(self.R, self.begins, L, begins, fresh, queue, *tables, self.n)
+            fresh = np.zeros((rules.size + 2, self.width), np.uint32)
+            derivations.outside(self.R, self.begins, L, begins, fresh, rules.table, self._agenda())
         return L
-
-
-def upwards(rules: Any) -> Any:
-    """The rules by their symbols, as kernels take them."""
-    lists = (rules.by_left, rules.by_right, rules.by_unit)
-    return (*(part for each in lists for part in (each.first, each.items)), rules.parent, rules.left, rules.right)
 
 
 def too_large(what: str) -> LimitError:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
+from constrain.kernels.records.gaps import RULE, RULES, pack
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import Node, alternate, difference
@@ -55,7 +56,8 @@ class BinaryRules:
         originals: The symbol of the grammar that each symbol stands for; a tuple for the rest of an alternative.
         start: The number of the start symbol.
         parent, left, right: int32[rules]; right is -1 in rules of one symbol.
-        by_left, by_right, by_unit, by_parent: The rules by a symbol.
+        by_parent: The rules by their parents.
+        table: The rules as kernels take them: RULES, int32[n].
 
     Raises:
         LimitError: The grammar has too many nonterminals.
@@ -143,4 +145,21 @@ class BinaryRules:
             else:
                 lists[0][left].append(number)
                 lists[1][right].append(number)
-        self.by_left, self.by_right, self.by_unit, self.by_parent = (Lists(each) for each in lists)
+        self.by_parent = Lists(lists[3])
+        self._pack([Lists(each) for each in lists])
+
+    def _pack(self, lists: list[Lists]) -> None:
+        """Write `table`. lists: the rules by left, right, only symbol, and parent."""
+        rows = np.column_stack((self.parent, self.left, self.right, np.arange(len(self.parent))))
+        first, begin = [], 0
+        for each in lists:
+            first.append((begin + each.first) * RULE.WORDS)
+            begin += len(each.items)
+        order = np.concatenate([each.items for each in lists])
+        self.table, columns = pack(
+            RULES, SYMBOLS=self.size, TERMINALS=len(self.languages), N_EMPTIES=len(self.nullable),
+            EMPTIES=np.array(self.nullable, np.int32), BY_LEFT=first[0], BY_RIGHT=first[1], BY_UNIT=first[2],
+            BY_PARENT=first[3], ROWS=rows[order].reshape(-1),
+        )  # fmt: skip
+        for name in ("BY_LEFT", "BY_RIGHT", "BY_UNIT", "BY_PARENT"):
+            columns[name] += self.table[RULES.ROWS]

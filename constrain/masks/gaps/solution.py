@@ -14,7 +14,6 @@ Cost: rules x positions^3 / 32 at worst. Limit: LimitError beyond `MOST_BYTES` o
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +22,11 @@ from constrain import kernels
 from constrain.errors import GrammarError
 from constrain.kernels.gaps import least, lexemes
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
+from constrain.kernels.records.gaps import ARC, ITEMS, PAIRS, PATTERN, pack
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.cfg.rules import Grammar
 from constrain.masks.gaps.adjacency import Adjacency
-from constrain.masks.gaps.chart import MOST_BYTES, GapChart, Rows, too_large, upwards
+from constrain.masks.gaps.chart import MOST_BYTES, GapChart, Rows, too_large
 from constrain.masks.gaps.folding import fold_ignored
 from constrain.masks.gaps.lexer import LexerTable
 from constrain.masks.gaps.pattern import Pattern
@@ -85,8 +85,6 @@ class Solution:
     def __init__(self, language: GapLanguage, pattern: Pattern) -> None:
         self.language, self.rules, self.lexer, self.pattern = language, language.rules, language.lexer, pattern
         self.first, self.by, self.to, self.weights, self.order = pattern.table()
-        self.ends = np.zeros(pattern.nodes, np.int32)
-        self.ends[pattern.frontier] = 1
         self._pairs()
         self._inside()
 
@@ -95,32 +93,41 @@ class Solution:
         cells = len(lexer.kinds) * nodes
         if cells * 12 > MOST_BYTES:
             raise too_large(f"{len(lexer.kinds):,} states of terminals and {nodes:,} places in the text")
+        ends = np.zeros(nodes, np.int32)
+        ends[self.pattern.frontier] = 1
+        arcs = np.column_stack((self.by, self.to, self.weights)).reshape(-1)
+        self.table, columns = pack(
+            PATTERN, NODES=nodes, CLASSES=lexer.n_classes, N_STARTS=len(lexer.starts), FIRST=self.first * ARC.WORDS,
+            ARCS=arcs, END=ends, MOVES=lexer.moves, KIND=lexer.kinds, OWNER=lexer.owners, START=lexer.starts,
+        )  # fmt: skip
+        columns["FIRST"] += self.table[PATTERN.ARCS]
         seen, order = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
         boundary = np.zeros(nodes, np.int32)
-        table = (self.first, self.by, self.to, lexer.moves, lexer.kinds)
-        count = lexemes.reach(*table, lexer.starts, seen, order, boundary, lexer.n_classes, 0)
+        count = lexemes.reach(self.table, seen, order, boundary, 0)
         order = order[:count]
         order = np.ascontiguousarray(order[np.lexsort((order // nodes, order % nodes))])  # by nodes
-        lexemes.retain(*table, self.ends, seen, order, boundary, lexer.n_classes, count)
-        found = order[seen[order] == 2]
-        self.pair_s, self.pair_q = (np.ascontiguousarray(each, np.int32) for each in (found // nodes, found % nodes))
-        self.number = np.full(cells, -1, np.int32)
-        self.number[found] = np.arange(len(found), dtype=np.int32)
-        self.positions = np.flatnonzero(boundary == 2)
-        self.place = np.full(nodes, -1, np.int32)
-        self.place[self.positions] = np.arange(len(self.positions), dtype=np.int32)
+        lexemes.retain(self.table, seen, order, boundary, count)
+        self._number(order[seen[order] == 2], np.flatnonzero(boundary == 2))
+
+    def _number(self, pairs: Int32, positions: NDArray[np.int64]) -> None:
+        """Number pairs, given as state * nodes + node, and positions."""
+        nodes = self.pattern.nodes
+        self.positions = positions
+        self.pairs, columns = pack(
+            PAIRS, COUNT=len(pairs), POSITIONS=len(positions), STATE=pairs // nodes, NODE=pairs % nodes,
+            POSITION=np.full(nodes, -1), NUMBER=np.broadcast_to(-1, len(self.lexer.kinds) * nodes),
+        )  # fmt: skip
+        self.pair_s, self.pair_q, self.place = columns["STATE"], columns["NODE"], columns["POSITION"]
+        self.number = columns["NUMBER"]
+        self.number[pairs] = np.arange(len(pairs))
+        self.place[positions] = np.arange(len(positions))
 
     def _inside(self) -> None:
         self.chart = GapChart(self.language, len(self.positions))
         self.begun = np.zeros((len(self.pair_s), self.chart.width), np.uint32)
         if len(self.pair_s) and len(self.positions):
-            lexemes.spread(*(*self._lexing(), self.begun, self.number, self.chart.R, self.lexer.n_classes))
+            lexemes.spread(self.table, self.pairs, self.begun, self.chart.R)
         self.chart.complete()
-
-    def _lexing(self) -> Any:
-        lexer = self.lexer
-        table = (self.first, self.by, self.to, lexer.moves, lexer.kinds, lexer.owners)
-        return (*table, self.place, self.pair_s, self.pair_q)
 
     def has(self, symbol: int, begin: int, end: int) -> bool:
         """Whether a symbol derives a text that leads from one position to another. begin, end: positions."""
@@ -149,8 +156,7 @@ class Solution:
         arcs = np.zeros(len(self.by), np.int32)
         if not self.is_empty and len(self.pair_s):
             useful = np.zeros_like(self.begun)
-            arguments = (*self._lexing(), self.begun, useful, self.number, self.live, arcs, self.lexer.n_classes)
-            lexemes.recede(*arguments)
+            lexemes.recede(self.table, self.pairs, self.begun, useful, self.live, arcs)
         live = np.zeros(len(arcs), np.bool_)
         live[self.order] = arcs == 1
         return live
@@ -167,36 +173,33 @@ class _Shortest:
         self.of = solution
         self.n = len(solution.positions)
         rows = solution.rules.size * self.n
-        nothing = np.zeros(0, np.int32)
-        self.offset = np.zeros(rows, np.int32)
-        count = least.number_items(solution.live, self.offset, nothing, nothing, rows)
-        self.row, self.end = np.zeros(count, np.int32), np.zeros(count, np.int32)
-        least.number_items(solution.live, self.offset, self.row, self.end, rows)
-        self.cost = np.full(count, NOWHERE, np.int32)
-        self.rule, self.middle = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
+        offset, nothing = np.zeros(rows, np.int32), np.zeros(0, np.int32)
+        count = least.number_items(solution.live, offset, nothing, nothing, rows)
+        none = np.full(count, -1, np.int32)
+        self.items, columns = pack(
+            ITEMS, COUNT=count, POSITIONS=self.n, OFFSET=offset, ROW=none, END=none, COST=np.full(count, NOWHERE),
+            RULE=none, MIDDLE=none, HEAP=none, PLACE=none,
+        )  # fmt: skip
+        self.row, self.end, self.cost = columns["ROW"], columns["END"], columns["COST"]
+        self.rule, self.middle = columns["RULE"], columns["MIDDLE"]
+        least.number_items(solution.live, offset, self.row, self.end, rows)
         self._price_lexemes()
         for symbol in solution.rules.nullable:
             for place in range(self.n):
                 item = self._item(symbol, place, place)
                 if item >= 0:
                     self.cost[item] = 0
-        heap, place_in_heap = np.zeros(count, np.int32), np.zeros(count, np.int32)
-        tables = (solution.live, self.offset, self.row, self.end, self.cost, self.rule, self.middle)
-        least.settle(*(*tables, heap, place_in_heap, *upwards(solution.rules), self.n))
+        least.settle(solution.live, self.items, solution.rules.table)
 
     def _item(self, symbol: int, begin: int, end: int) -> int:
-        return int(least.item_of(self.of.live, self.offset, symbol * self.n + begin, end))
+        return int(least.item_of(self.of.live, self.items, symbol * self.n + begin, end))
 
     def _least(self, pair: int) -> Int32:
         """The least weight from a fresh pair to each pair."""
         of = self.of
         found = np.full(len(of.pair_s), NOWHERE, np.int32)
         queue = np.zeros(2 * len(of.pair_s), np.int32)
-        lexer = of.lexer
-        lexemes.cheapest(
-            of.first, of.by, of.to, np.ascontiguousarray(of.weights), lexer.moves, lexer.kinds, lexer.owners, of.place,
-            of.pair_s, of.pair_q, of.number, of.live, found, queue, lexer.n_classes, pair,
-        )  # fmt: skip
+        lexemes.cheapest(of.table, of.pairs, found, queue, pair)
         return found
 
     def _price_lexemes(self) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.gaps import layers
+from constrain.kernels.records.gaps import ARCS, pack
 from constrain.masks.gaps.chart import GapChart
 from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.token_classes import TokenClasses
@@ -77,12 +78,13 @@ class LayeredSolution:
     def _lex(self, ends: Sequence[int]) -> None:
         classes = self.classes
         self.chart = GapChart(self.language, self.n)
-        self.table = (
-            self.place[self.source], self.place[self.target],
-            classes.kind[self.arc_number], classes.label[self.arc_number],
+        self.table, _ = pack(
+            ARCS, COUNT=len(self.source), POSITIONS=self.n,
+            SOURCE=self.place[self.source], TARGET=self.place[self.target],
+            KIND=classes.kind[self.arc_number], LABEL=classes.label[self.arc_number],
         )  # fmt: skip
         self.begun = np.zeros((self.pairs, self.chart.width), np.uint32)
-        layers.lex(*self.table, self.begun, self.chart.R, self.n)
+        layers.lex(self.table, self.begun, self.chart.R)
         self.chart.complete()
         seams = [(end, int(self.place[end * classes.stride + classes.states])) for end in ends]
         start = self.language.rules.start
@@ -103,7 +105,7 @@ class LayeredSolution:
         live = np.zeros(len(self.layer), np.int32)
         if self._tops:
             useful = np.zeros_like(self.begun)
-            layers.relive(*self.table, self.begun, useful, self.chart.live(self._tops), live, self.n)
+            layers.relive(self.table, self.begun, useful, self.chart.live(self._tops), live)
         kept = live == 1
         splits = np.searchsorted(self.layer[kept], np.arange(1, len(self.arcs)))
         self.arcs = np.split(self.arc_number[kept], splits)

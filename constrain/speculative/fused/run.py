@@ -77,12 +77,12 @@ def verdicts(scores: Scores, step: Step, rule: Rule, *, chunk: int = CHUNK, span
     out = Out(
         torch.full((count, 1 + places, ENTRY), -1, dtype=torch.int32, device=device),
         torch.full((count, places), -1, dtype=torch.int32, device=device),
-        torch.zeros((count if spans else 0, trees.draws, 2), dtype=torch.float64, device=device),
+        torch.zeros((count, trees.draws, 2), dtype=torch.float64, device=device) if spans else None,
     )
     walk.walk[(count,)](
-        scores, trees, step.drafts, found, out, P=places, CHUNK=chunk_for(scores.width, chunk),
+        walk.Given(scores, trees, step.drafts, found, out), P=places, CHUNK=chunk_for(scores.width, chunk),
         CHUNKS=triton.next_power_of_2(found.chunks), DRAWN=rule.drawn, WHOLE=rule.whole, SHARED=rule.shared,
-        SPANS=spans, num_warps=WARPS,
+        num_warps=WARPS,
     )  # fmt: skip
     return out
 

@@ -17,22 +17,20 @@ from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import peek, step
 from constrain.kernels.lexer.states import tags
 from constrain.kernels.masks.common.tokens import push_tokens
+from constrain.kernels.masks.common.whole import walk_configuration
 from constrain.kernels.masks.dynamic.tables import tables_of
 from constrain.kernels.parser.advance import configuration_of
 from constrain.kernels.parser.closure import close
-from constrain.kernels.parser.configurations import peek_configuration, step_configuration
+from constrain.kernels.parser.configurations import step_configuration
 from constrain.kernels.parser.earley import scan
 from constrain.kernels.records.arena import NO_TAGS, NONE, OWN, key_end, note_visits
 from constrain.kernels.records.configurations import PAIR, config_pairs, pair_lexer, pair_parser
 from constrain.kernels.records.dynamic_tables import (
-    BLOCK,
+    DYNAMIC_BLOCK,
     EXIT_RUN,
     FRAME,
     PIECE,
     block_at,
-    block_count,
-    ends_end,
-    ends_start,
     piece_own,
     piece_table,
     pieces_end,
@@ -45,6 +43,7 @@ from constrain.kernels.records.dynamic_tables import (
     survivor_word,
 )
 from constrain.kernels.records.expressions import continues, known_tags
+from constrain.kernels.records.masks import BLOCK, block_count, ends_end, ends_start
 from constrain.kernels.records.vocabulary import (
     node_depth,
     node_end,
@@ -54,34 +53,6 @@ from constrain.kernels.records.vocabulary import (
     word_byte,
     word_depth,
 )
-
-
-@kernel("void(arena, arena, arena, i, i, i, i)")
-def walk_configuration(A, H, S, states, first, stop, c):
-    """Push the tokens of nodes first..stop-1, a subtree's children (or the whole trie), that keep c alive.
-
-    states: a stack of configurations by depth.
-    """
-    trie = trie_of(A)
-    visited = 0
-    i = first
-    if i < stop:
-        S[states + node_depth(A, trie, i) - 1] = c
-    while i < stop:
-        word = node_word(A, trie, i)
-        here = states + word_depth(word)
-        d = peek_configuration(A, S[here - 1], word_byte(word))
-        if d == 0:
-            d = step_configuration(A, H, S, S[here - 1], word_byte(word))
-        visited += 1
-        if d == NONE:
-            i = node_end(A, trie, i)
-            continue
-        S[here] = d
-        if node_token(A, trie, i) >= 0:
-            push_tokens(A, S, node_token(A, trie, i))
-        i += 1
-    note_visits(A, visited)
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -134,7 +105,7 @@ def walk_frames(A, H, S, frames, states, first, stop):
                 d = step_configuration(A, H, S, c, b)
                 if d != NONE:
                     push_tokens(A, S, node_token(A, trie, i))
-                    walk_configuration(A, H, S, states, i + 1, end, d)
+                    walk_configuration(A, H, S, states, i + 1, end, d, 0)
                 i = end
                 continue
             if next_e != NONE:
@@ -211,7 +182,7 @@ def push_dependent_of_table(A, H, S, frames, states, p, piece):
             continue
         for i in range(ends_start(A, block), ends_end(A, block)):
             push_tokens(A, S, node_token(A, trie_of(A), A[i]))
-        goes_on = np.int64(A[block + BLOCK.N_RUNS])
+        goes_on = np.int64(A[block + DYNAMIC_BLOCK.N_RUNS])
         for w in range(8):
             goes_on |= survivor_word(A, block, w)
         if goes_on != 0:

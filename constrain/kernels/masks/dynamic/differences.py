@@ -19,6 +19,7 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import step
 from constrain.kernels.lexer.states import tags
+from constrain.kernels.masks.common.blocks import begin_walk, copy_nodes, forget
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, loops
 from constrain.kernels.masks.common.tokens import add_tokens, clear_tokens, set_tokens, store_tokens
 from constrain.kernels.masks.dynamic.walks import (
@@ -30,21 +31,14 @@ from constrain.kernels.masks.dynamic.walks import (
     store_blocks,
     tag_of,
 )
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, OWN, note_visits, region
+from constrain.kernels.records.arena import NO_TAGS, NONE, OWN, note_visits, region
 from constrain.kernels.records.dynamic_tables import (
-    BLOCK,
     COMPARED,
+    DYNAMIC_BLOCK,
     EXIT_RUN,
-    FINDING,
     IS_END,
     IS_TOKEN,
-    MARK_ALL,
-    MARK_EXIT,
-    TABLE,
     block_at,
-    block_count,
-    ends_end,
-    ends_start,
     piece_count,
     piece_own,
     piece_table,
@@ -55,8 +49,20 @@ from constrain.kernels.records.dynamic_tables import (
     runs_start,
 )
 from constrain.kernels.records.expressions import TAGSET, continues
-from constrain.kernels.records.masks import TOKENS, token_bitmap, tokens_start
-from constrain.kernels.records.stack import room, set_top, sort_groups, top
+from constrain.kernels.records.masks import (
+    BLOCK,
+    FINDING,
+    MARK_ALL,
+    MARK_EXIT,
+    TABLE,
+    TOKENS,
+    block_count,
+    ends_end,
+    ends_start,
+    token_bitmap,
+    tokens_start,
+)
+from constrain.kernels.records.stack import set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import (
     has_bit,
     mark_node,
@@ -73,15 +79,6 @@ from constrain.kernels.records.vocabulary import (
 )
 
 PART, REFERENCE = 0, 1  # what the known state is: the mode of a walk
-
-
-@kernel("void(arena, arena, i, i, i)")
-def forget_subtree(A, S, first, stop, bitmap):
-    """Take the tokens of nodes first..stop-1 out of the bitmap; their entries in the known blocks no longer count."""
-    mark = serial_mark(A) + MARK_ALL
-    for i in range(first, stop):
-        mark_node(A, i, mark)
-        clear_tokens(A, S, bitmap, node_token(A, trie_of(A), i))
 
 
 @kernel("void(arena, arena, i, i)")
@@ -119,7 +116,7 @@ def walk_differences(A, H, S, mode, states, bitmap, first, stop, tagsets):
             i = node_end(A, trie, i)
             continue
         if mode == REFERENCE and e == NONE:
-            forget_subtree(A, S, i, node_end(A, trie, i), bitmap)
+            forget(A, S, i, node_end(A, trie, i), bitmap)
             i = node_end(A, trie, i)
             continue
         mark_node(A, i, mark + MARK_ALL)
@@ -161,7 +158,7 @@ def walk_both(A, H, S, mode, lexer, known, states, bitmap):
 def keep_block(A, known, block, own):
     """Copy a block without the nodes that the present walk marked; it names the tagset `own` in place of OWN."""
     mark = serial_mark(A)
-    for w in range(BLOCK.WORDS):
+    for w in range(DYNAMIC_BLOCK.WORDS):
         A[block + w] = A[known + w]
     if A[block + BLOCK.TAGSET] == OWN:
         A[block + BLOCK.TAGSET] = own
@@ -177,7 +174,7 @@ def keep_block(A, known, block, own):
             out += 1
             A[block + BLOCK.N_ENDS] += 1
     copy = region(A, runs_end(A, known) - runs_start(A, known))
-    A[block + BLOCK.RUNS] = copy
+    A[block + DYNAMIC_BLOCK.RUNS] = copy
     for run in range(runs_start(A, known), runs_end(A, known), EXIT_RUN.WORDS):
         A[copy + EXIT_RUN.BYTE] = A[run + EXIT_RUN.BYTE]
         A[copy + EXIT_RUN.NODES] = out
@@ -195,40 +192,11 @@ def store_all_blocks(A, S, table, known, findings, own):
     which reach to the top of the stack. own: the tagset that OWN stands for in the known table."""
     kept = block_count(A, known)
     added = count_tagsets(A, S, findings, top(S))
-    A[table + TABLE.BLOCKS] = region(A, BLOCK.WORDS * (kept + added))
+    A[table + TABLE.BLOCKS] = region(A, DYNAMIC_BLOCK.WORDS * (kept + added))
     A[table + TABLE.N_BLOCKS] = kept + added
     for n in range(kept):
         keep_block(A, block_at(A, known, n), block_at(A, table, n), own)
     store_blocks(A, S, block_at(A, table, kept), findings, top(S))
-
-
-@kernel("i(arena, arena, arena, i, i, i)")
-def table_by_difference(A, H, S, lexer, text, piece):
-    """The token table of a union, from the only piece of its part `text` and a walk of where they differ."""
-    known = piece_table(A, piece)
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
-    states = top(S)
-    above = COMPARED.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
-    room(S, above)
-    findings = states + above
-    set_top(S, findings)
-    walk_both(A, H, S, PART, lexer, text, states, token_bitmap(A, known))
-    stop = top(S)
-    sort_groups(S, findings, stop, FINDING.WORDS)
-    first = findings  # of the findings behind the tokens, which sort first: their number is 0, their byte the least
-    while first < stop and S[first + FINDING.BYTE] == IS_TOKEN:
-        first += FINDING.WORDS
-    n = (first - findings) // FINDING.WORDS
-    table = region(A, TABLE.WORDS)
-    A[table + TOKENS.COUNT] = n
-    A[table + TOKENS.LIST] = region(A, n)
-    for k in range(n):
-        A[tokens_start(A, table) + k] = S[findings + FINDING.WORDS * k + FINDING.NODE]
-    A[table + TOKENS.BITMAP] = token_bitmap(A, known)
-    store_all_blocks(A, S, table, known, first, piece_own(A, piece))
-    set_top(S, states)
-    return table
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -246,25 +214,39 @@ def looping_reference(A, H, S, lexer):
     return e if alike(A, H, S, e, lexer) >= MIN_ALIKE else 0
 
 
-@kernel("i(arena, arena, arena, i, i, i)")
-def table_by_exceptions(A, H, S, lexer, reference, piece):
-    """The token table of a lexer state, from the only piece of its reference and a walk of where they differ."""
+@kernel("i(arena, arena, i, i, i)")
+def store_added(A, S, table, known, findings):
+    """Store the tokens of a table: the bitmap of the known one, and a list of the tokens that sorted findings add.
+    These stand first. Returns where the other findings begin."""
+    first = findings
+    while first < top(S) and S[first + FINDING.KEY] == IS_TOKEN:  # their number is 0, their key the least
+        first += FINDING.WORDS
+    n = (first - findings) // FINDING.WORDS
+    A[table + TOKENS.COUNT] = n
+    A[table + TOKENS.LIST] = region(A, n)
+    copy_nodes(A, S, findings, first, FINDING.WORDS, tokens_start(A, table))
+    A[table + TOKENS.BITMAP] = token_bitmap(A, known)
+    return first
+
+
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def table_by_difference(A, H, S, mode, lexer, reference, piece):
+    """The token table of a lexer state, from the only piece of a known one and a walk of where they differ.
+
+    mode: PART: the known state is a part of the union `lexer`; REFERENCE: it is another one.
+    """
     known = piece_table(A, piece)
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
-    bitmap = top(S)
-    states = bitmap + mask_words(A)
-    findings = states + COMPARED.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
-    room(S, findings - bitmap)
-    set_top(S, findings)
-    cleared = S[bitmap:states]
-    for w in range(cleared.size):
-        cleared[w] = 0
-    add_tokens(A, S, known, bitmap)
-    walk_both(A, H, S, REFERENCE, lexer, reference, states, bitmap)
+    bitmap = begin_walk(A, S, COMPARED.WORDS)
+    states, findings = bitmap + mask_words(A), top(S)
+    if mode == REFERENCE:
+        add_tokens(A, S, known, bitmap)
+    walk_both(A, H, S, mode, lexer, reference, states, bitmap if mode == REFERENCE else token_bitmap(A, known))
     sort_groups(S, findings, top(S), FINDING.WORDS)
     table = region(A, TABLE.WORDS)
-    store_tokens(A, H, S, bitmap, table)
+    if mode == REFERENCE:
+        store_tokens(A, H, S, bitmap, table)
+    else:
+        findings = store_added(A, S, table, known, findings)
     store_all_blocks(A, S, table, known, findings, piece_own(A, piece))
     if tag_of(A, lexer) != 0:  # of one terminal, like its reference
         for n in range(block_count(A, table)):

@@ -21,7 +21,7 @@ from constrain.kernels.lexer.derivatives import push_fronts
 from constrain.kernels.lexer.states import tags
 from constrain.kernels.lexer.unions import alt
 from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, closed, most_covered, text_part
-from constrain.kernels.masks.dynamic.differences import looping_reference, table_by_difference, table_by_exceptions
+from constrain.kernels.masks.dynamic.differences import PART, REFERENCE, looping_reference, table_by_difference
 from constrain.kernels.masks.dynamic.walks import table_by_walk, tag_of, untagged
 from constrain.kernels.records.arena import HEADER, NONE, key_end, key_start, key_word, kind, region, size
 from constrain.kernels.records.dynamic_tables import (
@@ -81,13 +81,15 @@ def whole_table(A, H, S, lexer):
     text = text_part(A, H, S, lexer)
     table = 0
     if text != 0 and alike(A, H, S, lexer, text) >= MIN_ALIKE:
-        table = table_by_difference(A, H, S, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
+        table = table_by_difference(A, H, S, PART, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
     elif not most_covered(A, H, S, lexer):
         reference = looping_reference(A, H, S, lexer)
         if reference != 0:
-            table = table_by_exceptions(A, H, S, lexer, reference, first_piece(one_piece(A, H, S, reference, 0)))
+            table = table_by_difference(
+                A, H, S, REFERENCE, lexer, reference, first_piece(one_piece(A, H, S, reference, 0))
+            )
         elif text != 0 and not closed(A, H, S, lexer, 0):
-            table = table_by_difference(A, H, S, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
+            table = table_by_difference(A, H, S, PART, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
     return one_piece(A, H, S, lexer, table)
 
 

@@ -27,18 +27,18 @@ from constrain.kernels import kernel
 from constrain.kernels.lexer.derivatives import peek, step
 from constrain.kernels.lexer.expressions import cat
 from constrain.kernels.lexer.states import tags
+from constrain.kernels.masks.common.blocks import begin_walk, copy_nodes, end_of_key, store_ends
 from constrain.kernels.masks.common.slices import copy_slice, largest_slice
 from constrain.kernels.masks.common.tokens import store_bitmap, store_tokens
 from constrain.kernels.records.arena import EPS, HEADER, NO_TAGS, NONE, OWN, kind, note_visits, region
 from constrain.kernels.records.dynamic_tables import (
-    BLOCK,
+    DYNAMIC_BLOCK,
     EXIT_RUN,
-    FINDING,
     IS_END,
     IS_TAGSET,
-    TABLE,
     WALKED,
     block_at,
+    run_end,
     runs_start,
 )
 from constrain.kernels.records.expressions import (
@@ -51,8 +51,8 @@ from constrain.kernels.records.expressions import (
     is_nullable,
     known_tags,
 )
-from constrain.kernels.records.masks import TOKENS
-from constrain.kernels.records.stack import push, room, set_top, sort_groups, top
+from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, TOKENS
+from constrain.kernels.records.stack import push, set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import (
     SLICE,
     mask_words,
@@ -102,42 +102,40 @@ def note_byte(A, S, before, e, b, node):
         set_bit(A, A[before + TAGSET.BITS], b)
 
 
-@kernel("i(arena, arena, i, i, i)")
+@kernel("void(arena, arena, i, i, i)")
+def store_exits(A, S, block, row, stop):
+    """Write the exits of a block: the sorted findings S[row:stop]."""
+    nodes = region(A, (stop - row) // FINDING.WORDS)
+    runs = 0
+    at = row
+    while at < stop:
+        at = end_of_key(S, at, stop, FINDING.WORDS)
+        runs += 1
+    A[block + DYNAMIC_BLOCK.RUNS] = region(A, EXIT_RUN.WORDS * runs)
+    A[block + DYNAMIC_BLOCK.N_RUNS] = runs
+    run = runs_start(A, block)
+    while row < stop:
+        end = end_of_key(S, row, stop, FINDING.WORDS)
+        A[run + EXIT_RUN.BYTE] = S[row + FINDING.KEY]
+        A[run + EXIT_RUN.NODES] = nodes
+        A[run + EXIT_RUN.COUNT] = (end - row) // FINDING.WORDS
+        copy_nodes(A, S, row, end, FINDING.WORDS, nodes)
+        nodes = run_end(A, run)
+        run += EXIT_RUN.WORDS
+        row = end
+
+
+@kernel("void(arena, arena, i, i, i)")
 def store_block(A, S, block, start, stop):
     """Write the block for the sorted findings S[start:stop] of one tagset; the first names it."""
     t = np.int64(S[start + FINDING.NODE])
     A[block + BLOCK.TAGSET] = t
     for w in range(8):
-        A[block + BLOCK.SURVIVORS + w] = A[A[t + TAGSET.BITS] + w]
+        A[block + DYNAMIC_BLOCK.SURVIVORS + w] = A[A[t + TAGSET.BITS] + w]
     row = start + FINDING.WORDS
-    nodes = region(A, (stop - row) // FINDING.WORDS)
-    A[block + BLOCK.ENDS] = nodes
-    while row < stop and S[row + FINDING.BYTE] == IS_END:
-        A[nodes] = S[row + FINDING.NODE]
-        nodes += 1
-        A[block + BLOCK.N_ENDS] += 1
-        row += FINDING.WORDS
-    first = row
-    runs = 0
-    byte = np.int64(-1)
-    for row in range(first, stop, FINDING.WORDS):
-        if S[row + FINDING.BYTE] != byte:
-            runs += 1
-            byte = np.int64(S[row + FINDING.BYTE])
-    A[block + BLOCK.RUNS] = region(A, EXIT_RUN.WORDS * runs)
-    A[block + BLOCK.N_RUNS] = runs
-    run = runs_start(A, block) - EXIT_RUN.WORDS
-    byte = np.int64(-1)
-    for row in range(first, stop, FINDING.WORDS):
-        if S[row + FINDING.BYTE] != byte:
-            byte = np.int64(S[row + FINDING.BYTE])
-            run += EXIT_RUN.WORDS
-            A[run + EXIT_RUN.BYTE] = byte
-            A[run + EXIT_RUN.NODES] = nodes
-        A[run + EXIT_RUN.COUNT] += 1
-        A[nodes] = S[row + FINDING.NODE]
-        nodes += 1
-    return 0
+    exits = end_of_key(S, row, stop, FINDING.WORDS) if row < stop and S[row + FINDING.KEY] == IS_END else row
+    store_ends(A, S, row, exits, FINDING.WORDS, block)
+    store_exits(A, S, block, exits, stop)
 
 
 @kernel("i(arena, arena, i, i)")
@@ -145,7 +143,7 @@ def count_tagsets(A, S, findings, stop):
     """How many tagsets the sorted findings name."""
     n = 0
     for row in range(findings, stop, FINDING.WORDS):
-        if S[row + FINDING.BYTE] == IS_TAGSET:
+        if S[row + FINDING.KEY] == IS_TAGSET:
             n += 1
     return n
 
@@ -159,7 +157,7 @@ def store_blocks(A, S, block, findings, stop):
         while end < stop and S[end + FINDING.NUMBER] == S[row + FINDING.NUMBER]:
             end += FINDING.WORDS
         store_block(A, S, block, row, end)
-        block += BLOCK.WORDS
+        block += DYNAMIC_BLOCK.WORDS
         row = end
 
 
@@ -279,16 +277,8 @@ def untagged(A, H, S, lexer):
 @kernel("i(arena, arena, arena, i)")
 def table_by_walk(A, H, S, lexer):
     """The token table of a lexer state, from a walk of the trie or of a slice's rest."""
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
-    bitmap = top(S)
-    above = mask_words(A) + WALKED.WORDS * (np.int64(A[HEADER.DEPTH]) + 2)
-    room(S, above)
-    cleared = S[bitmap : bitmap + above]
-    for w in range(above):
-        cleared[w] = 0
-    findings = bitmap + above
-    set_top(S, findings)
+    bitmap = begin_walk(A, S, WALKED.WORDS)
+    findings = top(S)
     piece = copy_slice(A, S, largest_slice(A, H, S, lexer), bitmap)
     e = untagged(A, H, S, lexer)
     if e != 0:
@@ -303,7 +293,7 @@ def table_by_walk(A, H, S, lexer):
         A[table + TOKENS.BITMAP] = store_bitmap(A, H, S, bitmap)  # `table_by_difference` relies on it
     else:
         store_tokens(A, H, S, bitmap, table)
-    A[table + TABLE.BLOCKS] = region(A, BLOCK.WORDS * blocks)
+    A[table + TABLE.BLOCKS] = region(A, DYNAMIC_BLOCK.WORDS * blocks)
     A[table + TABLE.N_BLOCKS] = blocks
     store_blocks(A, S, block_at(A, table, 0), findings, stop)
     set_top(S, bitmap)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
+from constrain.kernels.masks.common.blocks import end_of_key, store_ends
 from constrain.kernels.masks.common.tokens import store_tokens
 from constrain.kernels.records.arena import HEADER, intern_list, region
 from constrain.kernels.records.expressions import TAGSET
@@ -23,18 +24,16 @@ from constrain.kernels.records.greedy_tables import (
     FORK,
     FORK_KEY,
     GREEDY_BLOCK,
-    GREEDY_FRAME,
     GREEDY_TABLE,
     KEYS,
     LEFT,
-    MARK_REPLACED,
     MAX_PAIRS,
     NAME,
     RESTART,
     ROW,
     START,
+    WALK,
     block_content,
-    block_ended_as,
     block_pair,
     exits_byte,
     exits_end,
@@ -43,21 +42,25 @@ from constrain.kernels.records.greedy_tables import (
     fork_count,
     fork_left,
     fork_node,
-    frame_ended_as,
-    frame_ended_pair,
     greedy_block_at,
     greedy_blocks_end,
-    greedy_blocks_start,
-    greedy_ends_end,
-    greedy_ends_start,
     left_count,
     left_lexer,
     left_number,
     restarts_end,
     restarts_start,
-    table_tokens,
 )
-from constrain.kernels.records.masks import TOKENS, tokens_start
+from constrain.kernels.records.masks import (
+    BLOCK,
+    MARK_ALL,
+    TABLE,
+    TOKENS,
+    block_tagset,
+    blocks_start,
+    ends_end,
+    ends_start,
+    tokens_start,
+)
 from constrain.kernels.records.stack import push, room, set_key, set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import has_bit, next_same, node_mark, node_token, serial_mark, trie_of
 
@@ -74,31 +77,21 @@ def push_row(S, block, key, node, left):
     push(S, left)
 
 
-@kernel("i(arena, arena, i, i)")
-def block_number(A, S, frame, n):
-    """The number of the block for the lexeme that ended in a frame. If it is new, n, and a row that names it."""
-    pair = frame_ended_pair(S, frame)
-    t = frame_ended_as(S, frame)
+@kernel("i(arena, arena, i, i, i)")
+def block_number(A, S, walk, pair, t):
+    """The number of the block for the lexeme of a pair that ended as a tagset; a row names it if it is new."""
     if A[t + TAGSET.MARK] != A[HEADER.SERIAL]:
         A[t + TAGSET.NUMBER] = region(A, MAX_PAIRS)
         A[t + TAGSET.MARK] = A[HEADER.SERIAL]
     at = np.int64(A[t + TAGSET.NUMBER]) + pair
     if A[at] == 0:
-        A[at] = n + 1
-        push_row(S, n, NAME, pair, t)
+        S[walk + WALK.BLOCKS] += 1
+        A[at] = S[walk + WALK.BLOCKS]
+        push_row(S, A[at] - 1, NAME, pair, t)
     return np.int64(A[at]) - 1
 
 
 # --- sorted rows ------------------------------------------------------------------------------------------------------
-
-
-@kernel("i(arena, i, i)")
-def end_of_key(S, row, stop):
-    """The first of the sorted rows behind `row` that has another block or key."""
-    end = row
-    while end < stop and S[end + ROW.BLOCK] == S[row + ROW.BLOCK] and S[end + ROW.KEY] == S[row + ROW.KEY]:
-        end += ROW.WORDS
-    return end
 
 
 @kernel("void(arena, i, i)")
@@ -106,7 +99,7 @@ def order_nodes(S, rows, stop):
     """Sort the rows that have the same block and key by node."""
     first = rows
     while first < stop:
-        end = end_of_key(S, first, stop)
+        end = end_of_key(S, first, stop, ROW.WORDS)
         ordered = True
         for row in range(first + ROW.WORDS, end, ROW.WORDS):
             ordered = ordered and S[row - ROW.WORDS + ROW.NODE] < S[row + ROW.NODE]
@@ -130,14 +123,14 @@ def order_rows(S, rows, stop, blocks):
     for k in range(table, sorted_rows):
         S[k] = 0
     for row in range(rows, stop, ROW.WORDS):
-        S[table + S[row + ROW.BLOCK] * KEYS + S[row + ROW.KEY]] += ROW.WORDS
+        S[table + S[row + ROW.NUMBER] * KEYS + S[row + ROW.KEY]] += ROW.WORDS
     at = sorted_rows
     for k in range(table, sorted_rows):
         count = np.int64(S[k])
         S[k] = at
         at += count
     for row in range(rows, stop, ROW.WORDS):
-        key = table + S[row + ROW.BLOCK] * KEYS + S[row + ROW.KEY]
+        key = table + S[row + ROW.NUMBER] * KEYS + S[row + ROW.KEY]
         for w in range(ROW.WORDS):
             S[S[key] + w] = S[row + w]
         S[key] += ROW.WORDS
@@ -155,7 +148,7 @@ def push_nodes(S, row, end):
 @kernel("i(arena, i, i, i)")
 def end_of_exits(S, row, stop, number):
     """The first of the sorted rows from `row` on that is no exit of the block with this number."""
-    while row < stop and S[row + ROW.BLOCK] == number and S[row + ROW.KEY] < RESTART:
+    while row < stop and S[row + ROW.NUMBER] == number and S[row + ROW.KEY] < RESTART:
         row += ROW.WORDS
     return row
 
@@ -163,20 +156,10 @@ def end_of_exits(S, row, stop, number):
 # --- blocks -----------------------------------------------------------------------------------------------------------
 
 
-@kernel("void(arena, arena, i, i, i)")
-def store_ends(A, S, row, end, block):
-    """Store the nodes of rows as the ends of a block."""
-    n = (end - row) // ROW.WORDS
-    A[block + GREEDY_BLOCK.N_ENDS] = n
-    A[block + GREEDY_BLOCK.ENDS] = region(A, n)
-    for k in range(n):
-        A[greedy_ends_start(A, block) + k] = S[row + ROW.WORDS * k + ROW.NODE]
-
-
 @kernel("i(arena, arena, arena, i, i, i)")
 def store_content(A, H, S, row, stop, block):
     """Store the rows of one block, sorted, but its name. Returns the row behind them."""
-    number = np.int64(S[row + ROW.BLOCK])
+    number = np.int64(S[row + ROW.NUMBER])
     start = top(S)
     runs = 0
     forks = 0
@@ -185,21 +168,21 @@ def store_content(A, H, S, row, stop, block):
     body = top(S)
     restarts = end_of_exits(S, row, stop, number)
     end = restarts
-    if restarts < stop and S[restarts + ROW.BLOCK] == number and S[restarts + ROW.KEY] == RESTART:
-        end = end_of_key(S, restarts, stop)
+    if restarts < stop and S[restarts + ROW.NUMBER] == number and S[restarts + ROW.KEY] == RESTART:
+        end = end_of_key(S, restarts, stop, ROW.WORDS)
     push_nodes(S, restarts, end)
     while row < restarts:
-        last = end_of_key(S, row, stop)
+        last = end_of_key(S, row, stop, ROW.WORDS)
         runs += 1
         push(S, S[row + ROW.KEY])
         push(S, (last - row) // ROW.WORDS)
         push_nodes(S, row, last)
         row = last
     row = end
-    while row < stop and S[row + ROW.BLOCK] == number and S[row + ROW.KEY] < NAME:
+    while row < stop and S[row + ROW.NUMBER] == number and S[row + ROW.KEY] < NAME:
         if S[row + ROW.KEY] == END:
-            last = end_of_key(S, row, stop)
-            store_ends(A, S, row, last, block)
+            last = end_of_key(S, row, stop, ROW.WORDS)
+            store_ends(A, S, row, last, ROW.WORDS, block)
             row = last
             continue
         forks += 1
@@ -220,11 +203,11 @@ def store_content(A, H, S, row, stop, block):
 @kernel("i(arena, arena, arena, i, i, i)")
 def store_named_block(A, H, S, row, stop, block):
     """Store the sorted rows of one block, from `row` on. Returns the next row."""
-    number = np.int64(S[row + ROW.BLOCK])
+    number = np.int64(S[row + ROW.NUMBER])
     row = store_content(A, H, S, row, stop, block)
-    if row < stop and S[row + ROW.BLOCK] == number:
+    if row < stop and S[row + ROW.NUMBER] == number:
         A[block + GREEDY_BLOCK.PAIR] = S[row + ROW.NODE]
-        A[block + GREEDY_BLOCK.ENDED_AS] = S[row + ROW.LEFT]
+        A[block + BLOCK.TAGSET] = S[row + ROW.LEFT]
         row += ROW.WORDS
     return row
 
@@ -235,7 +218,7 @@ def store_named_block(A, H, S, row, stop, block):
 @kernel("void(arena, arena, i, i, i, i)")
 def keep_nodes(A, S, number, key, start, stop):
     """Push a row for each of the nodes A[start:stop] without a mark."""
-    mark = serial_mark(A) + MARK_REPLACED
+    mark = serial_mark(A) + MARK_ALL
     for k in range(start, stop):
         if node_mark(A, A[k]) != mark:
             push_row(S, number, key, A[k], 0)
@@ -253,19 +236,14 @@ def shifted(A, H, S, left, shift):
     return intern_list(A, H, S, LEFT.KIND, start)
 
 
-@kernel("i(arena, arena, arena, i, i, i, i)")
-def keep_rows(A, H, S, table, frame, blocks, shift):
-    """Push the rows of a token table whose nodes have no mark. Returns the number of blocks then.
-
-    frame: room for one. shift: the number of its first pair in the list that the rows are for.
-    """
-    mark = serial_mark(A) + MARK_REPLACED
-    for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
-        S[frame + GREEDY_FRAME.ENDED_PAIR] = block_pair(A, block) + shift
-        S[frame + GREEDY_FRAME.ENDED_AS] = block_ended_as(A, block)
-        number = block_number(A, S, frame, blocks)
-        blocks = max(blocks, number + 1)
-        keep_nodes(A, S, number, END, greedy_ends_start(A, block), greedy_ends_end(A, block))
+@kernel("void(arena, arena, arena, i, i, i)")
+def keep_rows(A, H, S, walk, table, shift):
+    """Push the rows of a token table whose nodes have no mark. shift: the number of its first pair in the list that the
+    rows are for."""
+    mark = serial_mark(A) + MARK_ALL
+    for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+        number = block_number(A, S, walk, block_pair(A, block) + shift, block_tagset(A, block))
+        keep_nodes(A, S, number, END, ends_start(A, block), ends_end(A, block))
         content = block_content(A, block)
         if content == 0:
             continue
@@ -278,7 +256,6 @@ def keep_rows(A, H, S, table, frame, blocks, shift):
             if node_mark(A, fork_node(A, fork)) != mark:
                 left = shifted(A, H, S, fork_left(A, fork), shift)
                 push_row(S, number, FORK_KEY + fork_byte(A, fork), fork_node(A, fork), left)
-    return blocks
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -307,27 +284,28 @@ def store_few(A, S, bitmap, starts, stop, tokens):
         A[tokens + TOKENS.LIST] = region(A, count)
 
 
-@kernel("i(arena, arena, arena, i, i, i, i, i)")
-def store_table(A, H, S, base, bitmap, starts, rows, blocks):
-    """The token table of a walk: tokens in the bitmap, rows from S[rows] on. Leaves words on the stack.
+@kernel("i(arena, arena, arena, i, i, i, i)")
+def store_table(A, H, S, walk, base, starts, rows):
+    """The token table of a walk: tokens in its bitmap, rows from S[rows] on. Leaves words on the stack.
 
     Tokens are those of the nodes in the ranges START at S[starts:rows].
     """
     stop = top(S)
+    bitmap, blocks = np.int64(S[walk + WALK.BITMAP]), np.int64(S[walk + WALK.BLOCKS])
     table = region(A, GREEDY_TABLE.WORDS)
     A[table + GREEDY_TABLE.BASE] = base
     nodes = 0
     for start in range(starts, rows, START.WORDS):
         nodes += S[start + START.END] - S[start + START.FIRST]
     if nodes <= FEW_NODES:
-        store_few(A, S, bitmap, starts, rows, table_tokens(table))
+        store_few(A, S, bitmap, starts, rows, table)
     else:
-        store_tokens(A, H, S, bitmap, table_tokens(table))
-    A[table + GREEDY_TABLE.BLOCKS] = region(A, GREEDY_BLOCK.WORDS * blocks)
-    A[table + GREEDY_TABLE.N_BLOCKS] = blocks
+        store_tokens(A, H, S, bitmap, table)
+    A[table + TABLE.BLOCKS] = region(A, GREEDY_BLOCK.WORDS * blocks)
+    A[table + TABLE.N_BLOCKS] = blocks
     row = order_rows(S, rows, stop, blocks)
     last = row + stop - rows
     set_top(S, max(stop, last))
     while row < last:
-        row = store_named_block(A, H, S, row, last, greedy_block_at(A, table, S[row + ROW.BLOCK]))
+        row = store_named_block(A, H, S, row, last, greedy_block_at(A, table, S[row + ROW.NUMBER]))
     return table

@@ -17,13 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.lexer.derivatives import peek, step
-from constrain.kernels.lexer.states import tags
-from constrain.kernels.masks.common.tokens import set_tokens
+from constrain.kernels.lexer.derivatives import step
 from constrain.kernels.masks.greedy.blocks import store_table
-from constrain.kernels.masks.greedy.lexer_lists import push_end, push_exit, step_list
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, intern3, key_end, key_start, note_visits, region
-from constrain.kernels.records.expressions import continues
+from constrain.kernels.masks.greedy.walk import LOOPING, new_walk, step_list, walk_nodes
+from constrain.kernels.records.arena import NO_TAGS, NONE, intern3, note_visits, region
 from constrain.kernels.records.grammars import LIST, list_start
 from constrain.kernels.records.greedy_tables import (
     CONTENT,
@@ -31,8 +28,8 @@ from constrain.kernels.records.greedy_tables import (
     FORK,
     GREEDY_FRAME,
     GREEDY_TABLE,
-    MAX_PAIRS,
     START,
+    WALK,
     exits_byte,
     exits_end,
     exits_start,
@@ -43,8 +40,6 @@ from constrain.kernels.records.greedy_tables import (
     fork_node,
     frame_at,
     frame_count,
-    frame_lexer,
-    has_ended,
     left_count,
     left_lexer,
     left_number,
@@ -53,101 +48,8 @@ from constrain.kernels.records.greedy_tables import (
     set_frame_lexer,
     set_frame_number,
 )
-from constrain.kernels.records.stack import push, room, set_top, top
-from constrain.kernels.records.vocabulary import (
-    mask_words,
-    node_depth,
-    node_end,
-    node_token,
-    node_word,
-    trie_of,
-    word_byte,
-    word_depth,
-)
-
-
-@kernel("i(arena, i, i, i)")
-def in_frame(S, frame, n, lexer):
-    """Whether one of the first n pairs of a frame is in this lexer state."""
-    for k in range(n):
-        if frame_lexer(S, frame, k) == lexer:
-            return 1
-    return 0
-
-
-@kernel("i(arena, i, i)")
-def is_loop(A, loops, t):
-    """Whether the tagset is one of the LOOPS."""
-    if loops != 0:
-        for k in range(key_start(loops), key_end(A, loops)):
-            if A[k] == t:
-                return 1
-    return 0
-
-
-@kernel("i(arena, arena, arena, i, i, i, i, i)")
-def step_looping(A, H, S, before, after, b, lexer, loops):
-    """Write the frame after byte b, by the rules of `step_greedy`; 1 if a lexeme ended here.
-
-    Behind a lexeme that ended as one of the LOOPS another begins in the lexer state `lexer`.
-    """
-    n = 0
-    S[after + GREEDY_FRAME.ENDED_AS] = NO_TAGS
-    for k in range(frame_count(S, before)):
-        e = np.int64(peek(A, frame_lexer(S, before, k), b))
-        if e == 0:
-            e = step(A, H, S, frame_lexer(S, before, k), b)
-        if e == NONE or in_frame(S, after, n, e):
-            continue
-        if continues(A, e):
-            set_frame_number(S, after, n, 0)
-            set_frame_lexer(S, after, n, e)
-            n += 1
-        t = tags(A, H, S, e)
-        if t != NO_TAGS:
-            if n == MAX_PAIRS or not is_loop(A, loops, t):
-                S[after + GREEDY_FRAME.ENDED_PAIR] = 0
-                S[after + GREEDY_FRAME.ENDED_AS] = t
-            elif not in_frame(S, after, n, lexer):
-                set_frame_number(S, after, n, 0)
-                set_frame_lexer(S, after, n, lexer)
-                n += 1
-            S[after + GREEDY_FRAME.COUNT] = n
-            return 1
-    S[after + GREEDY_FRAME.COUNT] = n
-    return 0
-
-
-@kernel("i(arena, arena, arena, i, i, i, i, i, i, i)")
-def walk_looping(A, H, S, first, stop, frames, bitmap, lexer, loops, blocks):
-    """Walk the nodes first..stop-1, brothers and what is below them; set bits, push rows.
-
-    A lexeme begins with each brother, in the lexer state `lexer`. Returns the number of blocks.
-    """
-    trie = trie_of(A)
-    start = frame_at(frames, node_depth(A, trie, first) - 1)
-    S[start + GREEDY_FRAME.COUNT] = 1
-    S[start + GREEDY_FRAME.ENDED_AS] = NO_TAGS
-    set_frame_lexer(S, start, 0, lexer)
-    i = first
-    visited = 0
-    while i < stop:
-        word = node_word(A, trie, i)
-        after = frame_at(frames, word_depth(word))
-        before = frame_at(frames, word_depth(word) - 1)
-        ended = step_looping(A, H, S, before, after, word_byte(word), lexer, loops)
-        visited += 1
-        if not ended and has_ended(S, before):
-            blocks = push_exit(A, H, S, before, after, blocks, i)
-        if frame_count(S, after) > 0:
-            set_tokens(A, S, bitmap, node_token(A, trie, i))
-            i += 1
-            continue
-        if ended:
-            blocks = push_end(A, S, after, blocks, i)
-        i = node_end(A, trie, i)
-    note_visits(A, visited)
-    return blocks
+from constrain.kernels.records.stack import push, set_top, top
+from constrain.kernels.records.vocabulary import node_depth, node_end, node_word, trie_of, word_byte, word_depth
 
 
 @kernel("void(arena, i, i)")
@@ -186,11 +88,11 @@ def among(A, left, lexer):
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
-def may_fail(A, H, S, node, left, frames):
+def may_fail(A, H, S, walk, node, left):
     """Whether below a node all pairs of LEFT may come to nothing before one of them ends; else what is behind them
     decides nothing."""
     trie = trie_of(A)
-    start = frame_at(frames, node_depth(A, trie, node))
+    start = frame_at(S, walk, node_depth(A, trie, node))
     S[start + GREEDY_FRAME.COUNT] = left_count(A, left)
     for k in range(left_count(A, left)):
         set_frame_number(S, start, k, left_number(A, left, k))
@@ -198,9 +100,9 @@ def may_fail(A, H, S, node, left, frames):
     i = node + 1
     while i < node_end(A, trie, node):
         word = node_word(A, trie, i)
-        after = frame_at(frames, word_depth(word))
+        after = frame_at(S, walk, word_depth(word))
         note_visits(A, 1)
-        if step_list(A, H, S, frame_at(frames, word_depth(word) - 1), after, word_byte(word)):
+        if step_list(A, H, S, after - GREEDY_FRAME.WORDS, after, word_byte(word)):
             i = node_end(A, trie, i)
         elif frame_count(S, after) == 0:
             return 1
@@ -210,14 +112,14 @@ def may_fail(A, H, S, node, left, frames):
 
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
-def forks_alive(A, H, S, forks, n, lexer, frames):
+def forks_alive(A, H, S, walk, forks, n, lexer):
     """The LIST of those of n forks below which a lexeme that begins there may decide something."""
     start = top(S)
     for fork in range(forks, forks + FORK.WORDS * n, FORK.WORDS):
         node, left = fork_node(A, fork), fork_left(A, fork)
         if node_end(A, trie_of(A), node) > node + 1:
             e = step(A, H, S, lexer, fork_byte(A, fork))
-            if e != NONE and not among(A, left, e) and may_fail(A, H, S, node, left, frames):
+            if e != NONE and not among(A, left, e) and may_fail(A, H, S, walk, node, left):
                 push(S, fork)
     count = top(S) - start
     out = region(A, LIST.WORDS + count)
@@ -231,35 +133,37 @@ def forks_alive(A, H, S, forks, n, lexer, frames):
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
+@kernel("void(arena, arena, arena, i, i, i)")
+def walk_start(A, H, S, walk, first, stop):
+    """Walk the nodes first..stop-1, brothers and what is below them: a lexeme begins with each brother."""
+    frame = frame_at(S, walk, node_depth(A, trie_of(A), first) - 1)
+    S[frame + GREEDY_FRAME.COUNT] = 1
+    S[frame + GREEDY_FRAME.ENDED_AS] = NO_TAGS
+    set_frame_lexer(S, frame, 0, S[walk + WALK.LEXER])
+    walk_nodes(A, H, S, walk, first, stop)
+
+
 @kernel("i(arena, arena, arena, i)")
 def walk_following(A, H, S, record):
     """Find the token table of a FOLLOWING, and its forks if it has no LOOPS."""
     content = np.int64(A[record + FOLLOWING.CONTENT])
     lexer = np.int64(A[record + FOLLOWING.LEXER])
     loops = np.int64(A[record + FOLLOWING.LOOPS])
-    A[HEADER.SERIAL] += 1
-    A[HEADER.TABLES_MADE] += 1
-    words = mask_words(A)
-    bitmap = top(S)
-    frames = bitmap + words
-    above = words + GREEDY_FRAME.WORDS * (np.int64(A[HEADER.DEPTH]) + 3)
-    room(S, above)
-    set_top(S, bitmap + above)
+    walk = new_walk(A, S, LOOPING)
+    S[walk + WALK.LEXER] = lexer
+    S[walk + WALK.LOOPS] = loops
     starts = top(S)
     forks = push_starts(A, H, S, content, lexer)
     rows = top(S)
     if rows == starts:
         table = region(A, GREEDY_TABLE.WORDS)
     else:
-        S[bitmap : bitmap + words] = 0
-        blocks = 0
         for start in range(starts, rows, START.WORDS):
-            first, end = S[start + START.FIRST], S[start + START.END]
-            blocks = walk_looping(A, H, S, first, end, frames, bitmap, lexer, loops, blocks)
-        table = store_table(A, H, S, 0, bitmap, starts, rows, blocks)
+            walk_start(A, H, S, walk, S[start + START.FIRST], S[start + START.END])
+        table = store_table(A, H, S, walk, 0, starts, rows)
     if loops == 0:
-        A[record + FOLLOWING.ALIVE] = forks_alive(A, H, S, forks, fork_count(A, content), lexer, frames)
-    set_top(S, bitmap)
+        A[record + FOLLOWING.ALIVE] = forks_alive(A, H, S, walk, forks, fork_count(A, content), lexer)
+    set_top(S, S[walk + WALK.BITMAP])
     A[record + FOLLOWING.TABLE] = table
     return table
 

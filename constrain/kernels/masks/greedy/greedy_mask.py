@@ -15,12 +15,14 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.masks.common.tokens import add_tokens, set_tokens, store_tokens
-from constrain.kernels.masks.greedy.following import following, is_loop
-from constrain.kernels.masks.greedy.lexer_lists import depth_of, hub, subtree_end, table_of_list
+from constrain.kernels.masks.common.whole import walk_configuration
+from constrain.kernels.masks.greedy.following import following
+from constrain.kernels.masks.greedy.lexer_lists import hub, subtree_end, table_of_list
+from constrain.kernels.masks.greedy.walk import is_loop
 from constrain.kernels.parser.closure import close
-from constrain.kernels.parser.configurations import accepts, peek_configuration, push_fresh, step_configuration, whole
+from constrain.kernels.parser.configurations import accepts, push_fresh, step_configuration, whole
 from constrain.kernels.parser.earley import scan
-from constrain.kernels.records.arena import HEADER, NONE, intern2, intern_list, key_end, key_start, note_visits, region
+from constrain.kernels.records.arena import HEADER, NONE, intern2, intern_list, key_end, key_start, region
 from constrain.kernels.records.configurations import (
     CONFIG,
     config_grammar,
@@ -39,26 +41,26 @@ from constrain.kernels.records.greedy_tables import (
     MAX_PAIRS,
     PLACE,
     block_content,
-    block_ended_as,
     block_pair,
     following_table,
     fork_byte,
     fork_left,
     fork_node,
     greedy_blocks_end,
-    greedy_blocks_start,
-    greedy_ends_end,
-    greedy_ends_start,
     has_something,
     left_count,
     left_lexer,
     left_number,
     table_base,
-    table_tokens,
 )
 from constrain.kernels.records.masks import (
+    BLOCK,
     MASK,
     TOKENS,
+    block_tagset,
+    blocks_start,
+    ends_end,
+    ends_start,
     own_start,
     set_own_count,
     token_bitmap,
@@ -67,45 +69,9 @@ from constrain.kernels.records.masks import (
 )
 from constrain.kernels.records.parser_states import PARSER, parser_lexer
 from constrain.kernels.records.stack import push, room, set_top, sort_groups, top, unique_groups
-from constrain.kernels.records.vocabulary import (
-    eos_end,
-    eos_start,
-    mask_words,
-    node_byte,
-    node_end,
-    node_token,
-    node_word,
-    set_bit,
-    trie_of,
-    word_byte,
-    word_depth,
-)
+from constrain.kernels.records.vocabulary import eos_end, eos_start, mask_words, node_byte, node_token, set_bit, trie_of
 
 FEW = 2  # nodes of a subtree that is walked with configurations
-
-
-@kernel("void(arena, arena, arena, i, i, i, i)")
-def walk_below(A, H, S, node, c, bitmap, states):
-    """Set the tokens below a node that keep the configuration c alive. states: a stack of configurations by depth."""
-    trie = trie_of(A)
-    i = node + 1
-    stop = subtree_end(A, node)
-    S[states + depth_of(A, node)] = c
-    visited = 0
-    while i < stop:
-        word = node_word(A, trie, i)
-        here = states + word_depth(word)
-        d = np.int64(peek_configuration(A, S[here - 1], word_byte(word)))
-        if d == 0:
-            d = step_configuration(A, H, S, S[here - 1], word_byte(word))
-        visited += 1
-        if d == NONE:
-            i = node_end(A, trie, i)
-            continue
-        S[here] = d
-        set_tokens(A, S, bitmap, node_token(A, trie, i))
-        i += 1
-    note_visits(A, visited)
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -162,12 +128,12 @@ def add_next(A, H, S, block, p, c, grammar, bitmap):
     c: the configuration that the block is of; 0: the pair (p, its lexer state) alone.
     """
     content = block_content(A, block)
-    if content == 0 and A[block + GREEDY_BLOCK.N_ENDS] == 0:
+    if content == 0 and A[block + BLOCK.N_ENDS] == 0:
         return 0
-    q = scan(A, H, S, p, block_ended_as(A, block))
+    q = scan(A, H, S, p, block_tagset(A, block))
     if q == 0:  # as what a terminal excludes
         return 0
-    for i in range(greedy_ends_start(A, block), greedy_ends_end(A, block)):
+    for i in range(ends_start(A, block), ends_end(A, block)):
         set_tokens(A, S, bitmap, node_token(A, trie_of(A), A[i]))
     if content == 0 or close(A, H, S, q) == NONE:
         return 0
@@ -198,8 +164,8 @@ def table_with_loops(A, H, S, record, q):
     while True:
         table = following_table(A, following(A, H, S, content, lexer, loops))
         start = top(S)
-        for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
-            t = block_ended_as(A, block)
+        for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+            t = block_tagset(A, block)
             if scan(A, H, S, q, t) == q and not is_loop(A, loops, t):
                 push(S, t)
         if top(S) == start:
@@ -219,13 +185,13 @@ def add_place(A, H, S, node, c, bitmap, states):
     follows. Below the root without the hub."""
     if subtree_end(A, node) - node <= FEW or config_length(A, c) > MAX_PAIRS:
         A[HEADER.WHOLE_WALKS] += 1
-        walk_below(A, H, S, node, c, bitmap, states)
+        walk_configuration(A, H, S, states, node + 1, subtree_end(A, node), c, bitmap)
         return
     c = whole(A, H, S, c)
     table = table_of_list(A, H, S, node, c)
     while table != 0:
-        add_tokens(A, S, table_tokens(table), bitmap)
-        for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+        add_tokens(A, S, table, bitmap)
+        for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
             p = pair_parser(A, config_pair(c, block_pair(A, block)))
             add_next(A, H, S, block, p, c, config_grammar(A, c), bitmap)
         table = table_base(A, table)
@@ -242,8 +208,8 @@ def gather(A, H, S, bottom, grammar, bitmap, states):
             add_place(A, H, S, node, state, bitmap, states)
             continue
         table = table_with_loops(A, H, S, -node, state)
-        add_tokens(A, S, table_tokens(table), bitmap)
-        for block in range(greedy_blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+        add_tokens(A, S, table, bitmap)
+        for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
             add_next(A, H, S, block, state, 0, grammar, bitmap)
 
 
