@@ -261,6 +261,11 @@ class A:
         cls.last = x
         return cls.last, cls.__name__, cls()
 A.make(1)
+---
+class A: pass
+a = A()
+a.x, b = lambda c: b + c, 1
+a.x = lambda c: b + c
 """.strip().split("\n---\n"),
 ]
 

@@ -56,7 +56,7 @@ class Naming:
         tables, extra = [], NOTHING
         for frame in each(here.frames):
             if frame.comprehends or frame.kind == "lambda":
-                extra |= frame.names | here.binds
+                extra |= frame.names.union(name for name in here.binds if isinstance(name, str))
         for place, scope in enumerate(each(here.scopes)):
             if scope.kind != "class" or not place:
                 tables.append(scope.bound)
