@@ -15,7 +15,7 @@ import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.monitors import Names, accepted_beginning, c, guard, jinja, monitored, names_at, python, reading, sql
-from constrain.monitors.sql.lexicon import SqlLexicon
+from constrain.monitors.sql.lexicon import LEXICON
 
 RULES = """
 start: expr (" + " expr)* ";"
@@ -26,7 +26,6 @@ STRADDLING = [
     *(b"foo(", b"foo.bar(", b"a, b", b"a,b", b"obar;", b"abc(ab)", b" + the + va", b".id", b"lue);", b"bc + ", b"x1,"),
     *(b"foo(nosuch", b"nosuch(", b"!a.ab", b"'a' + ab", b"\xa9(", b"id;", b"va", b"lue", b"print(", b"foob", b"ed"),
 ]
-LEXICON = SqlLexicon()
 
 
 @dataclass(frozen=True)

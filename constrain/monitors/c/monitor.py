@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 from constrain.monitors.c.directives import directed
-from constrain.monitors.c.lexicon import CLexicon
+from constrain.monitors.c.lexicon import LEXICON
 from constrain.monitors.c.state import OPEN as OPENED
 from constrain.monitors.c.state import C
 from constrain.monitors.c.statements import Statements
@@ -34,7 +34,7 @@ from constrain.monitors.stacks import Bound
 class CMonitor(Statements):
     """A `Monitor` of C. Made by `c`."""
 
-    lexicon = CLexicon()
+    lexicon = LEXICON
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CMonitor)

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.monitors.jinja import words
-from constrain.monitors.jinja.lexicon import RAW, TEXT, JinjaLexicon
+from constrain.monitors.jinja.lexicon import LEXICON, RAW, TEXT
 from constrain.monitors.jinja.state import J, start
 from constrain.monitors.jinja.statements import Statements
 from constrain.monitors.jinja.values import Value, attributes, example, typed
@@ -43,7 +43,7 @@ class JinjaMonitor(Statements):
     filters: frozenset[str]
     tests: frozenset[str]
     ahead: str = "any"
-    lexicon: JinjaLexicon = field(default=JinjaLexicon(), compare=False, repr=False)
+    lexicon = LEXICON
 
     def __repr__(self) -> str:
         return f"jinja({', '.join(name for name, _ in self.variables):.40}, ahead={self.ahead!r})"

@@ -28,7 +28,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.monitors.monitor import END, NAME, NEWLINE, OTHER, SIGN, STRING, Names
 from constrain.monitors.python.imports import installed
-from constrain.monitors.python.lexicon import PythonLexicon
+from constrain.monitors.python.lexicon import LEXICON
 from constrain.monitors.python.scopes import Scope
 from constrain.monitors.python.state import Py
 from constrain.monitors.python.statements import Statements
@@ -47,7 +47,7 @@ class PythonMonitor(Statements):
         ahead: "any" or "known".
     """
 
-    lexicon = PythonLexicon()
+    lexicon = LEXICON
 
     def __init__(
         self, objects: tuple[tuple[str, Any], ...], modules: tuple[str, ...], imports: Any, ahead: str

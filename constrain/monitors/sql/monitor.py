@@ -28,7 +28,7 @@ from constrain.errors import ConstrainError
 from constrain.monitors.monitor import END, NAME, QUOTED, SIGN, Names
 from constrain.monitors.sql.catalogue import ROWID, Catalogue, Columns, fold, read_catalogue
 from constrain.monitors.sql.expressions import Expressions
-from constrain.monitors.sql.lexicon import SqlLexicon
+from constrain.monitors.sql.lexicon import LEXICON
 from constrain.monitors.sql.scopes import (
     Paren,
 )
@@ -47,7 +47,7 @@ class SqlMonitor(Expressions):
         texts: Whether a name in double quotes that is no column is a text, as in SQLite.
     """
 
-    lexicon = SqlLexicon()
+    lexicon = LEXICON
 
     def __init__(self, catalogue: Catalogue, ahead: str, aliases: frozenset[str], texts: bool) -> None:
         self.catalogue, self.ahead, self.aliases, self.texts = catalogue, ahead, aliases, texts
