@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from operator import itemgetter
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -28,7 +28,7 @@ from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Names
-from constrain.monitors.reading import Empty, Reading, State
+from constrain.monitors.reading import Empty, MonitorReading, State
 
 MAX_ROWS = 1024  # places whose judged tokens are remembered
 MAX_KEPT = 4096  # masks that are remembered
@@ -39,12 +39,12 @@ T = TypeVar("T")
 _DIGITS = frozenset(b"0123456789")
 
 
-class Monitoring:
+class MonitorGuard:
     """A `Guard` that has a say in where a text may end.
 
     Args:
         monitor: The monitor.
-        empty: See `Reading`.
+        empty: See `MonitorReading`.
         vocabulary: The vocabulary.
 
     Attributes:
@@ -53,9 +53,9 @@ class Monitoring:
 
     always = True
 
-    def __init__(self, monitor: Monitor, empty: Empty, vocabulary: Vocabulary) -> None:
-        self.reading = Reading(monitor, empty)
-        self._judging = Reading(monitor, empty)  # its places are many, and are soon forgotten
+    def __init__(self, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary) -> None:
+        self.reading = MonitorReading(monitor, empty)
+        self._judging = MonitorReading(monitor, empty)  # its places are many, and are soon forgotten
         self.words = Words.of(vocabulary)
         self._remembered: deque[State] = deque()
         self._kept: deque[tuple[State, tuple[int, int]]] = deque()
@@ -79,19 +79,19 @@ class Monitoring:
 
     def veto(self, state: Hashable, row: Row) -> None:
         """See `Guard`."""
-        here = cast(State, state)
+        state = cast(State, state)
         row = row[: self.words.size]
-        if here.decided is None:
+        if state.decided is None:
             if len(self._remembered) >= MAX_ROWS:
                 old = _second_chance(self._remembered, lambda state: state)
                 old.decided = old.refused = None
-            here.decided, here.refused = np.zeros((2, self.words.size), np.uint32)
-            self._remembered.append(here)
-        new = row & ~here.decided
+            state.decided, state.refused = np.zeros((2, self.words.size), np.uint32)
+            self._remembered.append(state)
+        new = row & ~state.decided
         if new.any():
-            here.refused |= self._refused(here, new.copy())
-            here.decided |= new
-        row &= ~here.refused
+            state.refused |= self._refused_tokens(state, new.copy())
+            state.decided |= new
+        row &= ~state.refused
 
     def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
         """See `RememberingGuard`."""
@@ -102,37 +102,37 @@ class Monitoring:
 
     def keep_row(self, state: Hashable, key: tuple[int, int], row: Row) -> None:
         """See `RememberingGuard`."""
-        here = cast(State, state)
-        if key not in here.rows:
+        state = cast(State, state)
+        if key not in state.rows:
             text = row.tobytes()
             same = self._rows.get(text)
             if same is None:
                 same = self._rows[text] = np.frombuffer(text, np.uint32)
-            here.rows[key] = same
+            state.rows[key] = same
             if len(self._kept) >= MAX_KEPT:
                 old, old_key = _second_chance(self._kept, itemgetter(0))
                 del old.rows[old_key]
-            self._kept.append((here, key))
+            self._kept.append((state, key))
 
-    def _refused(self, here: State, asked: Row) -> Row:
+    def _refused_tokens(self, state: State, asked: Row) -> Row:
         """uint32[ceil(V / 32)]: the refused ones of some tokens at a place. asked is overwritten."""
-        here = here.apart()
+        state = state.apart()
         refused = np.zeros_like(asked)
-        asked &= ~self.words.within(here.free)
+        asked &= ~self.words.within(state.free)
         for group in self.words.groups:
             mine = asked & group.mask
             if mine.any():
-                verdict = self._judge(here, group)
+                verdict = self._judge(state, group)
                 if verdict is not None:
                     refused |= mine & verdict
                     asked &= ~mine
         words = self.words
         left = np.flatnonzero(words.bits(asked) & (words.node >= 0))
         nodes = words.node[left]
-        bad = self._walk(here, nodes)[nodes]
+        bad = self._walk(state, nodes)[nodes]
         return refused | words.row(left[bad])
 
-    def _walk(self, here: State, asked: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def _walk(self, state: State, asked: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which nodes of the vocabulary's trie are refused, among those of some tokens and what leads to them.
 
         A byte is read once for all tokens that begin alike; where one is refused, so are all that go on from there.
@@ -143,7 +143,7 @@ class Monitoring:
         there[asked + 1] = 1
         before = np.cumsum(there)  # asked nodes before each
         refused = np.zeros(len(trie), np.bool_)
-        places = [(here, 0, len(trie))]
+        places = [(state, 0, len(trie))]
         while places:
             at, node, last = places.pop()
             while node < last:
@@ -157,9 +157,9 @@ class Monitoring:
                 node = behind
         return refused
 
-    def _judge(self, here: State, group: Group) -> Row | None:
+    def _judge(self, state: State, group: Group) -> Row | None:
         """Refused tokens, among others all of a group that are refused; None: read them one by one."""
-        at = self._judging.step(here, group.before)
+        at = self._judging.step(state, group.before)
         if at is None:
             return group.mask
         if at.free & WORD:
@@ -323,15 +323,15 @@ class Guards(PerVocabulary):
     """The guards of monitors of a vocabulary: equal constraints share what they have seen."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.known: dict[tuple[Monitor, Empty], Monitoring] = {}
+        self.known: dict[tuple[Monitor[Any], Empty], MonitorGuard] = {}
 
     @classmethod
-    def guard(cls, monitor: Monitor, empty: Empty, vocabulary: Vocabulary) -> Monitoring:
+    def guard(cls, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary) -> MonitorGuard:
         """The guard of a monitor."""
         known = cls.of(vocabulary).known
         guard = known.get((monitor, empty))
         if guard is None:
             if len(known) >= MAX_GUARDS:
                 known.clear()
-            guard = known[monitor, empty] = Monitoring(monitor, empty, vocabulary)
+            guard = known[monitor, empty] = MonitorGuard(monitor, empty, vocabulary)
         return guard

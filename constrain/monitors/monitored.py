@@ -13,7 +13,7 @@ from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.guard import Guards
 from constrain.monitors.monitor import Monitor
-from constrain.monitors.reading import Empty, Reading
+from constrain.monitors.reading import Empty, MonitorReading
 
 REFUSED = "the monitor refuses the text"
 
@@ -23,7 +23,7 @@ class Monitored(Constraint):
     """The texts of a constraint that a monitor accepts. Made by `monitored`."""
 
     inner: Constraint
-    monitor: Monitor
+    monitor: Monitor[Any]
     empty: Empty = "end"
 
     def _build(self) -> Grammar:
@@ -53,7 +53,7 @@ class Monitored(Constraint):
         fault = self.inner.check(text) if self.inner.residual else None
         if fault is not None:
             return fault
-        reading = Reading(self.monitor, self.empty)
+        reading = MonitorReading(self.monitor, self.empty)
         end = reading.step(reading.start(), text.encode())
         return None if end is not None and reading.may_end(end) else self._refusal(text)
 
@@ -78,7 +78,7 @@ class Monitored(Constraint):
         return f"monitored({self.inner!r}, {self.monitor!r})"
 
 
-def monitored(constraint: Constraint, monitor: Monitor, *, empty: Empty = "end") -> Constraint:
+def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "end") -> Constraint:
     """The texts of a constraint in which only names stand that a monitor knows.
 
     Args:
@@ -124,7 +124,7 @@ def monitored(constraint: Constraint, monitor: Monitor, *, empty: Empty = "end")
     return whole
 
 
-def accepted_beginning(monitor: Monitor, text: str, *, empty: Empty = "end") -> str:
+def accepted_beginning(monitor: Monitor[Any], text: str, *, empty: Empty = "end") -> str:
     """The longest beginning of a text that a monitor accepts; whether the text may end there is another question.
 
     Args:
@@ -141,7 +141,7 @@ def accepted_beginning(monitor: Monitor, text: str, *, empty: Empty = "end") -> 
         >>> constrain.monitors.accepted_beginning(catalogue, "select id from users where age > 3")
         'select id from users where a'
     """
-    reading = Reading(monitor, empty)
+    reading = MonitorReading(monitor, empty)
     at = reading.start()
     for i, character in enumerate(text):
         after = reading.step(at, character.encode())
@@ -151,7 +151,7 @@ def accepted_beginning(monitor: Monitor, text: str, *, empty: Empty = "end") -> 
     return text
 
 
-def names_at(monitor: Monitor, text: str, *, empty: Empty = "end") -> list[str] | None:
+def names_at(monitor: Monitor[Any], text: str, *, empty: Empty = "end") -> list[str] | None:
     """The names that may stand after a text, or that the name at its end may become.
 
     Args:
@@ -171,7 +171,7 @@ def names_at(monitor: Monitor, text: str, *, empty: Empty = "end") -> list[str] 
         >>> constrain.monitors.names_at(catalogue, "select * from users u where u.")
         ['_rowid_', 'id', 'name', 'oid', 'rowid']
     """
-    reading = Reading(monitor, empty)
+    reading = MonitorReading(monitor, empty)
     at = reading.step(reading.start(), text.encode())
     if at is None:
         accepted = accepted_beginning(monitor, text, empty=empty)

@@ -1,16 +1,19 @@
-"""Values that monitors keep in their states: names that are bound, and stacks as nested pairs, the innermost first."""
+"""Values that the states of monitors are made of: names that are bound, stacks as nested pairs, steps between states."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
+
+F = TypeVar("F")
+S = TypeVar("S", bound="StackState[Any]")
 
 
 class Bound:
     """Names and what is known of their values. Each has its hash, so that it is computed once.
 
     Attributes:
-        table: name -> `Value`, or what the text defines (definitions.py); None: its value is not known.
+        table: name -> its value, or what the text defines; None: its value is not known.
     """
 
     __slots__ = ("_hash", "table")
@@ -22,8 +25,8 @@ class Bound:
             for pair in table.items():
                 self._hash ^= hash(pair)
 
-    def plus(self, name: str, value: Any) -> Bound:
-        """With one name more, or another value."""
+    def add(self, name: str, value: Any) -> Bound:
+        """Give these names and one more, or another value of one."""
         table = self.table
         new = hash((name, value))
         if name in table:
@@ -33,21 +36,21 @@ class Bound:
             new ^= hash((name, old))
         return Bound({**table, name: value}, self._hash ^ new)
 
-    def since(self, before: Bound) -> Bound:
-        """Without the values that names have got since then: they have them only if a block was run."""
+    def forget_changes(self, before: Bound) -> Bound:
+        """Give these names without the values that they have got since then: a block may not have run."""
         after = self
         if before is not self:
             for name, value in self.table.items():
                 if value is not None and before.table.get(name) != value:
-                    after = after.plus(name, None)
+                    after = after.add(name, None)
         return after
 
-    def lasting(self) -> Bound:
-        """Without values that another assignment may change: those of what is defined or imported are left."""
+    def keep_lasting(self) -> Bound:
+        """Give these names without values that another assignment may change, as none of definitions or imports does."""
         after = self
         for name, value in self.table.items():
             if value is not None and not value.lasts:
-                after = after.plus(name, None)
+                after = after.add(name, None)
         return after
 
     def __hash__(self) -> int:
@@ -60,14 +63,88 @@ class Bound:
 EMPTY = Bound({})
 
 
-def each(stack: Any) -> Iterator[Any]:
-    """The elements of a stack, the innermost first."""
+class StackState(Generic[F]):
+    """The steps of a state that has a stack of open parts. A language's state has it as a base, beside a named tuple.
+
+    Attributes:
+        frames: The parts, the innermost first.
+        scopes: The scopes of names, where a language has such a stack.
+        saved: The fields that a part keeps while it is open: `push` stores them in it, `pop` takes them back.
+        reset: The fields that each step sets anew, and their values.
+        begun: The fields that the beginning of an expression sets anew, and their values.
+    """
+
+    __slots__ = ()
+    saved: ClassVar[tuple[str, ...]] = ()
+    reset: ClassVar[dict[str, Any]] = {"held": ""}
+    begun: ClassVar[dict[str, Any]] = {}
+    frames: Any
+    scopes: Any
+    _replace: Any
+
+    @property
+    def top(self) -> F | None:
+        """The innermost part; None: none is open."""
+        return None if self.frames is None else self.frames[0]
+
+    @property
+    def frame(self) -> F:
+        """The innermost part, where one is open."""
+        assert self.frames is not None
+        frame: F = self.frames[0]
+        return frame
+
+    @property
+    def kind(self) -> str:
+        """The kind of the innermost part, or ""."""
+        return "" if self.frames is None else self.frames[0].kind
+
+    @property
+    def scope(self) -> Any:
+        """The innermost scope."""
+        return self.scopes[0]
+
+    def go(self: S, at: str, **changes: Any) -> S:
+        """The state with something else to come."""
+        state: S = self._replace(**{**self.reset, "at": at, **changes})
+        return state
+
+    def fresh(self: S, at: str, **changes: Any) -> S:
+        """The state at the beginning of an expression."""
+        return self.go(at, **{**self.begun, **changes})
+
+    def push(self: S, frame: Any, at: str, **changes: Any) -> S:
+        """The state inside a new part."""
+        frame = frame._replace(**{field: getattr(self, field) for field in self.saved})
+        return self.fresh(at, frames=(frame, self.frames), **changes)
+
+    def pop(self: S, at: str, **changes: Any) -> S:
+        """The state outside the innermost part."""
+        frame, frames = self.frames
+        saved = {field: getattr(frame, field) for field in self.saved}
+        return self.go(at, **{"frames": frames, **saved, **changes})
+
+    def change(self: S, **changes: Any) -> S:
+        """The state with something changed in the innermost part."""
+        frame, frames = self.frames
+        state: S = self._replace(frames=(frame._replace(**changes), frames))
+        return state
+
+    def change_scope(self: S, **changes: Any) -> S:
+        """The state with something changed in the innermost scope."""
+        scope, scopes = self.scopes
+        state: S = self._replace(scopes=(scope._replace(**changes), scopes))
+        return state
+
+
+def elements(stack: Any) -> Iterator[Any]:
+    """Give the elements of a stack, the innermost first."""
     while stack is not None:
         top, stack = stack
         yield top
 
 
-def replaced(stack: Any, place: int, new: Any) -> Any:
-    """A stack with another element at a place; 0: the innermost."""
+def replace_element(stack: Any, index: int, new: Any) -> Any:
+    """Give a stack with another element at an index; 0: the innermost."""
     top, rest = stack
-    return (new, rest) if place == 0 else (top, replaced(rest, place - 1, new))
+    return (new, rest) if index == 0 else (top, replace_element(rest, index - 1, new))

@@ -1,11 +1,11 @@
-"""A text under a monitor, read lexeme by lexeme: `Reading` does it byte by byte, and remembers places."""
+"""A text under a monitor, read lexeme by lexeme: `MonitorReading` does it byte by byte, and remembers places."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 
 
 def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
@@ -15,7 +15,7 @@ def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False)
     """
     lexicon, state = monitor.lexicon, monitor.start()
     begin, scan, short = lexicon.begin, lexicon.scan, lexicon.short
-    resumed = getattr(monitor, "resumed", lambda state: None)
+    resumed = getattr(monitor, "resume", lambda state: None)
     at = 0
     while at < len(text):
         first = at
@@ -63,7 +63,7 @@ def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False)
 
 def end_of(monitor: Any, text: bytes) -> Any:
     """The state of a monitor after a text that ends with a whole lexeme; None: it refuses the text."""
-    reading = Reading(monitor)
+    reading = MonitorReading(monitor)
     end = reading.step(reading.start(), text + b" ")
     return None if end is None else end.inner.value
 

@@ -265,7 +265,7 @@ def test_a_pickled_constraint_has_the_same_masks() -> None:
 def test_places_that_are_met_again_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for 200 places, a text that is read again and again keeps its own, and others go."""
     monkeypatch.setattr(reading, "MAX_STATES", 200)
-    known, free = reading.Reading(python()), reading.Reading(python())
+    known, free = reading.MonitorReading(python()), reading.MonitorReading(python())
     often, made = b"a = 1\nprint(a)\n", set()
     place = known.step(known.start(), often)
     for i in range(30):
@@ -286,8 +286,8 @@ def test_masks_that_are_asked_for_again_are_kept(monkeypatch: pytest.MonkeyPatch
         monitored(constrain.collection.load("sql"), sql({"kept": ["abc"]})), vocabularies.tiny()
     )
     monitoring, judged = compiled.guard, []
-    refused = monitoring._refused
-    monkeypatch.setattr(monitoring, "_refused", lambda here, asked: judged.append(here) or refused(here, asked))
+    refused = monitoring._refused_tokens
+    monkeypatch.setattr(monitoring, "_refused_tokens", lambda here, asked: judged.append(here) or refused(here, asked))
     oracle = {text: compiled.matcher(prefix=text).mask() for text in _BEGINNINGS}
     judged.clear()
     for text in [*_BEGINNINGS, *reversed(_BEGINNINGS)]:

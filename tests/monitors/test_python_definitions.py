@@ -11,7 +11,7 @@ import pytest
 from lexeme_reading import refused
 
 from constrain.monitors import accepted_beginning, names_at, python
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 
 ANY, KNOWN = python(), python(ahead="known")
 SHAPE = """class Shape:
@@ -271,7 +271,7 @@ a.x = lambda c: b + c
 
 
 def accepts(monitor: Any, text: str) -> bool:
-    reading = Reading(monitor)
+    reading = MonitorReading(monitor)
     end = reading.step(reading.start(), text.encode())
     return end is not None and reading.may_end(end)
 

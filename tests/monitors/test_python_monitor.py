@@ -15,7 +15,7 @@ from lexeme_reading import refused
 
 from constrain.errors import ConstrainError
 from constrain.monitors import accepted_beginning, names_at, objects, python
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 
 ANY, KNOWN = python(), python(ahead="known")
 
@@ -178,7 +178,7 @@ del os.environ["x"], x
 
 
 def accepts(monitor: Any, text: str) -> bool:
-    reading = Reading(monitor)
+    reading = MonitorReading(monitor)
     end = reading.step(reading.start(), text.encode())
     return end is not None and reading.may_end(end)
 

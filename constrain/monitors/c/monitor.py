@@ -19,19 +19,18 @@ header that is not in the table, `#if`, or a macro that may be anything, the res
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
-from constrain.monitors.c.directives import directed
+from constrain.monitors.c.directives import read_directive
 from constrain.monitors.c.lexicon import LEXICON
 from constrain.monitors.c.state import OPEN as OPENED
-from constrain.monitors.c.state import C
-from constrain.monitors.c.statements import Statements
-from constrain.monitors.c.types import Scope
+from constrain.monitors.c.state import CState
+from constrain.monitors.c.statements import CStatements
+from constrain.monitors.c.types import CScope
 from constrain.monitors.monitor import END, NAME, OTHER, SIGN, Names
 from constrain.monitors.stacks import Bound
 
 
-class CMonitor(Statements):
+class CMonitor(CStatements):
     """A `Monitor` of C. Made by `c`."""
 
     lexicon = LEXICON
@@ -45,58 +44,55 @@ class CMonitor(Statements):
     def __repr__(self) -> str:
         return "c()"
 
-    def start(self) -> C:
+    def start(self) -> CState:
         """See `Monitor`."""
-        return C((Scope(), None))
+        return CState((CScope(), None))
 
-    def begin(self, state: Any, kind: int, first: bytes) -> C | None:
+    def begin(self, state: CState, kind: int, first: bytes) -> CState | None:
         """See `Monitor`."""
-        here: C = state
         if kind in (END, OTHER):
-            return here
-        if kind == SIGN and self._read_again(here, kind, first.decode("latin-1"), "") is None:
+            return state
+        if kind == SIGN and self._read_again(state, kind, first.decode("latin-1"), "") is None:
             return None
-        return None if kind == NAME and not self._takes_name(here) else here
+        return None if kind == NAME and not self._takes_name(state) else state
 
-    def _takes_name(self, here: C) -> bool:
+    def _takes_name(self, state: CState) -> bool:
         """Whether a name or keyword may stand where an operand may have ended."""
-        if here.at == "first":
-            after = self._operand_word(here.fresh("operand"), here.held)
+        if state.at == "first":
+            after = self._operand_word(state.fresh("operand"), state.held)
             return after is not None and after.at == "macro"
-        return here.at not in ("operator", "old parameter") or bool(here.opens)
+        return state.at not in ("operator", "old parameter") or bool(state.opens)
 
-    def language(self, state: Any) -> Names | None:
+    def language(self, state: CState) -> Names | None:
         """See `Monitor`."""
-        here: C = state
-        if here.at in ("operand", "grouped", "cast", "for first"):
-            return self.visible(here)
-        if here.at == "outside":
-            return self.visible(here, types=True)
-        if here.at == "member declaration" or (here.at == "specifiers" and self._wants_type(here)):
-            return self.visible(here, types=True)
-        if here.at == "member":
-            members = self.members(here, here.value, here.held)
-            return _members(members, here.opens) if isinstance(members, Bound) else None
+        if state.at in ("operand", "grouped", "cast", "for first"):
+            return self.visible_names(state)
+        if state.at == "outside":
+            return self.visible_names(state, types=True)
+        if state.at == "member declaration" or (state.at == "specifiers" and self._wants_type(state)):
+            return self.visible_names(state, types=True)
+        if state.at == "member":
+            members = self.members(state, state.value, state.held)
+            return _members(members, state.opens) if isinstance(members, Bound) else None
         return None
 
-    def _wants_type(self, here: C) -> bool:
-        top = here.top
+    def _wants_type(self, state: CState) -> bool:
+        top = state.top
         return top is not None and top.base is None and top.role != "parameter"
 
-    def advance(self, state: Any, kind: int, text: bytes) -> C | None:
+    def advance(self, state: CState, kind: int, text: bytes) -> CState | None:
         """See `Monitor`."""
-        here: C = state
-        if here.at == "open":
-            return here
+        if state.at == "open":
+            return state
         if kind == OTHER:
-            return directed(here, text.decode(errors="replace"))
+            return read_directive(state, text.decode(errors="replace"))
         sign = text.decode("latin-1") if kind == SIGN else ""
         word = text.decode(errors="replace") if kind == NAME else ""
-        if word in here.opens:
+        if word in state.opens:
             return OPENED
-        return self._read_again(here, kind, sign, word)
+        return self._read_again(state, kind, sign, word)
 
-    def may_end(self, state: Any) -> bool:
+    def may_end(self, state: CState) -> bool:
         """See `Monitor`. The grammar says whether a text is whole."""
         return True
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Union
+from typing import Any, ClassVar, NamedTuple, Union
 
-from constrain.monitors.c.types import UNKNOWN, Scope, Type
-from constrain.monitors.stacks import EMPTY, Bound
+from constrain.monitors.c.types import UNKNOWN, CScope, CType
+from constrain.monitors.stacks import EMPTY, Bound, StackState
 
-Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
-Scopes = Union[tuple[Scope, "Scopes"], None]  # noqa: UP007
+Frames = Union[tuple["CFrame", "Frames"], None]  # noqa: UP007
+Scopes = Union[tuple[CScope, "Scopes"], None]  # noqa: UP007
 NOTHING: frozenset[str] = frozenset()
 
 
-class Frame(NamedTuple):
+class CFrame(NamedTuple):
     """What is open.
 
     Attributes:
@@ -35,12 +35,12 @@ class Frame(NamedTuple):
 
     kind: str
     role: str = ""
-    value: Type = UNKNOWN
+    value: CType = UNKNOWN
     prefix: tuple[Any, ...] = ()
     plain: bool = True
     seen: int = 0
     typedef: bool = False
-    base: Type | None = None
+    base: CType | None = None
     name: str = ""
     derived: tuple[Any, ...] = ()
     pointers: int = 0
@@ -50,8 +50,8 @@ class Frame(NamedTuple):
     members: Bound = EMPTY
 
 
-class C(NamedTuple):
-    """Where a text stands.
+class _CFields(NamedTuple):
+    """The fields of `CState`.
 
     Attributes:
         scopes, frames: The stacks, the innermost first.
@@ -60,7 +60,7 @@ class C(NamedTuple):
         made: Structures so far.
         held: The name or word whose meaning the next lexeme shows.
         value: The type of the operand that was read last, without what stands before it.
-        prefix: What stands before it: "*", "&", "sizeof", or a `Type` that it is cast to; "": another operator.
+        prefix: What stands before it: "*", "&", "sizeof", or a `CType` that it is cast to; "": another operator.
         plain: Whether the expression is one operand so far.
         opens: Macros after which nothing is known.
         labels: The labels of the function so far; None: not all are known.
@@ -73,46 +73,20 @@ class C(NamedTuple):
     structs: Any = EMPTY
     made: int = 0
     held: str = ""
-    value: Type = UNKNOWN
+    value: CType = UNKNOWN
     prefix: tuple[Any, ...] = ()
     plain: bool = True
     opens: frozenset[str] = NOTHING
     labels: frozenset[str] | None = NOTHING
     sought: frozenset[str] = NOTHING
 
-    @property
-    def top(self) -> Frame | None:
-        """The innermost frame."""
-        return self.frames[0] if self.frames is not None else None
 
-    @property
-    def kind(self) -> str:
-        """The kind of the innermost frame, or ""."""
-        return self.frames[0].kind if self.frames is not None else ""
+class CState(_CFields, StackState[CFrame]):
+    """The state of a reading of C, after whole lexemes."""
 
-    def go(self, at: str, **changes: Any) -> C:
-        """The state with something else to come."""
-        return self._replace(**{"at": at, "held": "", **changes})
-
-    def push(self, frame: Frame, at: str) -> C:
-        """The state inside a new frame, at the beginning of an expression."""
-        frame = frame._replace(value=self.value, prefix=self.prefix, plain=self.plain)
-        return self.go(at, frames=(frame, self.frames), value=UNKNOWN, prefix=(), plain=True)
-
-    def pop(self, at: str) -> C:
-        """The state outside the innermost frame."""
-        assert self.frames is not None
-        top, frames = self.frames
-        return self.go(at, frames=frames, value=top.value, prefix=top.prefix, plain=top.plain)
-
-    def change(self, **changes: Any) -> C:
-        """The state with something changed in the innermost frame."""
-        assert self.frames is not None
-        return self._replace(frames=(self.frames[0]._replace(**changes), self.frames[1]))
-
-    def fresh(self, at: str) -> C:
-        """The state at the beginning of an expression."""
-        return self.go(at, value=UNKNOWN, prefix=(), plain=True)
+    __slots__ = ()
+    saved = ("value", "prefix", "plain")
+    begun: ClassVar[dict[str, Any]] = {"value": UNKNOWN, "prefix": (), "plain": True}
 
 
-OPEN = C(None, at="open")  # what follows is not read
+OPEN = CState(None, at="open")  # what follows is not read

@@ -25,7 +25,7 @@ class Arity(NamedTuple):
     more: bool
 
 
-class Type(NamedTuple):
+class CType(NamedTuple):
     """A type.
 
     Attributes:
@@ -37,10 +37,10 @@ class Type(NamedTuple):
     base: int | str | None
 
     @property
-    def target(self) -> Type:
+    def target(self) -> CType:
         """What a value points to, or has as elements."""
         if self.derived and self.derived[0] in (POINTER, ARRAY):
-            return Type(self.derived[1:], self.base)
+            return CType(self.derived[1:], self.base)
         return self if self.derived and self.base is not None else UNKNOWN
 
     @property
@@ -50,16 +50,16 @@ class Type(NamedTuple):
         return inner[0] if inner and isinstance(inner[0], Arity) else None
 
     @property
-    def result(self) -> Type:
+    def result(self) -> CType:
         """What a call gives."""
         inner = self.derived[1:] if self.derived[:1] == (POINTER,) else self.derived
-        return Type(inner[1:], self.base) if inner and isinstance(inner[0], Arity) else UNKNOWN
+        return CType(inner[1:], self.base) if inner and isinstance(inner[0], Arity) else UNKNOWN
 
 
-UNKNOWN, SCALAR, VOID = Type((), None), Type((), "scalar"), Type((), "void")
+UNKNOWN, SCALAR, VOID = CType((), None), CType((), "scalar"), CType((), "void")
 
 
-class Entry(NamedTuple):
+class CName(NamedTuple):
     """What a name means.
 
     Attributes:
@@ -68,14 +68,14 @@ class Entry(NamedTuple):
     """
 
     kind: str
-    type: Type = UNKNOWN
+    type: CType = UNKNOWN
 
 
-class Scope(NamedTuple):
+class CScope(NamedTuple):
     """A file, a function, a block or a list of parameters.
 
     Attributes:
-        names: name -> `Entry`.
+        names: name -> `CName`.
         tags: Tag of a structure or union -> its number.
     """
 

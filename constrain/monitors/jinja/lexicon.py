@@ -2,7 +2,7 @@
 
 What stands outside of tags is one lexeme up to the next tag, with what opens it: comments and raw blocks belong to
 it. It is a STRING whose kept text is T, or R in a raw block, and the bytes that may become something else: `T{`. The
-monitor says where it begins (`resumed`). Of other strings and of numbers only what the table needs is kept.
+monitor says where it begins (`resume`). Of other strings and of numbers only what the table needs is kept.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ TEXTUAL = (str, bytes, bytearray)
 WITHOUT_NAMES = (*TEXTUAL, list, tuple, range, memoryview)  # their items have no names
 
 
-class Value(NamedTuple):
+class JinjaValue(NamedTuple):
     """What is known of a value.
 
     Attributes:
@@ -40,9 +40,9 @@ class Value(NamedTuple):
         return True
 
 
-def example(obj: Any) -> Value | None:
+def example(obj: Any) -> JinjaValue | None:
     """A value like an object; None: nothing is known of it."""
-    return None if obj is None else Value(id(obj), Holder(obj, True), "example")
+    return None if obj is None else JinjaValue(id(obj), Holder(obj, True), "example")
 
 
 @lru_cache(maxsize=4096)
@@ -51,27 +51,27 @@ def _holder(hint: Any) -> Holder:
     return Holder(hint, True)
 
 
-def typed(hint: Any) -> Value | None:
+def typed_value(hint: Any) -> JinjaValue | None:
     """A value with a type, which may be a generic one; None: nothing is known of it."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         others = [one for one in typing.get_args(hint) if one is not NONE]
-        return typed(others[0]) if len(others) == 1 else None
+        return typed_value(others[0]) if len(others) == 1 else None
     if origin is typing.Annotated or origin in _QUALIFIERS:
-        return typed(typing.get_args(hint)[0])
+        return typed_value(typing.get_args(hint)[0])
     if hint in (Any, object, NONE) or not isinstance(origin or hint, type):
         return None
     holder = _holder(hint)
-    return Value(id(holder.obj), holder, "type")
+    return JinjaValue(id(holder.obj), holder, "type")
 
 
 _QUALIFIERS = {getattr(typing, name, None) for name in ("Required", "NotRequired", "ReadOnly", "ClassVar", "Final")} - {
     None
 }
-THE_LOOP = Value(0, Holder(None), "loop")
+THE_LOOP = JinjaValue(0, Holder(None), "loop")
 
 
-def _as_python(value: Value) -> of_python.Value:
+def _python_value(value: JinjaValue) -> of_python.PythonValue:
     """The same value, as the monitor of Python looks at it."""
     obj = value.what.obj
     if value.role == "type":
@@ -80,7 +80,7 @@ def _as_python(value: Value) -> of_python.Value:
 
 
 @lru_cache(maxsize=4096)
-def attributes(value: Value) -> frozenset[str] | None:
+def attributes(value: JinjaValue) -> frozenset[str] | None:
     """What may stand after `value.`; None: anything."""
     if value.role == "loop":
         return LOOP
@@ -93,7 +93,7 @@ def attributes(value: Value) -> frozenset[str] | None:
     elif hasattr(cls, "__getitem__") and not issubclass(cls, WITHOUT_NAMES):
         return None
     else:
-        known = of_python.attributes(_as_python(value))
+        known = of_python.attributes(_python_value(value))
         if known is None:
             return None
         found = known
@@ -101,7 +101,7 @@ def attributes(value: Value) -> frozenset[str] | None:
 
 
 @lru_cache(maxsize=4096)
-def attribute(value: Value, name: str) -> Value | None:
+def attribute(value: JinjaValue, name: str) -> JinjaValue | None:
     """What is known of `value.name`."""
     obj = value.what.obj
     if value.role == "loop":
@@ -109,13 +109,13 @@ def attribute(value: Value, name: str) -> Value | None:
     if value.role == "example" and isinstance(obj, Mapping):
         return example(obj[name]) if name in obj and not hasattr(type(obj), name) else None
     if value.role == "type" and name in (hints := _hints(obj)):
-        return typed(hints[name])
+        return typed_value(hints[name])
     if value.role == "type" and _is_mapping(obj) and not hasattr(dict, name):
         return item(value)
-    found = of_python.attribute(_as_python(value), name)
+    found = of_python.attribute(_python_value(value), name)
     if found is None or found.role == "method":
-        return None if found is None else Value(found.key, found.what, "example")
-    return typed(found.what.obj) if found.role == "instance" else example(found.what.obj)
+        return None if found is None else JinjaValue(found.key, found.what, "example")
+    return typed_value(found.what.obj) if found.role == "instance" else example(found.what.obj)
 
 
 def _is_mapping(hint: Any) -> bool:
@@ -133,24 +133,24 @@ def _hints(cls: Hashable) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4096)
-def element(value: Value) -> Value | None:
+def element(value: JinjaValue) -> JinjaValue | None:
     """What is known of the elements of a value, in `for x in value`."""
     obj = value.what.obj
     if value.role == "example":
-        return None if isinstance(obj, TEXTUAL) or not isinstance(obj, Collection) else _alike(obj)
+        return None if isinstance(obj, TEXTUAL) or not isinstance(obj, Collection) else _common_example(obj)
     return _argument(obj, 0) if value.role == "type" else None
 
 
 @lru_cache(maxsize=4096)
-def item(value: Value) -> Value | None:
+def item(value: JinjaValue) -> JinjaValue | None:
     """What is known of `value[…]`, whatever stands there."""
     obj = value.what.obj
     if value.role == "example":
-        return _alike(obj.values()) if isinstance(obj, Mapping) else element(value)
+        return _common_example(obj.values()) if isinstance(obj, Mapping) else element(value)
     return _argument(obj, -1) if value.role == "type" else None
 
 
-def _argument(hint: Any, place: int) -> Value | None:
+def _argument(hint: Any, place: int) -> JinjaValue | None:
     """The first or last argument of a generic type, if all elements have it."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if not arguments or not isinstance(origin, type) or not issubclass(origin, Iterable):
@@ -159,10 +159,10 @@ def _argument(hint: Any, place: int) -> Value | None:
         arguments = arguments[:1] if arguments[1:] in ((), (...,)) else ()
     elif issubclass(origin, Mapping) != (len(arguments) == 2):
         return None
-    return typed(arguments[place]) if arguments else None
+    return typed_value(arguments[place]) if arguments else None
 
 
-def _alike(objects: Iterable[Any]) -> Value | None:
+def _common_example(objects: Iterable[Any]) -> JinjaValue | None:
     """What is known of each of some objects: the first one, if the others are like it."""
     known = [*objects]
     if not known or any(_shape(one) != _shape(known[0]) for one in known):
@@ -179,11 +179,11 @@ def _shape(obj: Any) -> Any:
     return type(obj)
 
 
-def called(value: Value) -> Value | None:
+def call_result(value: JinjaValue) -> JinjaValue | None:
     """What is known of the result of a call, by the annotation of a function."""
     if value.role != "example" or not callable(value.what.obj):
         return None
     try:
-        return typed(typing.get_type_hints(value.what.obj).get("return", Any))
+        return typed_value(typing.get_type_hints(value.what.obj).get("return", Any))
     except Exception:  # an annotation may be anything
         return None

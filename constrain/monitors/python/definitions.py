@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from constrain.monitors.python.values import Signature
 
 
-class Function(NamedTuple):
+class PythonFunction(NamedTuple):
     """A function of the text.
 
     Attributes:
@@ -26,7 +26,7 @@ class Function(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A function of a class, with its first argument. Attributes: as of `Function`, without that argument."""
+    """A function of a class, with its first argument. Attributes: as of `PythonFunction`, without that argument."""
 
     signature: Signature
     lasts: bool = False
@@ -38,10 +38,10 @@ class Class(NamedTuple):
     Attributes:
         name: Its name.
         bound: The names that its body binds (`scopes.Bound`).
-        bases: `Class` or `Value`; None: they, or what decorators and a metaclass add, are not known.
+        bases: `Class` or `PythonValue`; None: they, or what decorators and a metaclass add, are not known.
         fields: Attributes that its methods store in `self`.
         is_decorated: Whether a decorator may have changed how it is called.
-        lasts: See `Function`.
+        lasts: See `PythonFunction`.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Self(NamedTuple):
     Attributes:
         depth: The number of scopes around that of the class.
         is_class: Whether it is the class, and not an instance.
-        lasts: See `Function`.
+        lasts: See `PythonFunction`.
     """
 
     depth: int

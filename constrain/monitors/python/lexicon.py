@@ -1,7 +1,7 @@
 """The lexicon of Python (https://docs.python.org/3/reference/lexical_analysis.html). Keywords are names.
 
 A line end and the indentation after it are one lexeme. An f-string is several: each piece up to `{` is one, and the
-piece after `}` goes on where the string was (`PythonMonitor.resumed`). Of a string only this is kept: its opening, a
+piece after `}` goes on where the string was (`PythonMonitor.resume`). Of a string only this is kept: its opening, a
 dot for what it contains, and the last bytes if they may be the beginning of its end.
 """
 
@@ -51,7 +51,7 @@ def is_whole(text: bytes) -> bool:
     return rest.endswith(quotes) if rest else False
 
 
-def resumed(text: bytes) -> bytes:
+def next_piece(text: bytes) -> bytes:
     """Give the beginning of the piece of an f-string after an expression. text: an earlier piece."""
     prefix, quotes, _ = opening(text)
     return prefix + quotes + b"."

@@ -3,7 +3,7 @@
 The idea: three stacks, the innermost first. *Scopes* have the names that are bound: the module, functions and classes.
 *Blocks* have columns. *Frames* are what is open in a statement: brackets, lambdas, f-strings and their fields.
 A name that is not bound when it is used may still be bound later where Python looks then: by the `for` of a
-comprehension (`Frame.uses`), or by a statement (`Scope.pending`).
+comprehension (`PythonFrame.uses`), or by a statement (`PythonScope.pending`).
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Union
 
-from constrain.monitors.python.values import Call
+from constrain.monitors.python.values import PythonCall
 from constrain.monitors.stacks import EMPTY, Bound
 
-Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
-Blocks = Union[tuple["Block", "Blocks"], None]  # noqa: UP007
-Scopes = Union[tuple["Scope", "Scopes"], None]  # noqa: UP007
+Frames = Union[tuple["PythonFrame", "Frames"], None]  # noqa: UP007
+Blocks = Union[tuple["PythonBlock", "Blocks"], None]  # noqa: UP007
+Scopes = Union[tuple["PythonScope", "Scopes"], None]  # noqa: UP007
 NOTHING: frozenset[str] = frozenset()
 INLINE = -1  # the column of a block that stands in the line of its head
 UNKNOWN = -2  # that of a block whose first line has not begun
 
 
-class Scope(NamedTuple):
+class PythonScope(NamedTuple):
     """A module, a function or a class.
 
     Attributes:
         kind: "module", "function" or "class".
         bound: Its names so far.
-        pending: Names that were used and must be bound here or further out before the text ends.
-        elsewhere: Names that are declared `global` or `nonlocal` here.
+        pending: Names that were used and must be bound state or further out before the text ends.
+        elsewhere: Names that are declared `global` or `nonlocal` state.
         shared: Its names that a function declares so: their values are never known.
         open: Whether names may be bound that no statement shows.
         name, bases, fields, decorated: Of a class: see `definitions.Class`.
@@ -49,7 +49,7 @@ class Scope(NamedTuple):
     stored: frozenset[str] = NOTHING
 
 
-class Block(NamedTuple):
+class PythonBlock(NamedTuple):
     """A block of statements.
 
     Attributes:
@@ -65,7 +65,7 @@ class Block(NamedTuple):
     doubt: bool
 
 
-class Frame(NamedTuple):
+class PythonFrame(NamedTuple):
     """What is open in a statement.
 
     Attributes:
@@ -91,13 +91,13 @@ class Frame(NamedTuple):
     comprehends: bool = False
     binding: bool = False
     targets: bool = False
-    call: Call | None = None
+    call: PythonCall | None = None
     opening: bytes = b""
     pairs: bool = False
     commas: bool = False
 
 
-def function_of(parameters: Iterable[str], first: Any = None) -> Scope:
+def function_scope(parameters: Iterable[str], first: Any = None) -> PythonScope:
     """The scope of a function.
 
     parameters: As `signature_of` takes them. first: What is known of the first one.
@@ -106,4 +106,4 @@ def function_of(parameters: Iterable[str], first: Any = None) -> Scope:
     table.pop("", None)
     if first is not None:
         table[next(iter(table))] = first
-    return Scope("function", Bound(table))
+    return PythonScope("function", Bound(table))

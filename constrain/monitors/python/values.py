@@ -48,7 +48,7 @@ _METHODS = (types.FunctionType, types.MethodDescriptorType, types.WrapperDescrip
 EXACT = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozenset)
 
 
-class Value(NamedTuple):
+class PythonValue(NamedTuple):
     """What is known of a value.
 
     Attributes:
@@ -67,7 +67,7 @@ class Value(NamedTuple):
         return self.role == "object" and (self.what.given or isinstance(self.what.obj, LASTING))
 
     def __repr__(self) -> str:
-        return f"Value({self.role}, {type(self.what.obj).__name__})"
+        return f"PythonValue({self.role}, {type(self.what.obj).__name__})"
 
 
 class Holder:
@@ -101,7 +101,7 @@ class Signature(NamedTuple):
     keywords: frozenset[str] | None
 
 
-class Call(NamedTuple):
+class PythonCall(NamedTuple):
     """A call that is being read.
 
     Attributes:
@@ -151,28 +151,28 @@ class Call(NamedTuple):
         )
 
 
-def value_of(obj: Any, *, given: bool = False) -> Value:
+def value_of(obj: Any, *, given: bool = False) -> PythonValue:
     """The value that is an object. given: see `Holder`."""
-    return Value(id(obj), Holder(obj, given), "object")
+    return PythonValue(id(obj), Holder(obj, given), "object")
 
 
-def instance_of(cls: type, *, given: bool = False) -> Value:
+def instance_of(cls: type, *, given: bool = False) -> PythonValue:
     """The value that is some instance of a class."""
-    return Value(id(cls), Holder(cls, given), "instance")
+    return PythonValue(id(cls), Holder(cls, given), "instance")
 
 
 @lru_cache(maxsize=4096)
-def attributes(value: Value, here: bool = True) -> frozenset[str] | None:
+def attributes(value: PythonValue, this_platform: bool = True) -> frozenset[str] | None:
     """The attributes of a value; None: they are not known.
 
-    here: whether what counts is this platform. Else modules of which another one has other parts are not known.
+    this_platform: whether only this platform counts. Else modules of which another one has other parts are not known.
     """
     obj = value.what.obj
     if value.role == "method":
         return frozenset(dir(types.MethodType)) | frozenset(dir(obj))
     cls = obj if value.role == "instance" else type(obj)
     if isinstance(obj, types.ModuleType):
-        if "__getattr__" in vars(obj) or obj.__name__ in CHANGING or (not here and obj.__name__ in PLATFORM):
+        if "__getattr__" in vars(obj) or obj.__name__ in CHANGING or (not this_platform and obj.__name__ in PLATFORM):
             return None
         return frozenset(dir(obj)) | ALWAYS | _submodules(obj) | ELSEWHERE.get(obj.__name__, frozenset())
     if _is_dynamic(cls):
@@ -230,7 +230,7 @@ def _submodules(module: types.ModuleType) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8192)
-def attribute(value: Value, name: str) -> Value | None:
+def attribute(value: PythonValue, name: str) -> PythonValue | None:
     """What is known of an attribute of a value."""
     obj, given = value.what.obj, value.what.given
     if isinstance(obj, types.ModuleType):
@@ -245,32 +245,32 @@ def attribute(value: Value, name: str) -> Value | None:
         return value_of(found.__func__, given=given)
     is_class = isinstance(obj, type) and value.role == "object"
     if isinstance(found, classmethod):
-        return Value(id(found.__func__), Holder(found.__func__, given), "method")
+        return PythonValue(id(found.__func__), Holder(found.__func__, given), "method")
     if isinstance(found, types.ClassMethodDescriptorType):
         return value_of(getattr(obj, name), given=given)
     if isinstance(found, property):
-        return _returned(found.fget, given)
+        return _result(found.fget, given)
     if isinstance(found, _METHODS):
         in_object = not is_class and value.role == "object" and name in getattr(obj, "__dict__", ())
         is_class = is_class and any(name in vars(base) for base in obj.__mro__)  # and not of its metaclass
         role = "object" if is_class or in_object else "method"
-        return Value(id(found), Holder(found, given), role)
+        return PythonValue(id(found), Holder(found, given), role)
     if value.role == "instance" or inspect.isdatadescriptor(found):
         return None
     return value_of(found, given=given)
 
 
-def called(value: Value) -> Value | None:
+def call_result(value: PythonValue) -> PythonValue | None:
     """What is known of the result of a call."""
     obj, given = value.what.obj, value.what.given
     if value.role == "object" and isinstance(obj, type):
         return instance_of(obj, given=given) if obj in EXACT or (given and type(obj) is type) else None
     if value.role != "instance" and given:
-        return _returned(obj, given)
+        return _result(obj, given)
     return None
 
 
-def _returned(function: Any, given: bool) -> Value | None:
+def _result(function: Any, given: bool) -> PythonValue | None:
     """What the annotation of a function says of its result, if it is a class."""
     if not given:
         return None
@@ -278,10 +278,10 @@ def _returned(function: Any, given: bool) -> Value | None:
         hint = typing.get_type_hints(function).get("return")
     except Exception:  # an annotation may be anything
         return None
-    return annotated(hint, given=given)
+    return annotated_value(hint, given=given)
 
 
-def annotated(hint: Any, *, given: bool = False) -> Value | None:
+def annotated_value(hint: Any, *, given: bool = False) -> PythonValue | None:
     """What is known of a value by its annotation."""
     origin = typing.get_origin(hint)
     cls = origin if isinstance(origin, type) else hint
@@ -289,7 +289,7 @@ def annotated(hint: Any, *, given: bool = False) -> Value | None:
 
 
 @lru_cache(maxsize=4096)
-def signature(value: Value) -> Signature | None:
+def signature(value: PythonValue) -> Signature | None:
     """How a value is called; None: it is not known."""
     obj = value.what.obj
     if value.role == "instance" or (isinstance(obj, type) and type(obj) is not type):

@@ -1,7 +1,7 @@
 """The lexicon of SQL (https://sqlite.org/syntax/comment-syntax.html, https://sqlite.org/lang_keywords.html).
 
 Names and keywords are one, and are folded to lower case as SQLite does: ASCII only. Where only names may stand, what is
-in single quotes is one too: it goes on with an empty QUOTED (`SqlMonitor.resumed`).
+in single quotes is one too: it goes on with an empty QUOTED (`SqlMonitor.resume`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import NamedTuple, Union
 
 from constrain.monitors.sql.catalogue import Columns
 
-Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
+Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
 
 
@@ -24,7 +24,7 @@ class Source(NamedTuple):
     columns: Columns
 
 
-class Item(NamedTuple):
+class SqlResult(NamedTuple):
     """An item of a result list: its name ("": none, "*": all columns), and the source that "*" is of."""
 
     name: str
@@ -55,7 +55,7 @@ class Query(NamedTuple):
     sources: tuple[Source, ...] = ()
     earlier: tuple[Source, ...] = ()
     pending: frozenset[tuple[str, str]] = frozenset()
-    items: tuple[Item, ...] = ()
+    items: tuple[SqlResult, ...] = ()
     aliases: frozenset[str] = frozenset()
     result: Columns = None
     has_result: bool = False
@@ -73,10 +73,10 @@ class Paren(NamedTuple):
     is_empty: bool = True
 
 
-Frame = Query | Paren
+SqlFrame = Query | Paren
 
 
-def nearest(frames: Frames) -> Query | None:
+def innermost_query(frames: Frames) -> Query | None:
     """The innermost query."""
     while frames is not None:
         if isinstance(frames[0], Query):
@@ -85,14 +85,14 @@ def nearest(frames: Frames) -> Query | None:
     return None
 
 
-def replaced(frames: Frames, old: Query, new: Query) -> Frames:
+def replace_query(frames: Frames, old: Query, new: Query) -> Frames:
     """The frames with one query exchanged."""
     if frames is None:
         return None
-    return (new, frames[1]) if frames[0] is old else (frames[0], replaced(frames[1], old, new))
+    return (new, frames[1]) if frames[0] is old else (frames[0], replace_query(frames[1], old, new))
 
 
-def visible(frames: Frames) -> Iterator[Query]:
+def visible_queries(frames: Frames) -> Iterator[Query]:
     """The queries whose sources can be seen, from the innermost outwards."""
     hidden = False
     while frames is not None:
@@ -108,7 +108,7 @@ def visible(frames: Frames) -> Iterator[Query]:
         frames = frames[1]
 
 
-def ctes(frames: Frames) -> dict[str, Columns]:
+def visible_ctes(frames: Frames) -> dict[str, Columns]:
     """The tables of WITH that can be seen."""
     found: dict[str, Columns] = {}
     while frames is not None:
@@ -120,16 +120,16 @@ def ctes(frames: Frames) -> dict[str, Columns]:
     return found
 
 
-def seen_in(query: Query) -> tuple[Source, ...]:
+def sources_in(query: Query) -> tuple[Source, ...]:
     """The sources of a query that a name may be of."""
     return query.sources + query.earlier if query.clause == "order" else query.sources
 
 
-def has(query: Query, qualifier: str, column: str) -> bool:
+def has_column(query: Query, qualifier: str, column: str) -> bool:
     """Whether a query's sources have a column."""
     if not qualifier and column in query.aliases and query.clause != "select":
         return True
-    for source in seen_in(query):
+    for source in sources_in(query):
         if qualifier and source.name != qualifier:
             continue
         if source.columns is None or column in source.columns or (qualifier and column == STAR):
@@ -137,7 +137,7 @@ def has(query: Query, qualifier: str, column: str) -> bool:
     return not qualifier and column == STAR and bool(query.sources)
 
 
-def result_of(query: Query) -> Columns:
+def result_columns(query: Query) -> Columns:
     """The columns of a query's result list; None: not known."""
     if query.has_result:
         return query.result
